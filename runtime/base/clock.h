@@ -1,0 +1,24 @@
+// The port for time: real in a process, virtual in a simulation.
+#pragma once
+
+#include <string>
+
+namespace scavenger {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // Monotonic seconds since an arbitrary origin; use differences only.
+  virtual double now_seconds() const = 0;
+};
+
+// The machine's monotonic clock. Thread-safe.
+class SteadyClock final : public Clock {
+ public:
+  double now_seconds() const override;
+};
+
+// The date and time of day for people and file names, in UTC: "2026-11-21T08:35:08Z".
+std::string utc_timestamp();
+
+}  // namespace scavenger

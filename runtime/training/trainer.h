@@ -1,0 +1,62 @@
+// The port for computing gradients: one model on one device. LibTorch implements it
+// (runtime/torch); tests and the simulator bring a small model with a known answer.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "runtime/training/batch.h"
+#include "runtime/training/tensor_layout.h"
+
+namespace scavenger {
+
+// Called from inside forward_backward(): gradients at [first, last) of the flat vector are final,
+// and the weights at the same places are not read any more in this iteration. Ranges do not overlap
+// and together cover the flat vector.
+using GradientReady = std::function<void(std::uint64_t first, std::uint64_t last)>;
+
+struct TrainingStep {
+  double loss_sum = 0.0;  // over the samples of the batch
+  double forward_seconds = 0.0;
+  double backward_seconds = 0.0;
+};
+
+// Sums over samples, so that parts from several workers add up.
+struct EvaluationSums {
+  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;
+  double loss = 0.0;
+};
+
+// Thread: one thread, always the same one.
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+
+  virtual const TensorLayout& parameters() const = 0;
+  // Buffers are state that is not trained by gradients, such as BatchNorm's running statistics, as
+  // one flat vector.
+  virtual const TensorLayout& buffers() const = 0;
+
+  // From now on the model's parameters and their gradients are views of these two vectors of
+  // parameters().flat_size() floats, which must outlive the trainer or the next bind(). Their
+  // content is left as it is.
+  virtual void bind(std::span<float> weights, std::span<float> gradients) = 0;
+
+  // Writes the model's initial weights, decided by the job's seed, into the bound weights.
+  virtual void write_initial_weights() = 0;
+
+  virtual void read_buffers(std::span<float> destination) const = 0;
+  virtual void write_buffers(std::span<const float> source) = 0;
+
+  // Computes the gradient of the mean loss over the batch at the bound weights into the bound
+  // gradients (which it zeroes first). `random_key` decides dropout and the like. Throws JobError
+  // where the loss is not a finite number.
+  virtual TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
+                                        const GradientReady& ready) = 0;
+
+  virtual EvaluationSums evaluate(const Batch& batch) = 0;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,36 @@
+# scavenger_library(name SOURCES ... [PUBLIC ...] [PRIVATE ...]): one static library per folder, named after it.
+# scavenger_test(name SOURCES ... LINK ...): one Catch2 executable, registered with CTest as "name".
+
+add_library(scavenger_flags INTERFACE)
+target_compile_options(scavenger_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+# Results must not depend on the instruction set: no fused multiply-add unless it is written out.
+target_compile_options(scavenger_flags INTERFACE -ffp-contract=off)
+if(SCAVENGER_WERROR)
+  target_compile_options(scavenger_flags INTERFACE -Werror)
+endif()
+if(SCAVENGER_SANITIZE)
+  target_compile_options(scavenger_flags INTERFACE
+    -fsanitize=${SCAVENGER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(scavenger_flags INTERFACE -fsanitize=${SCAVENGER_SANITIZE})
+  if(SCAVENGER_SANITIZE MATCHES thread)
+    target_compile_options(scavenger_flags INTERFACE -Wno-tsan)  # Asio uses fences
+  endif()
+endif()
+
+function(scavenger_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(scavenger_${name} STATIC ${arg_SOURCES})
+  add_library(scavenger::${name} ALIAS scavenger_${name})
+  target_include_directories(scavenger_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(scavenger_${name} PUBLIC ${arg_PUBLIC} PRIVATE scavenger_flags ${arg_PRIVATE})
+  set_target_properties(scavenger_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endfunction()
+
+function(scavenger_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_catch_main scavenger_flags)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()

@@ -1,0 +1,32 @@
+#include "runtime/base/text.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+
+namespace scavenger {
+
+TEST_CASE("nearest_word finds a slip of the finger and ignores the unrelated") {
+  const std::vector<std::string> keys = {"batch_size", "workers", "learning_rate"};
+  CHECK(nearest_word("batchsize", keys) == "batch_size");
+  CHECK(nearest_word("worker", keys) == "workers");
+  CHECK(nearest_word("zebra", keys).empty());
+}
+
+TEST_CASE("Sizes and durations read as people write them") {
+  CHECK(format_bytes(512) == "512 B");
+  CHECK(format_bytes(1536) == "1.5 KiB");
+  CHECK(format_duration(0.85) == "850 ms");
+  CHECK(format_duration(12.34) == "12.3 s");
+  CHECK(format_duration(245) == "4 min 05 s");
+  CHECK(format_duration(3725) == "1 h 02 min");
+}
+
+TEST_CASE("Hexadecimal goes there and back, and refuses the rest") {
+  const auto bytes = parse_hex("00ff7a");
+  CHECK(to_hex(bytes) == "00ff7a");
+  CHECK_THROWS_AS(parse_hex("0"), InputError);
+  CHECK_THROWS_AS(parse_hex("0g"), InputError);
+}
+
+}  // namespace scavenger
