@@ -1,0 +1,137 @@
+#include "runtime/net/authentication.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/asio/redirect_error.hpp>
+#include <chrono>
+#include <memory>
+
+#include "runtime/base/error.h"
+
+namespace scavenger {
+namespace {
+
+std::chrono::steady_clock::duration as_duration(double seconds) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+      std::chrono::duration<double>(seconds));
+}
+
+// Closes a socket when its time is over, unless it is destroyed first; the operation in flight then
+// fails.
+class SocketDeadline final {
+ public:
+  SocketDeadline(tcp::socket& socket, double seconds) : timer_(socket.get_executor()) {
+    timer_.expires_after(as_duration(seconds));
+    timer_.async_wait([&socket, watching = watching_](const boost::system::error_code& error) {
+      boost::system::error_code ignored;
+      if (!error && *watching) socket.close(ignored);
+    });
+  }
+  ~SocketDeadline() { *watching_ = false; }
+  SocketDeadline(const SocketDeadline&) = delete;
+  SocketDeadline& operator=(const SocketDeadline&) = delete;
+
+ private:
+  // The timer may have fired already when we are destroyed, with its handler still in the queue.
+  std::shared_ptr<bool> watching_ = std::make_shared<bool>(true);
+  asio::steady_timer timer_;
+};
+
+awaitable<void> prove_as_client(tcp::socket& socket, const JobCredentials& credentials) {
+  const Nonce client_nonce = fresh_nonce();
+  const auto hello = make_hello(credentials, client_nonce);
+  co_await asio::async_write(socket, asio::buffer(hello), use_awaitable);
+  std::array<std::byte, kChallengeBytes> challenge;
+  co_await asio::async_read(socket, asio::buffer(challenge), use_awaitable);
+  const Nonce server_nonce = check_challenge(challenge, credentials, client_nonce);
+  const Digest proof = make_proof(credentials, client_nonce, server_nonce);
+  co_await asio::async_write(socket, asio::buffer(proof), use_awaitable);
+  std::array<std::byte, 1> verdict;
+  co_await asio::async_read(socket, asio::buffer(verdict), use_awaitable);
+}
+
+awaitable<void> prove_as_server(tcp::socket& socket, const JobCredentials& credentials) {
+  std::array<std::byte, kHelloBytes> hello;
+  co_await asio::async_read(socket, asio::buffer(hello), use_awaitable);
+  const Nonce client_nonce = check_hello(hello, credentials);
+  const Nonce server_nonce = fresh_nonce();
+  const auto challenge = make_challenge(credentials, client_nonce, server_nonce);
+  co_await asio::async_write(socket, asio::buffer(challenge), use_awaitable);
+  std::array<std::byte, kProofBytes> proof;
+  co_await asio::async_read(socket, asio::buffer(proof), use_awaitable);
+  check_proof(proof, credentials, client_nonce, server_nonce);
+  const std::array<std::byte, 1> welcome = {std::byte{1}};
+  co_await asio::async_write(socket, asio::buffer(welcome), use_awaitable);
+}
+
+std::string name_of(const Endpoint& endpoint) {
+  return fmt::format("{}:{}", endpoint.host, endpoint.port);
+}
+
+}  // namespace
+
+awaitable<tcp::socket> connect_authenticated(Endpoint endpoint, JobCredentials credentials,
+                                             double seconds) {
+  const auto executor = co_await asio::this_coro::executor;
+  const tcp::endpoint address(asio::ip::make_address(endpoint.host), endpoint.port);
+  const auto give_up = std::chrono::steady_clock::now() + as_duration(seconds);
+  for (;;) {
+    tcp::socket socket(executor);
+    SocketDeadline deadline(socket, seconds);
+    boost::system::error_code error;
+    co_await socket.async_connect(address, asio::redirect_error(use_awaitable, error));
+    if (!error) {
+      try {
+        socket.set_option(tcp::no_delay(true));
+        co_await prove_as_client(socket, credentials);
+        co_return socket;
+      } catch (const boost::system::system_error& failure) {
+        throw ConnectionError(
+            {.what = fmt::format("the peer ended the handshake: {}", failure.code().message()),
+             .where = name_of(endpoint),
+             .remedy = "it may belong to another job; see its log"});
+      }
+    }
+    if (std::chrono::steady_clock::now() >= give_up)
+      throw ConnectionError(
+          {.what = "cannot connect: " + error.message(), .where = name_of(endpoint), .remedy = {}});
+    asio::steady_timer pause(executor, std::chrono::milliseconds(20));
+    co_await pause.async_wait(use_awaitable);
+  }
+}
+
+awaitable<tcp::socket> authenticate_client(tcp::socket socket, JobCredentials credentials,
+                                           double seconds) {
+  SocketDeadline deadline(socket, seconds);
+  try {
+    socket.set_option(tcp::no_delay(true));
+    co_await prove_as_server(socket, credentials);
+  } catch (const boost::system::system_error& failure) {
+    throw ConnectionError({.what = "a client left before it had proved to know the job's secret: " +
+                                   failure.code().message(),
+                           .where = "handshake",
+                           .remedy = {}});
+  }
+  co_return std::move(socket);
+}
+
+tcp::acceptor listen_on(asio::io_context& io, const Endpoint& endpoint) {
+  tcp::acceptor acceptor(io);
+  try {
+    const tcp::endpoint address(asio::ip::make_address(endpoint.host), endpoint.port);
+    acceptor.open(address.protocol());
+    acceptor.set_option(tcp::acceptor::reuse_address(true));
+    acceptor.bind(address);
+    acceptor.listen();
+  } catch (const boost::system::system_error& failure) {
+    throw SystemError(
+        {.what = "cannot listen: " + failure.code().message(),
+         .where = name_of(endpoint),
+         .remedy =
+             "end the process that uses the port, or configure another one (0: any free port)"});
+  }
+  return acceptor;
+}
+
+}  // namespace scavenger

@@ -1,0 +1,105 @@
+#include "runtime/net/frame_connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+
+namespace scavenger {
+namespace {
+
+constexpr std::size_t kFramesPerWrite = 32;  // a gather write takes at most 64 buffers (Asio)
+
+[[noreturn]] void fail(const boost::system::error_code& error) {
+  throw ConnectionError(
+      {.what = "the connection was lost: " + error.message(), .where = {}, .remedy = {}});
+}
+
+}  // namespace
+
+FrameConnection::FrameConnection(tcp::socket socket, std::size_t queue_limit_bytes)
+    : socket_(std::move(socket)), queue_limit_bytes_(queue_limit_bytes) {
+  gather_.reserve(2 * kFramesPerWrite);
+}
+
+void FrameConnection::post(FrameHeader header, std::span<const std::byte> payload) {
+  enqueue(header, payload, {});
+}
+
+void FrameConnection::post_owned(FrameHeader header, std::vector<std::byte> payload) {
+  enqueue(header, {}, std::move(payload));
+}
+
+void FrameConnection::enqueue(FrameHeader header, std::span<const std::byte> payload,
+                              std::vector<std::byte> owned) {
+  if (!socket_.is_open()) return;  // the reader learns of it
+  if (!owned.empty()) payload = owned;
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  queued_bytes_ += kFrameHeaderBytes + payload.size();
+  if (queued_bytes_ > queue_limit_bytes_) {
+    close();
+    throw ConnectionError(
+        {.what = fmt::format("the peer does not read: {} wait for it", format_bytes(queued_bytes_)),
+         .where = {},
+         .remedy = {}});
+  }
+  queue_.push_back({encode(header), payload, std::move(owned)});
+  if (writing_ == 0) write_queued();
+}
+
+void FrameConnection::write_queued() {
+  gather_.clear();
+  writing_ = std::min(queue_.size(), kFramesPerWrite);
+  for (std::size_t i = 0; i < writing_; ++i) {
+    gather_.emplace_back(queue_[i].header.data(), kFrameHeaderBytes);
+    if (!queue_[i].payload.empty())
+      gather_.emplace_back(queue_[i].payload.data(), queue_[i].payload.size());
+  }
+  asio::async_write(socket_, gather_, TransferAll{},
+                    [self = shared_from_this()](const boost::system::error_code& error,
+                                                std::size_t) { self->written(error); });
+}
+
+void FrameConnection::written(const boost::system::error_code& error) {
+  if (error) return close();
+  for (; writing_ > 0; --writing_) {
+    queued_bytes_ -= kFrameHeaderBytes + queue_.front().payload.size();
+    queue_.pop_front();
+  }
+  if (!queue_.empty()) return write_queued();
+  if (close_when_written_) close();
+}
+
+awaitable<FrameHeader> FrameConnection::receive_header(std::uint32_t payload_limit_bytes) {
+  std::array<std::byte, kFrameHeaderBytes> bytes;
+  const auto [error, count] = co_await asio::async_read(socket_, asio::buffer(bytes), TransferAll{},
+                                                        asio::as_tuple(use_awaitable));
+  if (error) fail(error);
+  co_return decode_frame_header(bytes, payload_limit_bytes);
+}
+
+awaitable<void> FrameConnection::receive_payload(std::span<std::byte> destination) {
+  const asio::mutable_buffer buffer(destination.data(), destination.size());
+  const auto [error, count] =
+      co_await asio::async_read(socket_, buffer, TransferAll{}, asio::as_tuple(use_awaitable));
+  if (error) fail(error);
+}
+
+void FrameConnection::close() {
+  boost::system::error_code ignored;
+  socket_.shutdown(tcp::socket::shutdown_both, ignored);
+  socket_.close(ignored);
+  // Frames that are being written belong to the operation in flight, which ends with an error.
+  queue_.resize(std::min(queue_.size(), writing_));
+}
+
+void FrameConnection::close_when_written() {
+  if (queue_.empty()) return close();
+  close_when_written_ = true;
+}
+
+}  // namespace scavenger

@@ -1,0 +1,63 @@
+// An authenticated connection that carries frames: one reader, any number of posters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/net/asio.h"
+#include "runtime/net/frame.h"
+
+namespace scavenger {
+
+// Thread: all calls on the socket's executor, which is one thread.
+// Errors: a failed write closes the connection; the reader then gets ConnectionError.
+class FrameConnection final : public std::enable_shared_from_this<FrameConnection> {
+ public:
+  // `queue_limit_bytes`: how much may wait to be written before post() fails; a slow or dead peer
+  // costs no more.
+  FrameConnection(tcp::socket socket, std::size_t queue_limit_bytes);
+
+  // Queues a frame whose payload stays the caller's: it must not change before it was written,
+  // which the peer's answer proves. Sets header.payload_bytes.
+  void post(FrameHeader header, std::span<const std::byte> payload);
+  // Queues a frame with a payload of its own.
+  void post_owned(FrameHeader header, std::vector<std::byte> payload);
+
+  // The next frame's header; its payload must be read next, by receive_payload() with exactly its
+  // size.
+  awaitable<FrameHeader> receive_header(std::uint32_t payload_limit_bytes);
+  awaitable<void> receive_payload(std::span<std::byte> destination);
+
+  // Ends both directions at once; what is queued is dropped.
+  void close();
+  // Closes as soon as all that is queued has been written.
+  void close_when_written();
+  bool is_open() const { return socket_.is_open(); }
+
+ private:
+  struct Outgoing {
+    std::array<std::byte, kFrameHeaderBytes> header;
+    std::span<const std::byte> payload;
+    std::vector<std::byte> owned;
+  };
+
+  void enqueue(FrameHeader header, std::span<const std::byte> payload,
+               std::vector<std::byte> owned);
+  void write_queued();
+  void written(const boost::system::error_code& error);
+
+  tcp::socket socket_;
+  const std::size_t queue_limit_bytes_;
+  std::deque<Outgoing> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::size_t writing_ = 0;  // frames at the queue's front that are being written
+  bool close_when_written_ = false;
+  std::vector<asio::const_buffer> gather_;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,63 @@
+// How two processes of one job prove to each other that both know the job's secret, without sending
+// it.
+//
+//   client -> server   hello:      magic, protocol version, job id, a fresh nonce
+//   server -> client   challenge:  a fresh nonce, HMAC(secret, "server", job id, both nonces)
+//   client -> server   proof:      HMAC(secret, "client", job id, both nonces)
+//   server -> client   verdict:    one byte, 1 = welcome
+//
+// All messages have a fixed size, so a stranger cannot make us allocate; nonces are fresh, so a
+// recorded handshake cannot be replayed. This file is the pure part; authentication.h moves the
+// bytes.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/base/digest.h"
+
+namespace scavenger {
+
+using Nonce = std::array<std::byte, 32>;
+
+// What makes a process a member of a job. The secret must not be logged, nor stand on a command
+// line.
+struct JobCredentials {
+  std::array<std::byte, 16> job_id{};
+  std::array<std::byte, 32> secret{};
+
+  static JobCredentials generate();
+};
+
+inline constexpr std::size_t kHelloBytes = 8 + 4 + 16 + 32;
+inline constexpr std::size_t kChallengeBytes = 32 + 32;
+inline constexpr std::size_t kProofBytes = 32;
+
+Nonce fresh_nonce();
+
+std::array<std::byte, kHelloBytes> make_hello(const JobCredentials& credentials,
+                                              const Nonce& client_nonce);
+
+// Server: reads the client's nonce. Throws ProtocolError for garbage, another protocol version or
+// another job.
+Nonce check_hello(std::span<const std::byte, kHelloBytes> hello, const JobCredentials& credentials);
+
+std::array<std::byte, kChallengeBytes> make_challenge(const JobCredentials& credentials,
+                                                      const Nonce& client_nonce,
+                                                      const Nonce& server_nonce);
+
+// Client: reads the server's nonce. Throws ProtocolError where the server does not know the secret.
+Nonce check_challenge(std::span<const std::byte, kChallengeBytes> challenge,
+                      const JobCredentials& credentials, const Nonce& client_nonce);
+
+Digest make_proof(const JobCredentials& credentials, const Nonce& client_nonce,
+                  const Nonce& server_nonce);
+
+// Server: throws ProtocolError where the client does not know the secret.
+void check_proof(std::span<const std::byte, kProofBytes> proof, const JobCredentials& credentials,
+                 const Nonce& client_nonce, const Nonce& server_nonce);
+
+}  // namespace scavenger

@@ -1,0 +1,142 @@
+// What the controller and the processes of a job say to each other: typed messages, encoded as
+// MessagePack in kControl frames. Bulk data (weights, gradients, optimizer state) travels in frames
+// of its own (runtime/net/frame.h). docs/protocol.md shows a whole conversation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/training/membership.h"
+#include "runtime/training/tensor_layout.h"
+
+namespace scavenger {
+
+enum class Role { kWorker, kShard };
+
+// Process -> controller, first message: who I am. A worker brings the model that it has built.
+struct Joined {
+  Role role = Role::kWorker;
+  std::uint32_t index = 0;
+  std::int64_t pid = 0;
+  std::string version_line;  // must equal the controller's
+  std::uint16_t port = 0;    // shard: where workers find it
+  TensorLayout parameters;   // worker
+  TensorLayout buffers;      // worker
+};
+
+// Controller -> shard. Followed, where `has_state`, by the kState frames of all of its chunks: the
+// weights (vector 0) and each vector of optimizer state in the optimizer's order. Without it the
+// first worker brings initial weights.
+struct ConfigureShard {
+  nlohmann::json config;  // the job's resolved configuration
+  std::uint32_t index = 0;
+  std::uint32_t shards = 1;
+  std::uint64_t flat_size = 0;
+  std::uint64_t samples_per_epoch = 0;
+  std::uint64_t optimizer_steps = 0;
+  bool has_state = false;
+  Membership membership;
+};
+
+struct ShardAddress {
+  std::string host;
+  std::uint16_t port = 0;
+};
+
+// Controller -> worker.
+struct ConfigureWorker {
+  std::uint32_t rank = 0;
+  Membership membership;
+  std::vector<ShardAddress> shards;  // in the order of their indices
+  bool writes_initial_weights = false;
+  bool has_buffers = false;
+  std::vector<float> buffers;  // the model's buffers from a checkpoint
+};
+
+struct Ready {};  // process -> controller: configured, connected, holding current weights
+
+// Controller -> worker: go on until `until_iteration` iterations of the job are done. Only ever
+// grows.
+struct Train {
+  std::uint64_t until_iteration = 0;
+};
+
+// Worker -> controller: what the iterations [first, first + loss.size()) cost here. All vectors
+// have one length.
+struct IterationStats {
+  std::uint64_t first = 0;
+  double learning_rate = 0.0;
+  std::vector<double> loss_sum;  // over this worker's samples
+  std::vector<double> seconds;   // the whole iteration
+  std::vector<double> data_wait_seconds;
+  std::vector<double> forward_seconds;
+  std::vector<double> backward_seconds;
+  std::vector<double> sync_wait_seconds;
+  std::vector<double> local_sqr_norm;
+  std::vector<double> global_sqr_norm;
+};
+
+// Controller -> worker: sums over the samples [first, last) of a split, at the current weights.
+struct Evaluate {
+  std::string split;  // "train" or "test"
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  std::uint32_t batch_size = 0;
+};
+
+struct Evaluated {
+  std::uint64_t samples = 0;
+  std::uint64_t correct = 0;
+  double loss_sum = 0.0;
+};
+
+struct SendBuffers {};  // controller -> worker
+
+struct Buffers {
+  std::vector<float> values;
+};
+
+// Controller -> shard, at a boundary: keep a copy of your state as of now and send it as kState
+// frames.
+struct Snapshot {
+  std::uint64_t iteration = 0;
+};
+
+// Shard -> controller: the copy is safe, training may go on; the kState frames follow.
+struct SnapshotTaken {
+  std::uint64_t iteration = 0;
+  std::uint64_t optimizer_steps = 0;
+};
+
+struct Stop {};  // controller -> process: end in order
+
+// Process -> controller, at least every kHeartbeatSeconds, from a thread that does not compute.
+struct Heartbeat {
+  std::uint64_t iteration = 0;
+  double seconds_in_iteration = 0.0;
+};
+inline constexpr double kHeartbeatSeconds = 0.5;
+
+struct Failed {  // process -> controller, its last message
+  std::string reason;
+};
+
+using ControlMessage =
+    std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
+                 Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Stop, Heartbeat, Failed>;
+
+inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
+
+std::vector<std::byte> encode(const ControlMessage& message);
+
+// Throws ProtocolError for what is not a control message.
+ControlMessage decode_control_message(std::span<const std::byte> bytes);
+
+std::string name_of(Role role);  // "worker", "shard"
+
+}  // namespace scavenger
