@@ -1,0 +1,30 @@
+// What a process of a job is told by whoever starts it, through its standard input: never on the
+// command line or in the environment, which other users of the machine may read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "runtime/net/authentication.h"
+#include "runtime/net/handshake.h"
+#include "runtime/protocol/control_message.h"
+
+namespace scavenger {
+
+struct LaunchTicket {
+  Role role = Role::kWorker;
+  std::uint32_t index = 0;
+  JobCredentials credentials;
+  Endpoint controller;
+  std::uint32_t threads = 1;      // for computing
+  std::uint16_t listen_port = 0;  // shard: 0 for any free port
+  std::string config;             // the job's resolved configuration, JSON
+};
+
+std::string encode(const LaunchTicket& ticket);
+
+// Reads a ticket from standard input up to its end of line. Throws InputError for anything else,
+// which is what a user sees who starts a worker by hand.
+LaunchTicket read_launch_ticket();
+
+}  // namespace scavenger
