@@ -1,18 +1,31 @@
 # LibTorch, looked for in this order: Torch_DIR / CMAKE_PREFIX_PATH, an active Python's torch, the project's venv.
-find_package(Torch QUIET)
+# scripts/setup.sh looks in the same order; 2.6 is the first release whose pip wheels use today's C++ ABI.
+set(minimum_torch 2.6)
+
+macro(find_torch)
+  set(CMAKE_MESSAGE_LOG_LEVEL ERROR)  # the wheel's own configuration warns that it comes without its profiler
+  find_package(Torch ${minimum_torch} QUIET)
+  unset(CMAKE_MESSAGE_LOG_LEVEL)
+endmacro()
+
+find_torch()
 if(NOT Torch_FOUND)
-  foreach(python "$ENV{VIRTUAL_ENV}/bin/python" python3 "${CMAKE_SOURCE_DIR}/.venv/bin/python")
-    execute_process(COMMAND ${python} -c "import torch; print(torch.utils.cmake_prefix_path)"
-      OUTPUT_VARIABLE torch_prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE torch_missing)
+  set(pythons python3 ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  if(DEFINED ENV{VIRTUAL_ENV})
+    list(PREPEND pythons $ENV{VIRTUAL_ENV}/bin/python)
+  endif()
+  foreach(python ${pythons})
+    execute_process(COMMAND ${python} ${CMAKE_SOURCE_DIR}/scripts/locate_torch.py
+      OUTPUT_VARIABLE torch_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE torch_missing)
     if(NOT torch_missing)
-      list(APPEND CMAKE_PREFIX_PATH ${torch_prefix})
+      set(Torch_DIR ${torch_folder} CACHE PATH "The folder of TorchConfig.cmake" FORCE)
       break()
     endif()
   endforeach()
-  find_package(Torch QUIET)
+  find_torch()
 endif()
 if(NOT Torch_FOUND)
-  message(FATAL_ERROR "LibTorch was not found. Run scripts/setup.sh, or pass -DTorch_DIR=.../share/cmake/Torch, "
-    "or build without the trainer: -DSCAVENGER_WITH_TORCH=OFF")
+  message(FATAL_ERROR "LibTorch ${minimum_torch} or newer was not found. Run scripts/setup.sh, or pass "
+    "-DTorch_DIR=.../share/cmake/Torch, or build without the trainer: -DSCAVENGER_WITH_TORCH=OFF")
 endif()
 message(STATUS "LibTorch ${Torch_VERSION}: ${TORCH_INSTALL_PREFIX}")
