@@ -1,5 +1,7 @@
 # scavenger_library(name SOURCES ... [PUBLIC ...] [PRIVATE ...]): one static library per folder, named after it.
 # scavenger_test(name SOURCES ... LINK ...): one Catch2 executable, registered with CTest as "name".
+# scavenger_program(name SOURCES ... LINK ...): one executable of apps/, built into bin/ and installed.
+# scavenger_python_test(name SCRIPT ... [ARGS ...]): a test in Python, run with the project's .venv where there is one.
 
 add_library(scavenger_flags INTERFACE)
 target_compile_options(scavenger_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion)
@@ -32,5 +34,23 @@ function(scavenger_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_catch_main scavenger_flags)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()
+
+# An executable of bin/, in the build folder and where it is installed, where it finds its libraries in ../lib from
+# wherever the folder is moved to. The old kind of run path (RPATH), because it also holds for what a library needs.
+function(scavenger_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_flags)
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  install(TARGETS ${name} RUNTIME_DEPENDENCY_SET scavenger_libraries RUNTIME DESTINATION bin)
+endfunction()
+
+# A test in Python: exit code 0 passed, 77 skipped (it says why). ARGS follow the script's name.
+function(scavenger_python_test name)
+  cmake_parse_arguments(arg "" "SCRIPT" "ARGS" ${ARGN})
+  add_test(NAME ${name} COMMAND ${SCAVENGER_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGS})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()
