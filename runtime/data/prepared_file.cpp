@@ -1,0 +1,170 @@
+#include "runtime/data/prepared_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace scavenger {
+namespace {
+
+constexpr std::array<char, 8> kMagic = {'S', 'C', 'V', 'D', 'A', 'T', 'A', '\0'};
+constexpr std::uint64_t kFeaturesOffset = 4096;
+constexpr std::uint64_t kLabelsAlignment = 64;
+constexpr std::size_t kMaxDimensions = 4;
+
+struct PreparedHeader {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t format_version = kPreparedFormatVersion;
+  ElementType element_type = ElementType::kUint8;
+  std::uint64_t sample_count = 0;
+  std::uint64_t dimension_count = 0;  // of sample_shape
+  std::array<std::int64_t, kMaxDimensions> sample_shape{};
+  std::uint64_t labels_offset = 0;  // bytes from the start of the file
+  std::uint64_t file_size = 0;      // bytes
+  Digest key{};
+  Digest checksum{};  // SHA-256 of all above
+};
+static_assert(std::is_trivially_copyable_v<PreparedHeader>);
+static_assert(sizeof(PreparedHeader) == 144 && sizeof(PreparedHeader) <= kFeaturesOffset);
+
+template <typename T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+  return std::as_bytes(std::span(values));
+}
+
+Digest checksum_of(const PreparedHeader& header) {
+  return sha256(std::as_bytes(std::span(&header, 1)).first(offsetof(PreparedHeader, checksum)));
+}
+
+std::span<const std::byte> features_of(const SampleTable& table) {
+  return table.element_type == ElementType::kUint8 ? bytes_of(table.bytes) : bytes_of(table.floats);
+}
+
+PreparedHeader make_header(const SampleTable& table, const Digest& key) {
+  SCAVENGER_CHECK(!table.labels.empty());
+  SCAVENGER_CHECK(table.sample_shape.size() <= kMaxDimensions);
+  const std::uint64_t features_end = kFeaturesOffset + features_of(table).size();
+  PreparedHeader header;
+  header.element_type = table.element_type;
+  header.sample_count = table.labels.size();
+  header.dimension_count = table.sample_shape.size();
+  std::copy(table.sample_shape.begin(), table.sample_shape.end(), header.sample_shape.begin());
+  header.labels_offset =
+      (features_end + kLabelsAlignment - 1) / kLabelsAlignment * kLabelsAlignment;
+  header.file_size = header.labels_offset + bytes_of(table.labels).size();
+  header.key = key;
+  header.checksum = checksum_of(header);
+  return header;
+}
+
+void write_at(const FileDescriptor& file, std::uint64_t offset, std::span<const std::byte> bytes,
+              const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written =
+        ::pwrite(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0)
+      throw SystemError(errno, {.what = "cannot write the prepared data set",
+                                .where = path.string(),
+                                .remedy = "free disk space there, or set SCAVENGER_CACHE_DIR to a "
+                                          "folder with more of it"});
+    offset += static_cast<std::uint64_t>(written);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void write_content(const std::filesystem::path& path, const SampleTable& table,
+                   const PreparedHeader& header) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (file.get() < 0)
+    throw SystemError(errno, {.what = "cannot create the prepared data set",
+                              .where = path.string(),
+                              .remedy = "set SCAVENGER_CACHE_DIR to a folder that you can write"});
+  write_at(file, 0, std::as_bytes(std::span(&header, 1)), path);
+  write_at(file, kFeaturesOffset, features_of(table), path);
+  write_at(file, header.labels_offset, bytes_of(table.labels), path);
+}
+
+std::uint64_t product(std::span<const std::int64_t> shape) {
+  std::uint64_t result = 1;
+  for (const std::int64_t dimension : shape) result *= static_cast<std::uint64_t>(dimension);
+  return result;
+}
+
+// Copied, because the map's bytes are not an object of that type.
+PreparedHeader read_header(std::span<const std::byte> file) {
+  PreparedHeader header;
+  std::memcpy(&header, file.data(), sizeof header);
+  return header;
+}
+
+bool is_current(std::span<const std::byte> file, const Digest& key) {
+  if (file.size() < sizeof(PreparedHeader)) return false;
+  const PreparedHeader header = read_header(file);
+  return header.magic == kMagic && header.format_version == kPreparedFormatVersion &&
+         header.checksum == checksum_of(header) && header.key == key &&
+         header.file_size == file.size();
+}
+
+}  // namespace
+
+void write_prepared_file(const std::filesystem::path& path, const SampleTable& table,
+                         const Digest& key) {
+  const PreparedHeader header = make_header(table, key);
+  SCAVENGER_CHECK(features_of(table).size() ==
+                  table.labels.size() * product(table.sample_shape) *
+                      (table.element_type == ElementType::kUint8 ? 1 : sizeof(float)));
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  try {
+    write_content(temporary, table, header);
+    sync_to_disk(temporary);
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+      throw SystemError(errno, {.what = "cannot rename a temporary file to this",
+                                .where = path.string(),
+                                .remedy = "move away what is there"});
+    sync_to_disk(path.parent_path());
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw;
+  }
+}
+
+std::optional<PreparedFile> PreparedFile::open_if_current(const std::filesystem::path& path,
+                                                          const Digest& key) {
+  std::error_code unreadable;
+  if (!std::filesystem::is_regular_file(path, unreadable)) return std::nullopt;
+  MappedFile map(path);
+  if (!is_current(map.bytes(), key)) return std::nullopt;
+  return PreparedFile(std::move(map));
+}
+
+PreparedFile::PreparedFile(MappedFile map) : map_(std::move(map)) {
+  const PreparedHeader header = read_header(map_.bytes());
+  const std::byte* start = map_.bytes().data();
+  element_type_ = header.element_type;
+  sample_shape_.assign(
+      header.sample_shape.begin(),
+      header.sample_shape.begin() + static_cast<std::ptrdiff_t>(header.dimension_count));
+  elements_per_sample_ = product(sample_shape_);
+  bytes_ = reinterpret_cast<const std::uint8_t*>(start + kFeaturesOffset);
+  floats_ = reinterpret_cast<const float*>(start + kFeaturesOffset);
+  labels_ = {reinterpret_cast<const std::int32_t*>(start + header.labels_offset),
+             header.sample_count};
+}
+
+}  // namespace scavenger

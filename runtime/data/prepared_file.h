@@ -1,0 +1,64 @@
+// The file format in which samples are kept ready for mapping into memory.
+//
+//   header     PreparedHeader (prepared_file.cpp), with a SHA-256 of itself
+//   features   at a page boundary: samples x elements, u8 or f32, row-major
+//   labels     at a cache line: samples x i32
+//
+// In the byte order of the host. The content needs no checksum of its own: the file gets its name
+// only after it is whole and on disk.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runtime/base/digest.h"
+#include "runtime/base/file.h"
+#include "runtime/data/sample_table.h"
+
+namespace scavenger {
+
+// Part of every key: raise it when the format, or what a reader makes of its files, changes.
+inline constexpr std::uint32_t kPreparedFormatVersion = 1;
+
+// Writes beside `path`, forces to disk, renames. `key` says what the content was made from. Throws
+// SystemError; nothing is left behind then.
+void write_prepared_file(const std::filesystem::path& path, const SampleTable& table,
+                         const Digest& key);
+
+// Constant after opening, so any thread may read it.
+class PreparedFile final {
+ public:
+  // Nothing where the file is missing, damaged, of another format version or made from something
+  // else. Constant time.
+  static std::optional<PreparedFile> open_if_current(const std::filesystem::path& path,
+                                                     const Digest& key);
+
+  ElementType element_type() const { return element_type_; }
+  std::uint32_t sample_count() const { return static_cast<std::uint32_t>(labels_.size()); }
+  std::uint64_t elements_per_sample() const { return elements_per_sample_; }
+  const std::vector<std::int64_t>& sample_shape() const { return sample_shape_; }
+
+  std::span<const std::uint8_t> bytes(std::uint32_t index) const {
+    return {bytes_ + index * elements_per_sample_, elements_per_sample_};
+  }
+  std::span<const float> floats(std::uint32_t index) const {
+    return {floats_ + index * elements_per_sample_, elements_per_sample_};
+  }
+  std::span<const std::int32_t> labels() const { return labels_; }
+
+ private:
+  explicit PreparedFile(MappedFile map);
+
+  MappedFile map_;
+  ElementType element_type_;
+  std::uint64_t elements_per_sample_;
+  std::vector<std::int64_t> sample_shape_;
+  const std::uint8_t* bytes_;  // the features, under both names of their type
+  const float* floats_;
+  std::span<const std::int32_t> labels_;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,86 @@
+#include "runtime/data/source_identity.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/data/prepared_file.h"
+
+namespace scavenger {
+namespace {
+
+std::vector<std::filesystem::path> source_files(const DataSourceConfig& source) {
+  switch (source.format) {
+    case DataFormat::kIdx:
+      return {source.features, source.labels};
+    case DataFormat::kCifar10:
+    case DataFormat::kCsv:
+      return source.files;
+    case DataFormat::kSynthetic:
+      return {};
+  }
+  __builtin_unreachable();
+}
+
+std::string format_name(DataFormat format) {
+  switch (format) {
+    case DataFormat::kIdx:
+      return "idx";
+    case DataFormat::kCifar10:
+      return "cifar10";
+    case DataFormat::kCsv:
+      return "csv";
+    case DataFormat::kSynthetic:
+      return "synthetic";
+  }
+  __builtin_unreachable();
+}
+
+// All that decides what a reader makes of the files, one setting on each line.
+std::string describe_settings(const DataSourceConfig& source, std::uint32_t classes) {
+  std::string text = fmt::format("{}\nclasses {}\n", format_name(source.format), classes);
+  if (source.format == DataFormat::kCsv)
+    text += fmt::format("label_column {}\nhas_header {}\n", source.label_column, source.has_header);
+  if (source.format == DataFormat::kSynthetic)
+    text +=
+        fmt::format("samples {}\nfeature_count {}\nfirst_sample {}\nlabel_noise {:a}\n",
+                    source.samples, source.feature_count, source.first_sample, source.label_noise);
+  for (const std::filesystem::path& path : source_files(source))
+    text += fmt::format("file {}\n", std::filesystem::absolute(path).lexically_normal().string());
+  return text;
+}
+
+std::string describe_state(const std::filesystem::path& path, const std::string& section) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw DataError({.what = std::string("cannot read the data file: ") + std::strerror(errno),
+                     .where = path.string(),
+                     .remedy = "correct the path in " + section + ", or put the file there"});
+  if (!S_ISREG(status.st_mode))
+    throw DataError({.what = "this is not a regular file",
+                     .where = path.string(),
+                     .remedy = "name the data file itself in " + section});
+  return fmt::format("{} bytes, changed {}.{:09}\n", status.st_size, status.st_mtim.tv_sec,
+                     status.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+SourceIdentity identify_source(const DataSourceConfig& source, std::uint32_t classes,
+                               const std::string& section) {
+  const std::string settings = describe_settings(source, classes);
+  std::string everything = fmt::format("version {}\n{}", kPreparedFormatVersion, settings);
+  for (const std::filesystem::path& path : source_files(source))
+    everything += describe_state(path, section);
+  return {.file_name = fmt::format("{}-{}.data", format_name(source.format),
+                                   sha256_hex(settings).substr(0, 16)),
+          .key = sha256(std::as_bytes(std::span(everything)))};
+}
+
+}  // namespace scavenger
