@@ -1,0 +1,199 @@
+// One shard of the parameter server as a plain object: the weights and optimizer state of its
+// chunks, and the rules of bulk-synchronous parallel training (BSP). No I/O, no threads, no clock.
+//
+// The rules. The shard is at one iteration. A message names a membership epoch, an iteration, a
+// chunk and a rank, and is
+//   accepted  where epoch and iteration are the shard's, and the rank has not yet brought the
+//   chunk; stale     where the epoch is an earlier one, or the update it is for has been made
+//   already: an
+//             earlier iteration, or, after a reconfiguration in mid-iteration, a chunk that was
+//             stepped before it;
+//   an error  (ProtocolError) otherwise: a later epoch or iteration, a second time the same chunk
+//             from the same rank, a rank or chunk that is not there, a wrong size. A worker needs
+//             all new weights before it has the next gradient, so nobody can honestly be ahead.
+// Stale messages and errors change nothing. With the K-th contribution a chunk is summed in rank
+// order and stepped; with the last chunk the shard goes to the next iteration.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/core/float_buffer.h"
+#include "ps/core/optimizer.h"
+#include "ps/core/reduction.h"
+#include "runtime/config/job_config.h"
+
+namespace scavenger::ps {
+
+// What every gradient message carries.
+struct ChunkStamp {
+  std::uint64_t membership_epoch = 0;
+  std::uint64_t iteration = 0;
+  std::uint32_t chunk = 0;  // in the whole layout
+  std::uint32_t rank = 0;
+};
+
+enum class Admission { kAccepted, kStale };
+
+enum class Outcome {
+  kStale,              // nothing happened
+  kWaiting,            // other ranks have yet to bring the chunk
+  kChunkComplete,      // stepped: weights(chunk) are new, norms(chunk) are there
+  kIterationComplete,  // the same, and it was the last chunk: iteration() has moved on
+};
+
+// Where a chunk lies in the weights and gradients that a shard is given.
+enum class Addressing {
+  kPacked,  // the shard's chunks only, one after the other: ChunkLayout::packed_offset
+  kFlat,    // the job's whole flat vector: ChunkLayout::range
+};
+
+// Memory that the shard works in but does not own, so that it may be shared with other processes.
+struct ShardMemory {
+  Addressing addressing = Addressing::kPacked;
+  std::span<float> weights;
+  std::vector<std::span<float>> state;  // one per Optimizer::state_names(), always packed
+};
+
+// Owned memory for a shard that shares it with nobody. Must outlive the ParameterShard.
+class OwnedShardMemory final {
+ public:
+  OwnedShardMemory(const ChunkLayout& layout, std::uint32_t shard, const OptimizerConfig& config);
+  ShardMemory view();
+
+ private:
+  FloatBuffer weights_;
+  std::vector<FloatBuffer> state_;
+};
+
+// The ranks of one membership epoch. A gradient vector belongs to the connection or the worker, not
+// to the shard: a late read on a connection of an earlier epoch then cannot touch another's data.
+struct Membership {
+  std::uint64_t epoch = 0;
+  std::vector<std::uint32_t> local_batch_sizes;  // b_k; only their ratios b_k / B matter
+  std::vector<std::span<float>> gradients;       // one per rank, addressed as the weights are
+};
+
+struct ShardProgress {
+  std::uint64_t iteration = 0;        // the next to be made, from 0
+  std::uint64_t optimizer_steps = 0;  // already taken with this optimizer state
+
+  bool operator==(const ShardProgress&) const = default;
+};
+
+// What one chunk's step yielded. Valid until the next contribution() or reconfigure().
+struct ChunkNorms {
+  std::span<const double> rank_sqr_norms;  // |g_k|^2 over the chunk
+  double sqr_norm = 0.0;                   // |sum_k (b_k / B) g_k|^2 over the chunk
+};
+
+// The state of a shard between two iterations; all vectors are packed.
+struct ShardSnapshot {
+  ShardProgress progress;
+  FloatBuffer weights;
+  std::vector<FloatBuffer> state;
+};
+
+// Thread: one at a time. Functions that take a chunk require one of this shard, unless they say
+// that they check it.
+class ParameterShard final {
+ public:
+  // Requires memory of the right sizes, and a layout that has this shard.
+  ParameterShard(ChunkLayout layout, std::uint32_t shard, const OptimizerConfig& optimizer,
+                 ShardMemory memory, const Kernels& kernels = best_kernels());
+
+  const ChunkLayout& layout() const { return layout_; }
+  std::uint32_t shard() const { return shard_; }
+  const std::vector<std::uint32_t>& chunks() const { return chunks_; }
+  const Optimizer& optimizer() const { return optimizer_; }
+
+  // --- Start. Load all weights (and the optimizer state, where steps were taken), then start. ---
+  // Both throw ProtocolError on a chunk of another shard or a wrong size, or after start().
+  void load_weights(std::uint32_t chunk, std::span<const float> weights);
+  void load_state(std::size_t vector, std::uint32_t chunk, std::span<const float> state);
+  // With no steps taken, state is set to zero. Throws ProtocolError when called twice.
+  void start(ShardProgress progress);
+
+  // --- Membership. ---
+  // A later epoch than the present one, else ProtocolError. At a boundary it is a resize. In
+  // mid-iteration (a worker was lost) chunks already stepped stay so, and contributions to the
+  // others are forgotten: the new ranks bring those again.
+  void reconfigure(Membership membership);
+  // No chunk of iteration() has been stepped: weights and state are those after iteration() - 1.
+  bool at_boundary() const { return stepped_chunks_ == 0; }
+  ShardProgress progress() const { return progress_; }
+  std::uint64_t iteration() const { return progress_.iteration; }
+  std::uint64_t membership_epoch() const { return membership_.epoch; }
+  std::uint32_t ranks() const { return static_cast<std::uint32_t>(shares_.size()); }
+
+  // --- Training. ---
+  // Judges a message by its head, before its payload is read. Throws ProtocolError.
+  Admission admit(const ChunkStamp& stamp, std::uint64_t gradient_size) const;
+  // Where the payload of an accepted message belongs.
+  std::span<float> gradient(std::uint32_t rank, std::uint32_t chunk) const;
+  // The gradient is in its place. Judges again (the epoch may have moved on while the payload was
+  // read). The learning rate must be the same for all contributions of an iteration, else
+  // ProtocolError.
+  Outcome contribute(const ChunkStamp& stamp, double learning_rate);
+
+  std::span<const float> weights(std::uint32_t chunk) const;
+  std::span<const float> state(std::size_t vector, std::uint32_t chunk) const;
+  ChunkNorms norms(std::uint32_t chunk) const;
+
+  // --- Snapshots, which do not stop training. ---
+  // From now on the state of this boundary is kept: a chunk is copied at the latest just before it
+  // is stepped. Requires at_boundary(), and no other snapshot under way.
+  void begin_snapshot();
+  // Copies one chunk that has not been copied, for idle moments. False where none is left.
+  bool copy_chunk_to_snapshot();
+  bool snapshot_complete() const { return snapshot_.has_value() && uncopied_chunks_ == 0; }
+  // Requires snapshot_complete(); ends the snapshot.
+  ShardSnapshot take_snapshot();
+
+ private:
+  struct ChunkProgress {
+    std::uint32_t contributions = 0;
+    bool stepped = false;
+    bool copied = true;  // into the snapshot under way
+    double sqr_norm = 0.0;
+  };
+
+  std::uint64_t offset(std::uint32_t chunk) const;
+  std::span<float> state_of(std::size_t vector, std::uint32_t chunk) const;
+  void check_load(std::uint32_t chunk, std::uint64_t size) const;
+  void set_learning_rate(const ChunkStamp& stamp, double learning_rate);
+  void step_chunk(std::uint32_t chunk);
+  void copy_to_snapshot(std::uint32_t chunk);
+  void finish_iteration();
+  void forget_contributions(bool stepped_too);
+
+  ChunkLayout layout_;
+  std::uint32_t shard_;
+  std::vector<std::uint32_t> chunks_;
+  Optimizer optimizer_;
+  ShardMemory memory_;
+  ChunkReducer reducer_;
+
+  bool started_ = false;
+  ShardProgress progress_;
+  Membership membership_;
+  std::vector<float> shares_;
+
+  // Of the iteration under way. Indexed by ChunkLayout::index_in_shard, and rank.
+  std::vector<ChunkProgress> chunk_progress_;
+  std::vector<std::uint8_t> contributed_;
+  std::vector<double> rank_sqr_norms_;
+  std::vector<Contribution> contributions_;  // scratch
+  std::uint32_t stepped_chunks_ = 0;
+  std::optional<double> learning_rate_;
+  std::optional<OptimizerStep> step_;
+
+  std::optional<ShardSnapshot> snapshot_;
+  std::uint32_t uncopied_chunks_ = 0;
+  std::uint32_t next_to_copy_ = 0;
+};
+
+}  // namespace scavenger::ps
