@@ -1,0 +1,171 @@
+// Private to event.cpp: the fields of each event, in the order of the document. Writer and reader
+// both walk these lists, so they cannot differ.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "elastic/report/event.h"
+
+namespace scavenger::elastic {
+
+template <typename T, typename Fact>
+concept MaybeConst = std::same_as<std::remove_const_t<T>, Fact>;
+
+template <typename Visitor, MaybeConst<fact::Host> T>
+void visit_fields(Visitor& field, T& host) {
+  field("name", host.name);
+  field("cores", host.cores);
+  field("memory_bytes", host.memory_bytes);
+  field("cpu", host.cpu);
+}
+
+template <typename Visitor, MaybeConst<fact::Target> T>
+void visit_fields(Visitor& field, T& target) {
+  field("metric", target.metric);
+  field("split", target.split);
+  field("value", target.value);
+}
+
+template <typename Visitor, MaybeConst<fact::Limits> T>
+void visit_fields(Visitor& field, T& limits) {
+  field("max_epochs", limits.max_epochs);
+  field("max_iterations", limits.max_iterations);
+  field("max_seconds", limits.max_seconds);
+}
+
+template <typename Visitor, MaybeConst<fact::Start> T>
+void visit_fields(Visitor& field, T& start) {
+  field("schema_version", start.schema_version);
+  field("utc", start.utc);
+  field("job_id", start.job_id);
+  field("name", start.name);
+  field("version", start.version);
+  field("commit", start.commit);
+  field("config_digest", start.config_digest);
+  field("host", start.host);
+  field("resumed_from_iteration", start.resumed_from_iteration);
+  field("time_before", start.time_before);
+  field("workers", start.workers);
+  field("price_per_worker_hour", start.price_per_worker_hour);
+  field("samples_per_epoch", start.samples_per_epoch);
+  field("parameter_count", start.parameter_count);
+  field("target", start.target);
+  field("limits", start.limits);
+}
+
+template <typename Visitor, MaybeConst<fact::ProcessStarted> T>
+void visit_fields(Visitor& field, T& started) {
+  field("role", started.role);
+  field("index", started.index);
+  field("pid", started.pid);
+  field("log", started.log);
+}
+
+template <typename Visitor, MaybeConst<fact::ProcessJoined> T>
+void visit_fields(Visitor& field, T& joined) {
+  field("role", joined.role);
+  field("index", joined.index);
+  field("pid", joined.pid);
+  field("start_seconds", joined.start_seconds);
+}
+
+template <typename Visitor, MaybeConst<fact::ProcessLost> T>
+void visit_fields(Visitor& field, T& lost) {
+  field("role", lost.role);
+  field("index", lost.index);
+  field("pid", lost.pid);
+  field("how", lost.how);
+  field("log_tail", lost.log_tail);
+}
+
+template <typename Visitor, MaybeConst<fact::Membership> T>
+void visit_fields(Visitor& field, T& membership) {
+  field("membership_epoch", membership.membership_epoch);
+  field("workers", membership.workers);
+  field("batch_size", membership.batch_size);
+  field("shares", membership.shares);
+  field("first_iteration", membership.first_iteration);
+  field("position", membership.position);
+  field("reason", membership.reason);
+}
+
+template <typename Visitor, MaybeConst<fact::WorkerSeries> T>
+void visit_fields(Visitor& field, T& worker) {
+  field("rank", worker.rank);
+  field("data_wait", worker.data_wait);
+  field("forward", worker.forward);
+  field("backward", worker.backward);
+  field("sync_wait", worker.sync_wait);
+  field("local_sqr_norm", worker.local_sqr_norm);
+}
+
+template <typename Visitor, MaybeConst<fact::Iterations> T>
+void visit_fields(Visitor& field, T& iterations) {
+  field("membership_epoch", iterations.membership_epoch);
+  field("first", iterations.first);
+  field("count", iterations.count);
+  field("learning_rate", iterations.learning_rate);
+  field("loss", iterations.loss);
+  field("seconds", iterations.seconds);
+  field("global_sqr_norm", iterations.global_sqr_norm);
+  field("workers", iterations.workers);
+}
+
+template <typename Visitor, MaybeConst<fact::Evaluation> T>
+void visit_fields(Visitor& field, T& evaluation) {
+  field("iteration", evaluation.iteration);
+  field("epoch", evaluation.epoch);
+  field("split", evaluation.split);
+  field("samples", evaluation.samples);
+  field("loss", evaluation.loss);
+  field("accuracy", evaluation.accuracy);
+  field("seconds", evaluation.seconds);
+}
+
+template <typename Visitor, MaybeConst<fact::Checkpoint> T>
+void visit_fields(Visitor& field, T& checkpoint) {
+  field("iteration", checkpoint.iteration);
+  field("folder", checkpoint.folder);
+  field("bytes", checkpoint.bytes);
+  field("stall_seconds", checkpoint.stall_seconds);
+  field("write_seconds", checkpoint.write_seconds);
+  field("best", checkpoint.best);
+}
+
+template <typename Visitor, MaybeConst<fact::CheckpointFailed> T>
+void visit_fields(Visitor& field, T& failed) {
+  field("iteration", failed.iteration);
+  field("reason", failed.reason);
+}
+
+template <typename Visitor, MaybeConst<fact::CheckpointDamaged> T>
+void visit_fields(Visitor& field, T& damaged) {
+  field("folder", damaged.folder);
+  field("reason", damaged.reason);
+}
+
+template <typename Visitor, MaybeConst<fact::TargetReached> T>
+void visit_fields(Visitor& field, T& reached) {
+  field("metric", reached.metric);
+  field("split", reached.split);
+  field("value", reached.value);
+  field("iteration", reached.iteration);
+  field("epoch", reached.epoch);
+}
+
+template <typename Visitor, MaybeConst<fact::Warning> T>
+void visit_fields(Visitor& field, T& warning) {
+  field("text", warning.text);
+}
+
+template <typename Visitor, MaybeConst<fact::End> T>
+void visit_fields(Visitor& field, T& end) {
+  field("status", end.status);
+  field("reason", end.reason);
+  field("iteration", end.iteration);
+  field("position", end.position);
+  field("exit_code", end.exit_code);
+}
+
+}  // namespace scavenger::elastic

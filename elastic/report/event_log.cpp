@@ -1,0 +1,141 @@
+#include "elastic/report/event_log.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Far above any line that we write; keeps a file that is no event log from filling the memory.
+constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
+
+[[noreturn]] void fail(const char* action, const std::filesystem::path& path) {
+  throw SystemError(errno, {.what = std::string("cannot ") + action + " the event log",
+                            .where = path.string(),
+                            .remedy = {}});
+}
+
+FileDescriptor open_log(const std::filesystem::path& path, int flags) {
+  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+  if (file.get() < 0) fail("open", path);
+  return file;
+}
+
+}  // namespace
+
+EventLogWriter::EventLogWriter(const std::filesystem::path& path, const Clock& clock)
+    : path_(path),
+      clock_(clock),
+      file_(open_log(path, O_RDWR | O_CREAT | O_APPEND)),
+      clock_origin_(clock.now_seconds()) {
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) fail("lock", path_);
+    throw InputError({.what = "another process is working on this run",
+                      .where = path_.string(),
+                      .remedy = "wait until it has ended, or stop it first"});
+  }
+  adopt_existing_content();
+}
+
+void EventLogWriter::adopt_existing_content() {
+  struct stat status {};
+  if (::fstat(file_.get(), &status) != 0) fail("read the size of", path_);
+  const auto size_found = static_cast<std::uint64_t>(status.st_size);
+  if (size_found == 0) return;
+  const MappedFile content(path_);
+  const std::string_view text(reinterpret_cast<const char*>(content.bytes().data()),
+                              content.bytes().size());
+  const std::size_t last_newline = text.rfind('\n');
+  size_ = last_newline == std::string_view::npos ? 0 : last_newline + 1;
+  bytes_cut_ = size_found - size_;
+  if (size_ > 0) {
+    const std::size_t newline_before = text.substr(0, last_newline).rfind('\n');
+    const std::size_t begin = newline_before == std::string_view::npos ? 0 : newline_before + 1;
+    const auto line_number =
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size_), '\n');
+    time_before_ = from_json_line(text.substr(begin, last_newline - begin),
+                                  path_.string() + ":" + std::to_string(line_number))
+                       .time;
+    last_time_ = time_before_;
+  }
+  if (bytes_cut_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+    fail("cut a torn line off", path_);
+}
+
+double EventLogWriter::now() const {
+  const double seconds = time_before_ + clock_.now_seconds() - clock_origin_;
+  return std::max(last_time_, std::round(seconds * 1e6) / 1e6);
+}
+
+LoggedEvent EventLogWriter::append(RunEvent event) {
+  LoggedEvent logged{.time = now(), .event = std::move(event)};
+  const std::string line = to_json_line(logged) + "\n";
+  ssize_t written = 0;
+  do {
+    written = ::write(file_.get(), line.data(), line.size());
+  } while (written < 0 && errno == EINTR);
+  if (written != static_cast<ssize_t>(line.size())) {
+    const int cause = written < 0 ? errno : ENOSPC;
+    if (written > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+      fail("cut a torn line off", path_);
+    errno = cause;
+    fail("write to", path_);
+  }
+  size_ += line.size();
+  last_time_ = logged.time;
+  return logged;
+}
+
+void EventLogWriter::sync() {
+  if (::fsync(file_.get()) != 0) fail("force to disk", path_);
+}
+
+EventLogReader::EventLogReader(const std::filesystem::path& path)
+    : path_(path), file_(open_log(path, O_RDONLY)) {}
+
+std::optional<LoggedEvent> EventLogReader::next() {
+  for (;;) {
+    const std::size_t newline = buffer_.find('\n', searched_);
+    if (newline != std::string::npos) {
+      const std::string_view text = std::string_view(buffer_).substr(begin_, newline - begin_);
+      begin_ = searched_ = newline + 1;
+      ++line_;
+      return from_json_line(text, path_.string() + ":" + std::to_string(line_));
+    }
+    searched_ = buffer_.size();
+    if (buffer_.size() - begin_ > kMaxLineBytes)
+      throw InputError({.what = "a line is too long for an event",
+                        .where = path_.string() + ":" + std::to_string(line_ + 1),
+                        .remedy = "give the events.jsonl of a run"});
+    if (!read_more()) return std::nullopt;
+  }
+}
+
+bool EventLogReader::read_more() {
+  constexpr std::size_t kReadBytes = 1 << 18;
+  buffer_.erase(0, begin_);
+  searched_ -= begin_;
+  begin_ = 0;
+  const std::size_t size_before = buffer_.size();
+  buffer_.resize(size_before + kReadBytes);
+  ssize_t count = 0;
+  do {
+    count = ::read(file_.get(), buffer_.data() + size_before, kReadBytes);
+  } while (count < 0 && errno == EINTR);
+  buffer_.resize(size_before + static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  if (count < 0) fail("read", path_);
+  return count > 0;
+}
+
+}  // namespace scavenger::elastic

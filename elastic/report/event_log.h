@@ -1,0 +1,78 @@
+// events.jsonl: the append-only log of a run's events.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "elastic/report/event.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/file.h"
+
+namespace scavenger::elastic {
+
+// Appends events, each with one write(): what was appended survives a kill of this process at any
+// instant, and a reader never sees two lines mixed. Holds a lock on the file, so that a run has one
+// writer at a time. One thread.
+class EventLogWriter final {
+ public:
+  // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
+  // off. The clock must outlive the writer. Throws InputError where another process writes to the
+  // file or its last line is not an event; SystemError.
+  EventLogWriter(const std::filesystem::path& path, const Clock& clock);
+
+  // Seconds of the job's life in earlier processes: the time of the last event that was there.
+  double time_before() const { return time_before_; }
+  // How long the torn last line was that was cut off; 0 where there was none.
+  std::uint64_t bytes_cut() const { return bytes_cut_; }
+
+  // Seconds of the job's life until now, as append() would stamp them.
+  double now() const;
+
+  // Stamps the event with the job's time, writes it, and returns it for those who want to know.
+  // Throws SystemError where the disk is full or gone; the log is then as if nothing was tried.
+  LoggedEvent append(RunEvent event);
+
+  // Forces all to disk: against a power cut, which kills do not need.
+  void sync();
+
+ private:
+  void adopt_existing_content();
+
+  std::filesystem::path path_;
+  const Clock& clock_;
+  FileDescriptor file_;
+  std::uint64_t size_ = 0;
+  std::uint64_t bytes_cut_ = 0;
+  double time_before_ = 0.0;
+  double clock_origin_ = 0.0;
+  double last_time_ = 0.0;
+};
+
+// Streams the events of a log of any size; may follow one that is still written.
+class EventLogReader final {
+ public:
+  explicit EventLogReader(const std::filesystem::path& path);
+
+  // The next event; nothing at the end of the file, or where the last line has no newline (yet).
+  // Call again later to follow a growing log. Throws InputError that names file and line.
+  std::optional<LoggedEvent> next();
+
+  // Of the event that next() returned last; the first line is 1.
+  std::uint64_t line() const { return line_; }
+  // After next() found no more: bytes after the last newline, left by a kill or being written now.
+  std::uint64_t torn_bytes() const { return buffer_.size() - begin_; }
+
+ private:
+  bool read_more();
+
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  std::string buffer_;
+  std::size_t begin_ = 0;     // of the next line, in the buffer
+  std::size_t searched_ = 0;  // up to here the buffer holds no newline after begin_
+  std::uint64_t line_ = 0;
+};
+
+}  // namespace scavenger::elastic

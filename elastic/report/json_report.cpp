@@ -1,0 +1,204 @@
+#include "elastic/report/json_report.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/file.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// JSON knows no NaN and no infinity.
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+// An event as it stands in events.jsonl.
+json event_json(const LoggedEvent& logged) {
+  return json::parse(to_json_line(logged));
+}
+
+template <typename Fact>
+json event_json(const Timed<Fact>& timed) {
+  return event_json(LoggedEvent{.time = timed.time, .event = timed.fact});
+}
+
+template <typename Fact>
+json optional_event_json(const std::optional<Timed<Fact>>& timed) {
+  return timed ? event_json(*timed) : json(nullptr);
+}
+
+template <typename T>
+json list_json(const LatestList<T>& list) {
+  json latest = json::array();
+  for (const T& item : list.latest) latest.push_back(event_json(item));
+  return {{"total", list.total}, {"latest", std::move(latest)}};
+}
+
+json moments_json(const RunningMoments& moments) {
+  return {{"count", moments.count()},
+          {"mean", number(moments.mean())},
+          {"standard_error", number(moments.standard_error())}};
+}
+
+json statistics_json(const SeriesStatistics& series) {
+  json statistics = moments_json(series.moments());
+  statistics["minimum"] = number(series.minimum());
+  statistics["p5"] = number(series.quantile(0.05));
+  statistics["p50"] = number(series.quantile(0.50));
+  statistics["p95"] = number(series.quantile(0.95));
+  statistics["maximum"] = number(series.maximum());
+  return statistics;
+}
+
+// Columns, not rows: a quarter of the size, and what charts want.
+json curve_json(const DownsampledCurve& curve) {
+  json columns;
+  for (const char* name : {"first_iteration", "last_iteration", "epoch", "time", "count", "mean",
+                           "minimum", "maximum"})
+    columns[name] = json::array();
+  for (const CurvePoint& point : curve.points()) {
+    const bool any = point.count > 0;
+    columns["first_iteration"].push_back(point.first_iteration);
+    columns["last_iteration"].push_back(point.last_iteration);
+    columns["epoch"].push_back(number(point.epoch));
+    columns["time"].push_back(number(point.time));
+    columns["count"].push_back(point.count);
+    columns["mean"].push_back(any ? json(point.mean) : json(nullptr));
+    columns["minimum"].push_back(any ? json(point.minimum) : json(nullptr));
+    columns["maximum"].push_back(any ? json(point.maximum) : json(nullptr));
+  }
+  return columns;
+}
+
+json worker_json(const WorkerNumbers& worker) {
+  return {{"rank", worker.rank},
+          {"share", worker.share},
+          {"data_wait_seconds", moments_json(worker.data_wait_seconds)},
+          {"compute_seconds", moments_json(worker.compute_seconds)},
+          {"sync_wait_seconds", moments_json(worker.sync_wait_seconds)}};
+}
+
+json phase_json(const PhaseNumbers& phase) {
+  const double mean_seconds = phase.iteration_seconds.moments().mean();
+  json workers = json::array();
+  for (const WorkerNumbers& worker : phase.workers) workers.push_back(worker_json(worker));
+  return {{"membership_epoch", phase.membership.membership_epoch},
+          {"workers", phase.membership.workers},
+          {"batch_size", phase.membership.batch_size},
+          {"reason", phase.membership.reason},
+          {"first_iteration", phase.membership.first_iteration},
+          {"position", phase.membership.position},
+          {"begin_time", phase.begin_time},
+          {"seconds", phase.seconds},
+          {"price_per_worker_hour", phase.price_per_worker_hour},
+          {"cost", phase.cost},
+          {"iterations", phase.iterations},
+          {"samples", phase.samples},
+          {"samples_per_second",
+           mean_seconds > 0.0 ? json(phase.membership.batch_size / mean_seconds) : json(nullptr)},
+          {"discarded_iterations", phase.discarded_iterations},
+          {"iteration_seconds", statistics_json(phase.iteration_seconds)},
+          {"data_wait_seconds", statistics_json(phase.data_wait_seconds)},
+          {"compute_seconds", statistics_json(phase.compute_seconds)},
+          {"sync_wait_seconds", statistics_json(phase.sync_wait_seconds)},
+          {"straggler_skew", moments_json(phase.straggler_skew)},
+          {"by_worker", std::move(workers)}};
+}
+
+json phases_json(const RunNumbers& numbers) {
+  json phases = json::array();
+  for (const PhaseNumbers& phase : numbers.phases) phases.push_back(phase_json(phase));
+  return phases;
+}
+
+// A resize is a membership whose K or B differs from the one before it.
+json resizes_json(const RunNumbers& numbers) {
+  json resizes = json::array();
+  for (std::size_t i = 1; i < numbers.phases.size(); ++i) {
+    const fact::Membership& before = numbers.phases[i - 1].membership;
+    const fact::Membership& after = numbers.phases[i].membership;
+    if (before.workers == after.workers && before.batch_size == after.batch_size) continue;
+    resizes.push_back({{"time", numbers.phases[i].begin_time},
+                       {"iteration", after.first_iteration},
+                       {"workers_before", before.workers},
+                       {"workers", after.workers},
+                       {"batch_size_before", before.batch_size},
+                       {"batch_size", after.batch_size},
+                       {"reason", after.reason}});
+  }
+  return resizes;
+}
+
+json splits_json(const RunNumbers& numbers) {
+  json splits = json::array();
+  for (const SplitNumbers& split : numbers.splits)
+    splits.push_back({{"split", split.split},
+                      {"evaluations", split.evaluations},
+                      {"seconds", split.seconds},
+                      {"last", event_json(split.last)},
+                      {"most_accurate", event_json(split.most_accurate)},
+                      {"least_loss", event_json(split.least_loss)},
+                      {"loss", curve_json(split.loss)},
+                      {"accuracy", curve_json(split.accuracy)}});
+  return splits;
+}
+
+json checkpoints_json(const CheckpointNumbers& checkpoints) {
+  return {{"written", checkpoints.written},
+          {"failed", checkpoints.failed},
+          {"damaged", checkpoints.damaged},
+          {"last", optional_event_json(checkpoints.last)},
+          {"best", optional_event_json(checkpoints.best)},
+          {"stall_seconds", statistics_json(checkpoints.stall_seconds)},
+          {"write_seconds", statistics_json(checkpoints.write_seconds)}};
+}
+
+json totals_json(const RunNumbers& numbers) {
+  return {{"seconds", numbers.seconds},
+          {"start_up_seconds", numbers.start_up_seconds},
+          {"cost", numbers.cost},
+          {"iterations", numbers.iterations},
+          {"epochs", numbers.epochs()},
+          {"samples", numbers.position},
+          {"iterations_trained", numbers.iterations_trained},
+          {"samples_trained", numbers.samples_trained},
+          {"iterations_repeated", numbers.iterations_repeated},
+          {"samples_per_second", numbers.samples_per_second()}};
+}
+
+}  // namespace
+
+std::string to_json_report(const RunNumbers& numbers) {
+  // The last start event tells what the job is and where it ran, the environment.
+  const Timed<fact::Start> start{
+      .time = numbers.starts.total > 0 ? numbers.starts.latest.back().time : 0.0,
+      .fact = numbers.start};
+  json report = {
+      {"schema_version", kReportSchemaVersion},
+      {"job_id", numbers.start.job_id},
+      {"name", numbers.start.name},
+      {"status", numbers.status ? to_text(*numbers.status) : std::string_view("running")},
+      {"reason", numbers.reason},
+      {"exit_code", numbers.status ? json(numbers.exit_code) : json(nullptr)},
+      {"target_reached", optional_event_json(numbers.target_reached)},
+      {"totals", totals_json(numbers)},
+      {"environment", event_json(start)},
+      {"starts", list_json(numbers.starts)},
+      {"phases", phases_json(numbers)},
+      {"resizes", resizes_json(numbers)},
+      {"training_loss", curve_json(numbers.training_loss)},
+      {"splits", splits_json(numbers)},
+      {"checkpoints", checkpoints_json(numbers.checkpoints)},
+      {"failures", list_json(numbers.failures)},
+      {"warnings", list_json(numbers.warnings)}};
+  return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+void write_json_report(const std::filesystem::path& path, const RunNumbers& numbers) {
+  write_file_atomically(path, to_json_report(numbers));
+}
+
+}  // namespace scavenger::elastic

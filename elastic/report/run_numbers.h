@@ -1,0 +1,125 @@
+// What a run's events add up to: the numbers behind report.json, the progress display, and the
+// report page. Plain data; docs/report.md explains each number to users.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elastic/report/downsampled_curve.h"
+#include "elastic/report/event.h"
+#include "elastic/report/series_statistics.h"
+
+namespace scavenger::elastic {
+
+// The latest kMaxListed of something, and how many there were in all.
+template <typename T>
+struct LatestList {
+  static constexpr std::size_t kMaxListed = 200;
+
+  std::uint64_t total = 0;
+  std::deque<T> latest;
+
+  void add(T item) {
+    ++total;
+    latest.push_back(std::move(item));
+    if (latest.size() > kMaxListed) latest.pop_front();
+  }
+};
+
+// A fact and the job's time at which it was logged.
+template <typename Fact>
+struct Timed {
+  double time = 0.0;
+  Fact fact;
+};
+
+struct WorkerNumbers {
+  std::uint32_t rank = 0;
+  std::uint32_t share = 0;  // b_k
+  RunningMoments data_wait_seconds;
+  RunningMoments compute_seconds;  // forward + backward
+  RunningMoments sync_wait_seconds;
+};
+
+// One membership: a period with the same workers and the same B. Each iteration counts once in the
+// statistics; of what every worker measures it counts the mean over the workers. The first
+// kDiscardedIterations are left out of them (caches, connections and memory are still being set
+// up).
+struct PhaseNumbers {
+  static constexpr std::uint32_t kDiscardedIterations = 3;
+
+  fact::Membership membership;
+  double begin_time = 0.0;
+  double seconds = 0.0;  // wall, with evaluations and all pauses
+  double price_per_worker_hour = 0.0;
+  double cost = 0.0;  // seconds x K x price / 3600
+  std::uint64_t iterations = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t discarded_iterations = 0;
+  SeriesStatistics iteration_seconds;
+  SeriesStatistics data_wait_seconds;
+  SeriesStatistics compute_seconds;
+  SeriesStatistics sync_wait_seconds;
+  RunningMoments straggler_skew;  // slowest worker's compute over the workers' mean; 1: all equal
+  std::vector<WorkerNumbers> workers;
+};
+
+struct SplitNumbers {
+  std::string split;
+  std::uint64_t evaluations = 0;
+  double seconds = 0.0;
+  Timed<fact::Evaluation> last;
+  Timed<fact::Evaluation> most_accurate;
+  Timed<fact::Evaluation> least_loss;
+  DownsampledCurve loss;
+  DownsampledCurve accuracy;
+};
+
+struct CheckpointNumbers {
+  std::uint64_t written = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t damaged = 0;
+  std::optional<Timed<fact::Checkpoint>> last;
+  std::optional<Timed<fact::Checkpoint>> best;
+  SeriesStatistics stall_seconds;
+  SeriesStatistics write_seconds;
+};
+
+struct RunNumbers {
+  fact::Start start;  // of the process that worked on the job last
+  LatestList<Timed<fact::Start>> starts;
+
+  std::optional<fact::EndStatus> status;  // none: still running, or killed
+  std::string reason;
+  int exit_code = 0;
+  std::optional<Timed<fact::TargetReached>> target_reached;
+
+  double seconds = 0.0;           // the job's life until its last event
+  double start_up_seconds = 0.0;  // part of it without a membership: starting, resuming
+  double cost = 0.0;
+  std::uint64_t iterations = 0;          // complete, as the weights know them
+  std::uint64_t position = 0;            // samples consumed by them
+  std::uint64_t iterations_trained = 0;  // with those that a resume did again
+  std::uint64_t samples_trained = 0;
+  std::uint64_t iterations_repeated = 0;  // known to be lost when a process ended, and done again
+
+  std::vector<PhaseNumbers> phases;
+  DownsampledCurve training_loss;
+  std::vector<SplitNumbers> splits;  // in order of their first evaluation
+  CheckpointNumbers checkpoints;
+  LatestList<LoggedEvent> failures;  // process_lost, checkpoint_failed, checkpoint_damaged
+  LatestList<Timed<fact::Warning>> warnings;
+
+  // position / samples_per_epoch; 0 before the start is known.
+  double epochs() const;
+  // Over the whole wall time, with start-up, evaluations and pauses.
+  double samples_per_second() const;
+  const SplitNumbers* find_split(const std::string& split) const;
+};
+
+}  // namespace scavenger::elastic

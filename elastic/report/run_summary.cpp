@@ -1,0 +1,256 @@
+#include "elastic/report/run_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+[[noreturn]] void contradiction(std::string what) {
+  throw InputError({.what = std::move(what),
+                    .where = "the event log",
+                    .remedy = "its beginning or a part of it is missing"});
+}
+
+PhaseNumbers new_phase(double time, const fact::Membership& membership, double price) {
+  PhaseNumbers phase;
+  phase.membership = membership;
+  phase.begin_time = time;
+  phase.price_per_worker_hour = price;
+  phase.workers.resize(membership.workers);
+  for (std::uint32_t rank = 0; rank < membership.workers; ++rank) {
+    phase.workers[rank].rank = rank;
+    phase.workers[rank].share = membership.shares[rank];
+  }
+  return phase;
+}
+
+// What one iteration took, over the workers that reported.
+struct WorkersTime {
+  double data_wait_mean = 0.0;
+  double compute_mean = 0.0;
+  double compute_most = 0.0;
+  double sync_wait_mean = 0.0;
+};
+
+WorkersTime workers_time(const std::vector<fact::WorkerSeries>& workers, std::size_t i) {
+  WorkersTime time;
+  for (const fact::WorkerSeries& worker : workers) {
+    const double compute = worker.forward[i] + worker.backward[i];
+    time.data_wait_mean += worker.data_wait[i];
+    time.compute_mean += compute;
+    time.compute_most = std::max(time.compute_most, compute);
+    time.sync_wait_mean += worker.sync_wait[i];
+  }
+  const auto count = static_cast<double>(workers.size());
+  time.data_wait_mean /= count;
+  time.compute_mean /= count;
+  time.sync_wait_mean /= count;
+  return time;
+}
+
+void add_worker_iteration(const fact::WorkerSeries& series, std::size_t i, WorkerNumbers& worker) {
+  worker.data_wait_seconds.add(series.data_wait[i]);
+  worker.compute_seconds.add(series.forward[i] + series.backward[i]);
+  worker.sync_wait_seconds.add(series.sync_wait[i]);
+}
+
+void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
+  phase.iteration_seconds.add(iterations.seconds[i]);
+  if (iterations.workers.empty()) return;
+  const WorkersTime time = workers_time(iterations.workers, i);
+  phase.data_wait_seconds.add(time.data_wait_mean);
+  phase.compute_seconds.add(time.compute_mean);
+  phase.sync_wait_seconds.add(time.sync_wait_mean);
+  if (time.compute_mean > 0.0) phase.straggler_skew.add(time.compute_most / time.compute_mean);
+  for (const fact::WorkerSeries& series : iterations.workers)
+    add_worker_iteration(series, i, phase.workers[series.rank]);
+}
+
+}  // namespace
+
+double RunNumbers::epochs() const {
+  return start.samples_per_epoch == 0
+             ? 0.0
+             : static_cast<double>(position) / static_cast<double>(start.samples_per_epoch);
+}
+
+double RunNumbers::samples_per_second() const {
+  return seconds > 0.0 ? static_cast<double>(samples_trained) / seconds : 0.0;
+}
+
+const SplitNumbers* RunNumbers::find_split(const std::string& split) const {
+  const auto found = std::find_if(splits.begin(), splits.end(),
+                                  [&](const SplitNumbers& known) { return known.split == split; });
+  return found == splits.end() ? nullptr : &*found;
+}
+
+void RunSummary::apply(const LoggedEvent& logged) {
+  if (numbers_.starts.total == 0 && !std::holds_alternative<fact::Start>(logged.event))
+    contradiction(fmt::format("the first event is '{}' and not 'start'", event_name(logged.event)));
+  advance_to(logged.time);
+  std::visit([&](const auto& fact) { apply_fact(logged.time, fact); }, logged.event);
+}
+
+void RunSummary::advance_to(double time) {
+  const double elapsed = std::max(0.0, time - numbers_.seconds);
+  numbers_.seconds += elapsed;
+  if (!in_phase_) {
+    numbers_.start_up_seconds += elapsed;
+    return;
+  }
+  PhaseNumbers& phase = numbers_.phases.back();
+  const double cost = elapsed * phase.membership.workers * phase.price_per_worker_hour / 3600.0;
+  phase.seconds += elapsed;
+  phase.cost += cost;
+  numbers_.cost += cost;
+}
+
+void RunSummary::apply_fact(double time, const fact::Start& start) {
+  numbers_.start = start;
+  numbers_.starts.add({.time = time, .fact = start});
+  numbers_.status.reset();
+  numbers_.reason.clear();
+  numbers_.exit_code = 0;
+  numbers_.target_reached.reset();
+  in_phase_ = false;
+  first_phase_ = numbers_.phases.size();
+  if (!start.resumed_from_iteration) return;
+  const std::uint64_t from = *start.resumed_from_iteration;
+  if (numbers_.iterations > from) numbers_.iterations_repeated += numbers_.iterations - from;
+  numbers_.iterations = from;
+  numbers_.training_loss.forget_after(from);
+  for (SplitNumbers& split : numbers_.splits) {
+    split.loss.forget_after(from);
+    split.accuracy.forget_after(from);
+  }
+}
+
+void RunSummary::apply_fact(double time, const fact::Membership& membership) {
+  numbers_.phases.push_back(new_phase(time, membership, numbers_.start.price_per_worker_hour));
+  numbers_.iterations = membership.first_iteration;
+  numbers_.position = membership.position;
+  in_phase_ = true;
+}
+
+PhaseNumbers& RunSummary::phase_of(const fact::Iterations& iterations) {
+  // From the end: what comes late is of the phase before at most.
+  for (std::size_t i = numbers_.phases.size(); i > first_phase_; --i) {
+    PhaseNumbers& phase = numbers_.phases[i - 1];
+    if (phase.membership.membership_epoch != iterations.membership_epoch) continue;
+    if (iterations.first < phase.membership.first_iteration) break;
+    for (const fact::WorkerSeries& worker : iterations.workers)
+      if (worker.rank >= phase.workers.size())
+        contradiction(fmt::format("iterations from {} have a rank {} in a membership of {} workers",
+                                  iterations.first, worker.rank, phase.workers.size()));
+    return phase;
+  }
+  contradiction(fmt::format("iterations from {} belong to membership {}, which was not announced",
+                            iterations.first, iterations.membership_epoch));
+}
+
+void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
+  PhaseNumbers& phase = phase_of(iterations);
+  for (std::size_t i = 0; i < iterations.count; ++i) {
+    if (phase.discarded_iterations < PhaseNumbers::kDiscardedIterations)
+      ++phase.discarded_iterations;
+    else
+      add_iteration(iterations, i, phase);
+  }
+  const std::uint64_t samples = std::uint64_t{iterations.count} * phase.membership.batch_size;
+  phase.iterations += iterations.count;
+  phase.samples += samples;
+  numbers_.iterations_trained += iterations.count;
+  numbers_.samples_trained += samples;
+  const std::uint64_t complete = iterations.first + iterations.count;
+  if (complete > numbers_.iterations) {
+    numbers_.iterations = complete;
+    numbers_.position = phase.membership.position +
+                        (complete - phase.membership.first_iteration) * phase.membership.batch_size;
+  }
+  add_to_curve(time, phase, iterations);
+}
+
+void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
+                              const fact::Iterations& iterations) {
+  // The series ends when it is logged; its iterations ended that much earlier.
+  double seconds_left = 0.0;
+  for (const double seconds : iterations.seconds) seconds_left += seconds;
+  const fact::Membership& membership = phase.membership;
+  const auto per_epoch =
+      static_cast<double>(std::max<std::uint64_t>(1, numbers_.start.samples_per_epoch));
+  for (std::size_t i = 0; i < iterations.count; ++i) {
+    seconds_left -= iterations.seconds[i];
+    const std::uint64_t complete = iterations.first + i + 1;
+    const std::uint64_t position =
+        membership.position + (complete - membership.first_iteration) * membership.batch_size;
+    numbers_.training_loss.add(complete, static_cast<double>(position) / per_epoch,
+                               time - std::max(0.0, seconds_left), iterations.loss[i]);
+  }
+}
+
+void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {
+  const Timed<fact::Evaluation> timed{.time = time, .fact = evaluation};
+  auto split =
+      std::find_if(numbers_.splits.begin(), numbers_.splits.end(),
+                   [&](const SplitNumbers& known) { return known.split == evaluation.split; });
+  if (split == numbers_.splits.end()) {
+    split = numbers_.splits.emplace(numbers_.splits.end());
+    split->split = evaluation.split;
+    split->most_accurate = split->least_loss = timed;
+  }
+  ++split->evaluations;
+  split->seconds += evaluation.seconds;
+  split->last = timed;
+  if (evaluation.accuracy > split->most_accurate.fact.accuracy) split->most_accurate = timed;
+  if (evaluation.loss < split->least_loss.fact.loss) split->least_loss = timed;
+  split->loss.add(evaluation.iteration, evaluation.epoch, time, evaluation.loss);
+  split->accuracy.add(evaluation.iteration, evaluation.epoch, time, evaluation.accuracy);
+}
+
+void RunSummary::apply_fact(double time, const fact::Checkpoint& checkpoint) {
+  CheckpointNumbers& checkpoints = numbers_.checkpoints;
+  ++checkpoints.written;
+  checkpoints.stall_seconds.add(checkpoint.stall_seconds);
+  checkpoints.write_seconds.add(checkpoint.write_seconds);
+  checkpoints.last = {.time = time, .fact = checkpoint};
+  if (checkpoint.best) checkpoints.best = checkpoints.last;
+}
+
+void RunSummary::apply_fact(double time, const fact::CheckpointFailed& failed) {
+  ++numbers_.checkpoints.failed;
+  numbers_.failures.add({.time = time, .event = failed});
+}
+
+void RunSummary::apply_fact(double time, const fact::CheckpointDamaged& damaged) {
+  ++numbers_.checkpoints.damaged;
+  numbers_.failures.add({.time = time, .event = damaged});
+}
+
+void RunSummary::apply_fact(double time, const fact::ProcessLost& lost) {
+  numbers_.failures.add({.time = time, .event = lost});
+}
+
+void RunSummary::apply_fact(double time, const fact::TargetReached& reached) {
+  numbers_.target_reached = {.time = time, .fact = reached};
+}
+
+void RunSummary::apply_fact(double time, const fact::Warning& warning) {
+  numbers_.warnings.add({.time = time, .fact = warning});
+}
+
+void RunSummary::apply_fact(double, const fact::End& end) {
+  numbers_.status = end.status;
+  numbers_.reason = end.reason;
+  numbers_.exit_code = end.exit_code;
+  numbers_.iterations = end.iteration;
+  numbers_.position = end.position;
+  in_phase_ = false;
+}
+
+}  // namespace scavenger::elastic

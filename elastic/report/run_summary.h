@@ -1,0 +1,43 @@
+// Adds a run's events up, one by one: the same code for a live run and for a log that is read.
+#pragma once
+
+#include "elastic/report/event.h"
+#include "elastic/report/run_numbers.h"
+
+namespace scavenger::elastic {
+
+// Pure: no clock, no I/O. Memory does not grow with the number of iterations, only (by a few KB)
+// with each membership. One thread.
+class RunSummary final {
+ public:
+  // Events in the order of the log. Throws InputError where they contradict each other: no start
+  // at first, iterations of a membership that was not announced.
+  void apply(const LoggedEvent& logged);
+  const RunNumbers& numbers() const { return numbers_; }
+
+ private:
+  void advance_to(double time);
+
+  void apply_fact(double time, const fact::Start& start);
+  void apply_fact(double time, const fact::Membership& membership);
+  void apply_fact(double time, const fact::Iterations& iterations);
+  void apply_fact(double time, const fact::Evaluation& evaluation);
+  void apply_fact(double time, const fact::Checkpoint& checkpoint);
+  void apply_fact(double time, const fact::TargetReached& reached);
+  void apply_fact(double time, const fact::Warning& warning);
+  void apply_fact(double time, const fact::End& end);
+  void apply_fact(double time, const fact::ProcessLost& lost);
+  void apply_fact(double time, const fact::CheckpointFailed& failed);
+  void apply_fact(double time, const fact::CheckpointDamaged& damaged);
+  void apply_fact(double, const fact::ProcessStarted&) {}
+  void apply_fact(double, const fact::ProcessJoined&) {}
+
+  PhaseNumbers& phase_of(const fact::Iterations& iterations);
+  void add_to_curve(double time, const PhaseNumbers& phase, const fact::Iterations& iterations);
+
+  RunNumbers numbers_;
+  std::size_t first_phase_ = 0;  // of this process's phases
+  bool in_phase_ = false;        // the last phase goes on
+};
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,71 @@
+// Statistics of a series of any length in bounded memory: exact moments, and quantiles to a stated
+// relative error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace scavenger::elastic {
+
+// A quantile sketch with logarithmic buckets, after DDSketch (Masson, Rim and Lee, "DDSketch: a
+// fast and fully-mergeable quantile sketch with relative-error guarantees", VLDB 2019): bucket i
+// counts the values in (g^(i-1), g^i] with g = (1 + a) / (1 - a), and answers 2 g^i / (1 + g),
+// which is within a relative error a = kRelativeError of each of them. Values below kSmallest count
+// as 0, values above kLargest as kLargest. Holds at most 2764 counters; a series that stays within
+// a factor of two takes 70.
+class QuantileSketch final {
+ public:
+  static constexpr double kRelativeError = 0.005;
+  static constexpr double kSmallest = 1e-7;
+  static constexpr double kLargest = 1e5;
+
+  // Requires a value that is not NaN; negative ones count as 0.
+  void add(double value);
+  // The value of rank floor(q (n - 1)), counted from 0 in ascending order; q in [0, 1]. 0 where
+  // there are none.
+  double quantile(double q) const;
+  std::uint64_t count() const { return count_; }
+
+ private:
+  std::uint64_t count_ = 0;
+  std::uint64_t zeros_ = 0;
+  int first_bucket_ = 0;                // index of buckets_[0]
+  std::vector<std::uint32_t> buckets_;  // from the smallest seen to the largest seen
+};
+
+// Mean and standard error of the mean: Welford, "Note on a method for calculating corrected sums of
+// squares and products", Technometrics 1962.
+class RunningMoments final {
+ public:
+  void add(double value);
+  std::uint64_t count() const { return count_; }
+  double mean() const { return mean_; }
+  // Of the sample, with n - 1; 0 below two values.
+  double standard_deviation() const;
+  // standard_deviation() / sqrt(n): holds for independent values.
+  double standard_error() const;
+
+ private:
+  std::uint64_t count_ = 0;
+  double mean_ = 0.0;
+  double squares_ = 0.0;  // sum of squared deviations from the mean
+};
+
+// What a report says about one measured series. Values that are not finite are left out.
+class SeriesStatistics final {
+ public:
+  void add(double value);
+  const RunningMoments& moments() const { return moments_; }
+  double quantile(double q) const { return sketch_.quantile(q); }
+  double minimum() const { return minimum_; }
+  double maximum() const { return maximum_; }
+
+ private:
+  RunningMoments moments_;
+  QuantileSketch sketch_;
+  double minimum_ = 0.0;
+  double maximum_ = 0.0;
+};
+
+}  // namespace scavenger::elastic

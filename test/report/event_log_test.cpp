@@ -1,0 +1,177 @@
+#include "elastic/report/event_log.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "runtime/base/error.h"
+#include "test/report/sample_events.h"
+#include "test/support/temporary_folder.h"
+
+namespace scavenger::elastic {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  double now_seconds() const override { return seconds; }
+  double seconds = 1000.0;
+};
+
+void append_raw(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::app) << text;
+}
+
+std::vector<LoggedEvent> read_all(const std::filesystem::path& path) {
+  EventLogReader reader(path);
+  std::vector<LoggedEvent> events;
+  while (std::optional<LoggedEvent> event = reader.next()) events.push_back(*event);
+  return events;
+}
+
+}  // namespace
+
+TEST_CASE("What is appended can be read back, stamped with the job's time") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  ManualClock clock;
+  EventLogWriter writer(path, clock);
+  std::vector<LoggedEvent> appended;
+
+  for (const RunEvent& event : one_of_each()) {
+    clock.seconds += 0.25;
+    appended.push_back(writer.append(event));
+  }
+
+  CHECK(appended.front().time == 0.25);
+  CHECK(appended.back().time == 0.25 * static_cast<double>(appended.size()));
+  CHECK(read_all(path) == appended);
+}
+
+TEST_CASE("The job's time goes on where an earlier process left it") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  ManualClock clock;
+  {
+    EventLogWriter writer(path, clock);
+    clock.seconds += 60.0;
+    writer.append(fact::Warning{.text = "first"});
+  }
+  clock.seconds = 5.0;  // another boot
+
+  EventLogWriter writer(path, clock);
+  clock.seconds += 1.5;
+  const LoggedEvent logged = writer.append(fact::Warning{.text = "second"});
+
+  CHECK(writer.time_before() == 60.0);
+  CHECK(writer.bytes_cut() == 0);
+  CHECK(logged.time == 61.5);
+}
+
+TEST_CASE("A last line that a kill tore apart is cut off, and the log goes on") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  ManualClock clock;
+  { EventLogWriter(path, clock).append(fact::Warning{.text = "whole"}); }
+  append_raw(path, R"({"time":3.0,"eve)");
+
+  EventLogWriter writer(path, clock);
+  writer.append(fact::Warning{.text = "next"});
+
+  CHECK(writer.bytes_cut() == 16);
+  const std::vector<LoggedEvent> events = read_all(path);
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<fact::Warning>(events[1].event).text == "next");
+}
+
+TEST_CASE("A log that holds nothing but a torn line starts anew") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  append_raw(path, "{\"ti");
+
+  const ManualClock clock;
+
+  const EventLogWriter writer(path, clock);
+
+  CHECK(writer.bytes_cut() == 4);
+  CHECK(writer.time_before() == 0.0);
+  CHECK(std::filesystem::file_size(path) == 0);
+}
+
+TEST_CASE("A file that is no event log is refused before anything is changed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  append_raw(path, "a\nb\nc");
+  const ManualClock clock;
+
+  CHECK_THROWS_WITH(EventLogWriter(path, clock), Catch::Contains("events.jsonl:2"));
+  CHECK(std::filesystem::file_size(path) == 5);
+}
+
+TEST_CASE("A second writer on the same run is refused while the first lives") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  const ManualClock clock;
+  auto first = std::make_unique<EventLogWriter>(path, clock);
+
+  CHECK_THROWS_WITH(EventLogWriter(path, clock), Catch::Contains("another process"));
+  first.reset();
+  CHECK_NOTHROW(EventLogWriter(path, clock));
+}
+
+TEST_CASE("A full disk is an error that leaves the log whole") {
+  const ManualClock clock;
+  if (!std::filesystem::exists("/dev/full")) {
+    WARN("skipped: this system has no /dev/full");
+    return;
+  }
+
+  EventLogWriter writer("/dev/full", clock);
+
+  CHECK_THROWS_WITH(writer.append(fact::Warning{.text = "x"}), Catch::Contains("No space left"));
+}
+
+TEST_CASE("A reader stops before a torn line, and goes on once the line is whole") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  append_raw(path, "{\"time\":1,\"event\":\"warning\",\"text\":\"a\"}\n{\"time\":2,\"event\":");
+  EventLogReader reader(path);
+
+  const auto first = reader.next();
+  const auto torn = reader.next();
+  const std::uint64_t torn_bytes = reader.torn_bytes();
+  append_raw(path, "\"warning\",\"text\":\"b\"}\n");
+  const auto second = reader.next();
+
+  CHECK(first.has_value());
+  CHECK_FALSE(torn.has_value());
+  CHECK(torn_bytes == 18);
+  REQUIRE(second.has_value());
+  CHECK(std::get<fact::Warning>(second->event).text == "b");
+  CHECK(reader.line() == 2);
+  CHECK_FALSE(reader.next().has_value());
+  CHECK(reader.torn_bytes() == 0);
+}
+
+TEST_CASE("A damaged line in the middle of a log is named") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  append_raw(path, "{\"time\":1,\"event\":\"warning\",\"text\":\"a\"}\n\n");
+  EventLogReader reader(path);
+  reader.next();
+
+  CHECK_THROWS_WITH(reader.next(), Catch::Contains("events.jsonl:2"));
+}
+
+TEST_CASE("Lines far longer than the read buffer come out whole") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  const ManualClock clock;
+  EventLogWriter writer(path, clock);
+  for (std::uint64_t i = 0; i < 5; ++i) writer.append(sample_iterations(1, i * 20000, 20000, 3));
+
+  const std::vector<LoggedEvent> events = read_all(path);
+
+  REQUIRE(events.size() == 5);
+  CHECK(std::get<fact::Iterations>(events[4].event) == sample_iterations(1, 80000, 20000, 3));
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,119 @@
+// One event of each kind with every field set, and small builders, for the tests of this folder.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elastic/report/event.h"
+
+namespace scavenger::elastic {
+
+inline fact::Start sample_start() {
+  return {.utc = "2026-11-21T08:35:08Z",
+          .job_id = "f00d",
+          .name = "fashion_mlp",
+          .version = "0.1.0",
+          .commit = "0123456789ab",
+          .config_digest = "abcdef",
+          .host = {.name = "box", .cores = 2, .memory_bytes = 1ULL << 33, .cpu = "A CPU @ 3 GHz"},
+          .resumed_from_iteration = std::nullopt,
+          .time_before = 0.0,
+          .workers = 2,
+          .price_per_worker_hour = 3.6,
+          .samples_per_epoch = 1000,
+          .parameter_count = 123456,
+          .target = fact::Target{.metric = "accuracy", .split = "test", .value = 0.9},
+          .limits = {.max_epochs = 10.0, .max_iterations = 0, .max_seconds = 3600.0}};
+}
+
+inline fact::Membership sample_membership(std::uint32_t epoch, std::vector<std::uint32_t> shares,
+                                          std::uint64_t first_iteration = 0,
+                                          std::uint64_t position = 0) {
+  std::uint32_t batch_size = 0;
+  for (const std::uint32_t share : shares) batch_size += share;
+  const auto workers = static_cast<std::uint32_t>(shares.size());
+  return {.membership_epoch = epoch,
+          .workers = workers,
+          .batch_size = batch_size,
+          .shares = std::move(shares),
+          .first_iteration = first_iteration,
+          .position = position,
+          .reason = "the job starts"};
+}
+
+// `count` iterations that all look the same: 100 ms each, worker k computes for (k + 1) x 10 ms.
+inline fact::Iterations sample_iterations(std::uint32_t epoch, std::uint64_t first,
+                                          std::uint32_t count, std::uint32_t workers) {
+  fact::Iterations iterations{.membership_epoch = epoch,
+                              .first = first,
+                              .count = count,
+                              .learning_rate = 0.05,
+                              .loss = std::vector<double>(count, 0.5),
+                              .seconds = std::vector<double>(count, 0.1),
+                              .global_sqr_norm = std::vector<double>(count, 2.5),
+                              .workers = {}};
+  for (std::uint32_t rank = 0; rank < workers; ++rank)
+    iterations.workers.push_back({.rank = rank,
+                                  .data_wait = std::vector<double>(count, 0.001),
+                                  .forward = std::vector<double>(count, 4.0 * (rank + 1) / 1000.0),
+                                  .backward = std::vector<double>(count, 6.0 * (rank + 1) / 1000.0),
+                                  .sync_wait = std::vector<double>(count, 0.02),
+                                  .local_sqr_norm = std::vector<double>(count, 3.5)});
+  return iterations;
+}
+
+inline fact::Evaluation sample_evaluation(std::uint64_t iteration, double epoch, double loss,
+                                          double accuracy) {
+  return {.iteration = iteration,
+          .epoch = epoch,
+          .split = "test",
+          .samples = 500,
+          .loss = loss,
+          .accuracy = accuracy,
+          .seconds = 0.25};
+}
+
+inline fact::End sample_end(std::uint64_t iteration, std::uint64_t position) {
+  return {.status = fact::EndStatus::kMaxEpochs,
+          .reason = "10 epochs are done",
+          .iteration = iteration,
+          .position = position,
+          .exit_code = 0};
+}
+
+inline std::vector<RunEvent> one_of_each() {
+  using fact::ProcessRole;
+  fact::Start resumed = sample_start();
+  resumed.resumed_from_iteration = 40;
+  resumed.target.reset();
+  return {
+      sample_start(),
+      resumed,
+      fact::ProcessStarted{.role = ProcessRole::kShard, .index = 1, .pid = 4711, .log = "ps1.log"},
+      fact::ProcessJoined{
+          .role = ProcessRole::kWorker, .index = 3, .pid = 4712, .start_seconds = 0.75},
+      fact::ProcessLost{.role = ProcessRole::kWorker,
+                        .index = 3,
+                        .pid = 4712,
+                        .how = "killed by signal 9",
+                        .log_tail = "a \"quoted\"\nline\t\x01 é"},
+      sample_membership(7, {40, 24}, 100, 6400),
+      sample_iterations(7, 100, 3, 2),
+      sample_evaluation(100, 6.4, 0.25, 0.875),
+      fact::Checkpoint{.iteration = 100,
+                       .folder = "checkpoints/100",
+                       .bytes = 1ULL << 40,
+                       .stall_seconds = 0.002,
+                       .write_seconds = 0.5,
+                       .best = true},
+      fact::CheckpointFailed{.iteration = 200, .reason = "no space left"},
+      fact::CheckpointDamaged{.folder = "checkpoints/100", .reason = "wrong checksum"},
+      fact::TargetReached{
+          .metric = "accuracy", .split = "test", .value = 0.91, .iteration = 300, .epoch = 19.2},
+      fact::Warning{.text = "something odd"},
+      sample_end(300, 19200)};
+}
+
+}  // namespace scavenger::elastic
