@@ -1,0 +1,55 @@
+// Everything that a job needs to go on from an iteration boundary, in memory.
+//
+// Streams of random numbers are not here: each is made again from the seed and its name
+// (runtime/base/random.h). Neither is the state of the data loader: it follows from `position`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "runtime/training/tensor_layout.h"
+
+namespace scavenger {
+
+// Raised whenever an older reader could misunderstand what a newer writer wrote
+// (docs/checkpoint_format.md).
+inline constexpr std::uint32_t kCheckpointFormatVersion = 1;
+
+struct OptimizerState {
+  std::uint64_t step_count = 0;
+  // By the name that torch.optim gives it: "momentum_buffer"; "exp_avg" and "exp_avg_sq". Each is
+  // flat, of the parameters' layout. Names are not empty and hold no '/'.
+  std::map<std::string, std::vector<float>> slots;
+
+  bool operator==(const OptimizerState&) const = default;
+};
+
+struct Checkpoint {
+  std::uint32_t format_version = kCheckpointFormatVersion;
+  std::uint64_t iteration = 0;  // iterations done
+  std::uint64_t position = 0;   // samples consumed since the job's start, over all resumes
+  std::uint64_t membership_epoch = 0;
+  std::uint64_t seed = 0;
+  nlohmann::json config = nlohmann::json::object();  // fully resolved
+  std::string config_digest;                         // hexadecimal
+
+  TensorLayout parameters;
+  std::vector<float> weights;  // parameters.flat_size()
+  OptimizerState optimizer;
+  TensorLayout buffers;              // no name in common with parameters
+  std::vector<float> buffer_values;  // buffers.flat_size()
+
+  // Curves, best metric, elapsed seconds, cost so far, resizes: what the reports go on from.
+  // Numbers in it must be finite; JSON has no others.
+  nlohmann::json history = nlohmann::json::object();
+
+  std::string scavenger_version;
+  std::string scavenger_commit;
+
+  bool operator==(const Checkpoint&) const = default;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,116 @@
+#include "runtime/checkpoint/checkpoint_state.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/checkpoint/checkpoint_manifest.h"
+
+namespace scavenger {
+namespace {
+
+using Json = nlohmann::json;
+
+Json names_of(const TensorLayout& layout) {
+  Json names = Json::array();
+  for (const TensorPlace& tensor : layout.tensors()) names.push_back(tensor.name);
+  return names;
+}
+
+// Hands out the tensors of weights.safetensors by name, each once.
+class TensorsByName final {
+ public:
+  TensorsByName(const SafetensorsContent& weights, const std::string& where) : where_(where) {
+    for (const TensorEntry& tensor : weights.tensors) left_.emplace(tensor.name, &tensor);
+  }
+
+  TensorLayout take(const Json& names) {
+    TensorLayout layout;
+    for (const Json& json : names) {
+      const auto name = json.get<std::string>();
+      const auto found = left_.find(name);
+      if (found == left_.end()) {
+        throw_damaged(where_, "names the tensor " + name + ", which weights.safetensors lacks");
+      }
+      const auto& shape = found->second->shape;
+      if (std::ranges::any_of(shape, [](std::int64_t dimension) { return dimension <= 0; })) {
+        throw_damaged(where_, "names the tensor " + name + ", which has no elements");
+      }
+      layout.add(name, shape);
+      left_.erase(found);
+    }
+    return layout;
+  }
+
+  void require_none_left() const {
+    if (left_.empty()) return;
+    throw_damaged(where_, "does not name the tensor " + std::string(left_.begin()->first) +
+                              " of weights.safetensors");
+  }
+
+ private:
+  const std::string& where_;
+  std::unordered_map<std::string_view, const TensorEntry*> left_;
+};
+
+Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
+                           const std::string& where) {
+  Checkpoint checkpoint;
+  checkpoint.iteration = json.at("iteration").get<std::uint64_t>();
+  checkpoint.position = json.at("position").get<std::uint64_t>();
+  checkpoint.membership_epoch = json.at("membership_epoch").get<std::uint64_t>();
+  checkpoint.seed = json.at("seed").get<std::uint64_t>();
+  checkpoint.config = json.at("config");
+  checkpoint.config_digest = json.at("config_digest").get<std::string>();
+  checkpoint.history = json.at("history");
+  checkpoint.scavenger_version = json.at("scavenger").at("version").get<std::string>();
+  checkpoint.scavenger_commit = json.at("scavenger").at("commit").get<std::string>();
+
+  TensorsByName tensors(weights, where);
+  checkpoint.parameters = tensors.take(json.at("parameters"));
+  checkpoint.buffers = tensors.take(json.at("buffers"));
+  tensors.require_none_left();
+  checkpoint.weights.resize(checkpoint.parameters.flat_size());
+  checkpoint.buffer_values.resize(checkpoint.buffers.flat_size());
+
+  const Json& optimizer = json.at("optimizer");
+  checkpoint.optimizer.step_count = optimizer.at("step_count").get<std::uint64_t>();
+  for (const Json& slot : optimizer.at("slots")) {
+    checkpoint.optimizer.slots[slot.get<std::string>()].resize(checkpoint.parameters.flat_size());
+  }
+  return checkpoint;
+}
+
+}  // namespace
+
+std::string encode_state(const Checkpoint& checkpoint) {
+  Json slots = Json::array();
+  for (const auto& [name, values] : checkpoint.optimizer.slots) slots.push_back(name);
+  const Json json = {
+      {"iteration", checkpoint.iteration},
+      {"position", checkpoint.position},
+      {"membership_epoch", checkpoint.membership_epoch},
+      {"seed", checkpoint.seed},
+      {"config", checkpoint.config},
+      {"config_digest", checkpoint.config_digest},
+      {"parameters", names_of(checkpoint.parameters)},
+      {"buffers", names_of(checkpoint.buffers)},
+      {"optimizer", {{"step_count", checkpoint.optimizer.step_count}, {"slots", slots}}},
+      {"history", checkpoint.history},
+      {"scavenger",
+       {{"version", checkpoint.scavenger_version}, {"commit", checkpoint.scavenger_commit}}}};
+  return json.dump() + "\n";
+}
+
+Checkpoint decode_state(const std::string& text, const SafetensorsContent& weights,
+                        const std::string& where) {
+  try {
+    return checkpoint_from(Json::parse(text), weights, where);
+  } catch (const Json::exception& error) {
+    throw_damaged(where, std::string("is not as the format asks: ") + error.what());
+  }
+}
+
+}  // namespace scavenger
