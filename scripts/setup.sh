@@ -101,7 +101,7 @@ as_root() {
 
 apt_log=
 apt_get() {
-  [ -n "$apt_log" ] || apt_log=$(mktemp /tmp/scavenger-setup-apt.XXXXXX)
+  [ -n "$apt_log" ] || apt_log=$(mktemp "${TMPDIR:-/tmp}/scavenger-setup-apt.XXXXXX")
   as_root apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@" </dev/null >>"$apt_log" 2>&1
 }
 

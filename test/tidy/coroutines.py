@@ -1,0 +1,38 @@
+"""No lambda and no braces inside a co_await expression.
+
+g++ 12 destroys such temporaries twice when the coroutine suspends (a double free; measured with 12.2, at -O0 and -O2).
+"""
+
+import re
+
+from source_tree import Finding, code_only, line_of
+
+CLOSING = {"(": ")", "[": "]", "{": "}"}
+
+
+def awaited_expression(code, start):
+    """From `start` to the semicolon, or the bracket that closes what the expression stands in."""
+    depth = 0
+    for position in range(start, len(code)):
+        character = code[position]
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        if depth < 0 or (character == ";" and depth == 0):
+            return code[start:position]
+    return code[start:]
+
+
+def findings(tree):
+    found = []
+    for path in tree.files(".h", ".cpp"):
+        code = code_only(tree.text(path))
+        for match in re.finditer(r"\bco_await\b", code):
+            expression = awaited_expression(code, match.end())
+            brace = expression.find("{")
+            if brace >= 0:
+                found.append(
+                    Finding(path, line_of(code, match.end() + brace), "a lambda or braces inside a co_await expression",
+                            "name the object on the line before, and std::move it in (g++ 12 destroys it twice)"))
+    return found

@@ -1,0 +1,65 @@
+"""Folders use only folders of lower layers, and LibTorch stays in one place (docs/architecture.md)."""
+
+import re
+
+from source_tree import Finding, folder_of, line_of
+
+# A folder may include from every layer before its own. Folders of one layer do not know each other.
+LAYERS = [
+    ["runtime/base"],
+    ["runtime/config", "runtime/net", "runtime/training"],
+    ["runtime/protocol"],
+    ["runtime/process", "runtime/data", "runtime/checkpoint"],
+    ["runtime/torch"],
+    ["noise", "perfmodel", "ps", "cloud_gcp"],
+    ["elastic"],
+    ["apps"],
+]
+LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
+
+TORCH_FOLDER = "runtime/torch"
+USES_TORCH_FOLDER = (TORCH_FOLDER, "apps", "test")  # what links LibTorch
+INCLUDES_TORCH = ("runtime/torch/", "test/torch/")  # what compiles its headers: 20 seconds a file
+GENERATED = ("scavenger_build.h",)
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+
+
+def project_include(path, line, target):
+    source, used = folder_of(path), folder_of(target)
+    if target in GENERATED:
+        return None
+    if used != "test" and used not in LEVEL:
+        return Finding(path, line, f'"{target}" is not a path from the project\'s root into a folder of a layer',
+                       "write includes from the root; a new folder gets its place in LAYERS of test/tidy/layering.py")
+    if used == TORCH_FOLDER and source not in USES_TORCH_FOLDER:
+        return Finding(path, line, f"{source} must build without LibTorch, but includes {target}",
+                       "use a port of runtime/training; apps/ puts the implementation in")
+    if source == "test":
+        return None
+    if used == "test":
+        return Finding(path, line, f"product code includes the test's {target}", "move what both need out of test/")
+    if source not in LEVEL:
+        return Finding(path, line, f"{source} has no place in the layers",
+                       "give it one in LAYERS of test/tidy/layering.py and docs/architecture.md")
+    if used != source and LEVEL[used] >= LEVEL[source]:
+        where = "beside" if LEVEL[used] == LEVEL[source] else "above"
+        return Finding(path, line, f"{source} includes {target}, which is {where} it in the layers",
+                       "move what is needed to a lower layer, or pass it in through an interface of a lower layer")
+    return None
+
+
+def library_include(path, line, target):
+    if re.match(r"(torch|ATen|c10|caffe2)/", target) and not path.startswith(INCLUDES_TORCH):
+        return Finding(path, line, f"<{target}> outside runtime/torch", "keep LibTorch behind the interfaces of runtime/training")
+    return None
+
+
+def findings(tree):
+    found = []
+    for path in tree.files(".h", ".cpp"):
+        text = tree.text(path)
+        for match in INCLUDE.finditer(text):
+            check = project_include if match.group(1) == '"' else library_include
+            found.append(check(path, line_of(text, match.start()), match.group(2)))
+    return [finding for finding in found if finding]

@@ -1,0 +1,140 @@
+"""Proves that each rule can fail: every case writes a tiny tree and looks at what the rule finds in it."""
+
+import pathlib
+import tempfile
+import unittest
+
+import banned
+import built_files
+import coroutines
+import file_length
+import formatting
+import layering
+from source_tree import SourceTree, code_only
+
+
+class TidyTest(unittest.TestCase):
+    def findings(self, rule, files):
+        """What `rule` finds in a tree of {path: text}, as "path:line"."""
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in files.items():
+                target = pathlib.Path(root, path)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, encoding="utf-8")
+            return [f"{finding.path}:{finding.line}" for finding in rule.findings(SourceTree(root))]
+
+    # layering
+
+    def test_an_include_of_a_lower_layer_is_fine(self):
+        files = {"elastic/a.cpp": '#include "ps/b.h"\n#include "runtime/base/error.h"\n'}
+        self.assertEqual(self.findings(layering, files), [])
+
+    def test_an_include_of_a_higher_layer_is_found(self):
+        files = {"ps/a.cpp": '#include "runtime/base/error.h"\n#include "elastic/b.h"\n'}
+        self.assertEqual(self.findings(layering, files), ["ps/a.cpp:2"])
+
+    def test_an_include_of_a_sibling_is_found(self):
+        files = {
+            "noise/a.h": '#include "perfmodel/b.h"\n',
+            "runtime/net/a.h": '#include "runtime/config/b.h"\n',
+        }
+        self.assertEqual(self.findings(layering, files), ["noise/a.h:1", "runtime/net/a.h:1"])
+
+    def test_an_include_of_a_folder_without_a_layer_is_found(self):
+        self.assertEqual(self.findings(layering, {"apps/a.cpp": '#include "helpers/b.h"\n'}), ["apps/a.cpp:1"])
+        self.assertEqual(self.findings(layering, {"runtime/new/a.cpp": '#include "runtime/base/b.h"\n'}),
+                         ["runtime/new/a.cpp:1"])
+
+    def test_libtorch_outside_its_folder_is_found(self):
+        files = {
+            "runtime/torch/a.cpp": "#include <torch/torch.h>\n",
+            "ps/a.cpp": "#include <torch/torch.h>\n",
+            "runtime/data/a.cpp": "\n#include <c10/util/Half.h>\n",
+        }
+        self.assertEqual(self.findings(layering, files), ["ps/a.cpp:1", "runtime/data/a.cpp:2"])
+
+    def test_only_apps_see_the_folder_of_libtorch(self):
+        files = {"apps/a.cpp": '#include "runtime/torch/b.h"\n', "elastic/a.cpp": '#include "runtime/torch/b.h"\n'}
+        self.assertEqual(self.findings(layering, files), ["elastic/a.cpp:1"])
+
+    def test_product_code_that_includes_a_test_is_found(self):
+        self.assertEqual(self.findings(layering, {"ps/a.cpp": '#include "test/support/b.h"\n'}), ["ps/a.cpp:1"])
+
+    # coroutines
+
+    def test_a_lambda_in_an_awaited_expression_is_found(self):
+        files = {"ps/a.cpp": "awaitable<void> f() {\n  co_await g(\n      [x] { return x; });\n}\n"}
+        self.assertEqual(self.findings(coroutines, files), ["ps/a.cpp:3"])
+
+    def test_braces_in_an_awaited_expression_are_found(self):
+        files = {"ps/a.cpp": "f() { co_await g({.x = 1}); }\n", "ps/b.cpp": "f() { if (co_await g(Options{1})) h(); }\n"}
+        self.assertEqual(self.findings(coroutines, files), ["ps/a.cpp:1", "ps/b.cpp:1"])
+
+    def test_an_awaited_name_is_fine(self):
+        files = {"ps/a.cpp": "f() {\n  auto o = [x] {};  // co_await {\n  if (co_await g(std::move(o))) {\n    h();\n  }\n}\n"}
+        self.assertEqual(self.findings(coroutines, files), [])
+
+    # banned
+
+    def test_each_banned_word_is_found(self):
+        for line in ("auto now = std::chrono::system_clock::now();", "int x = rand();", "std::srand(1);",
+                     "std::this_thread::sleep_for(1s);", 'std::cout << "x";', 'std::printf("x");', "thread.detach();",
+                     "std::uniform_int_distribution<int> d(1, 2);", "// TODO later"):
+            with self.subTest(line):
+                self.assertEqual(self.findings(banned, {"ps/a.cpp": f"\n{line}\n"}), ["ps/a.cpp:2"])
+
+    def test_using_namespace_in_a_header_is_found(self):
+        text = "#pragma once\nusing namespace std;\n"
+        self.assertEqual(self.findings(banned, {"ps/a.h": text, "ps/a.cpp": text}), ["ps/a.h:2"])
+
+    def test_a_header_without_pragma_once_is_found(self):
+        self.assertEqual(self.findings(banned, {"ps/a.h": "int f();\n"}), ["ps/a.h:1"])
+
+    def test_tests_may_sleep_and_apps_may_print(self):
+        files = {"test/ps/a.cpp": "std::this_thread::sleep_for(1s);\n", "apps/a.cpp": "std::cout << 1;\n"}
+        self.assertEqual(self.findings(banned, files), [])
+
+    def test_words_in_comments_strings_and_longer_names_are_fine(self):
+        files = {"ps/a.cpp": '// rand() is bad\nauto s = "system_clock";\nint n = operand(1) + brand (2) + x.rand(3);\n'}
+        self.assertEqual(self.findings(banned, files), [])
+
+    # file_length
+
+    def test_a_file_of_more_than_500_lines_is_found(self):
+        files = {"ps/a.cpp": "\n" * 501, "ps/b.cpp": "\n" * 500}
+        self.assertEqual(self.findings(file_length, files), ["ps/a.cpp:501"])
+
+    # built_files
+
+    def test_a_test_that_no_target_builds_is_found(self):
+        files = {
+            "test/ps/CMakeLists.txt": "scavenger_test(ps_test SOURCES a_test.cpp # b_test.cpp\n)\n",
+            "test/ps/a_test.cpp": "",
+            "test/ps/b_test.cpp": "",
+        }
+        self.assertEqual(self.findings(built_files, files), ["test/ps/b_test.cpp:1"])
+
+    def test_a_file_of_another_folder_with_the_same_name_is_no_excuse(self):
+        files = {"ps/CMakeLists.txt": "SOURCES a.cpp", "ps/a.cpp": "", "noise/a.cpp": ""}
+        self.assertEqual(self.findings(built_files, files), ["noise/a.cpp:1"])
+
+    # formatting
+
+    def test_an_unformatted_file_is_found(self):
+        try:
+            formatting.formatter()
+        except formatting.NoFormatter as reason:
+            self.skipTest(str(reason))
+        files = {"ps/a.cpp": "int x = 1;\n", "ps/b.cpp": "int  x=1 ;\n"}
+        self.assertEqual(self.findings(formatting, files), ["ps/b.cpp:1"])
+
+    # source_tree
+
+    def test_code_only_keeps_places_and_digit_separators(self):
+        code = code_only("a /* x\n y */ b \"c\\\"d\" 1'000'000 R\"(e\")\" f // g\nh")
+        self.assertEqual(code.split(), ["a", "b", "1'000'000", "f", "h"])
+        self.assertEqual(code.count("\n"), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
