@@ -1,0 +1,232 @@
+#include "elastic/report/run_summary.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+#include "test/report/sample_events.h"
+
+namespace scavenger::elastic {
+namespace {
+
+void apply(RunSummary& summary, double time, RunEvent event) {
+  summary.apply({.time = time, .event = std::move(event)});
+}
+
+}  // namespace
+
+TEST_CASE("A run's totals are what a hand computes from its events") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());  // 3.6 per worker hour: 0.001 per worker second
+  apply(summary, 2.0, sample_membership(1, {32, 32}));
+  apply(summary, 12.0, sample_iterations(1, 0, 100, 2));
+  apply(summary, 13.0, sample_evaluation(100, 6.4, 0.3, 0.8));
+  apply(summary, 22.0, sample_end(100, 6400));
+
+  const RunNumbers& numbers = summary.numbers();
+  CHECK(numbers.status == fact::EndStatus::kMaxEpochs);
+  CHECK(numbers.seconds == 22.0);
+  CHECK(numbers.start_up_seconds == 2.0);
+  CHECK(numbers.cost == Approx(20.0 * 2 * 0.001));
+  CHECK(numbers.iterations == 100);
+  CHECK(numbers.position == 6400);
+  CHECK(numbers.epochs() == Approx(6.4));
+  CHECK(numbers.samples_trained == 6400);
+  CHECK(numbers.samples_per_second() == Approx(6400.0 / 22.0));
+}
+
+TEST_CASE("A run without an end event is not said to have ended") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {8}));
+
+  CHECK_FALSE(summary.numbers().status.has_value());
+}
+
+TEST_CASE("A phase's statistics are of its own iterations, without the first three") {
+  RunSummary summary;
+  fact::Iterations iterations = sample_iterations(1, 0, 7, 2);
+  iterations.seconds = {9.0, 9.0, 9.0, 0.1, 0.2, 0.3, 0.4};
+
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {32, 32}));
+  apply(summary, 30.0, iterations);
+
+  const PhaseNumbers& phase = summary.numbers().phases.at(0);
+  CHECK(phase.iterations == 7);
+  CHECK(phase.samples == 7 * 64);
+  CHECK(phase.discarded_iterations == 3);
+  CHECK(phase.iteration_seconds.moments().count() == 4);
+  CHECK(phase.iteration_seconds.moments().mean() == Approx(0.25));
+  // Sum of squared deviations 0.05; standard error sqrt(0.05 / 3 / 4).
+  CHECK(phase.iteration_seconds.moments().standard_error() == Approx(0.0645497));
+  CHECK(phase.iteration_seconds.minimum() == 0.1);
+  CHECK(phase.iteration_seconds.maximum() == 0.4);
+  CHECK(phase.iteration_seconds.quantile(0.5) == Approx(0.2).epsilon(0.005));
+}
+
+TEST_CASE("The discarded iterations are counted over several events of a phase") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {8}));
+  for (std::uint64_t i = 0; i < 5; ++i) apply(summary, 2.0, sample_iterations(1, i, 1, 1));
+
+  CHECK(summary.numbers().phases.at(0).discarded_iterations == 3);
+  CHECK(summary.numbers().phases.at(0).iteration_seconds.moments().count() == 2);
+}
+
+TEST_CASE(
+    "Of what each worker measures, an iteration counts the mean; the skew shows the slowest") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {40, 24}));
+  apply(summary, 2.0, sample_iterations(1, 0, 10, 2));  // compute 10 ms and 20 ms
+
+  const PhaseNumbers& phase = summary.numbers().phases.at(0);
+  CHECK(phase.compute_seconds.moments().mean() == Approx(0.015));
+  CHECK(phase.data_wait_seconds.moments().mean() == Approx(0.001));
+  CHECK(phase.sync_wait_seconds.moments().mean() == Approx(0.02));
+  CHECK(phase.straggler_skew.mean() == Approx(20.0 / 15.0));
+  REQUIRE(phase.workers.size() == 2);
+  CHECK(phase.workers[0].share == 40);
+  CHECK(phase.workers[0].compute_seconds.mean() == Approx(0.010));
+  CHECK(phase.workers[1].compute_seconds.mean() == Approx(0.020));
+  CHECK(phase.workers[1].compute_seconds.count() == 7);
+}
+
+TEST_CASE("A resize opens a phase with its own size, time and cost") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {32, 32}));
+  apply(summary, 11.0, sample_iterations(1, 0, 10, 2));
+  apply(summary, 11.0, sample_membership(2, {32, 32, 32, 32}, 10, 640));
+  apply(summary, 16.0, sample_iterations(2, 10, 5, 4));
+
+  const RunNumbers& numbers = summary.numbers();
+  REQUIRE(numbers.phases.size() == 2);
+  CHECK(numbers.phases[0].seconds == 10.0);
+  CHECK(numbers.phases[0].cost == Approx(10.0 * 2 * 0.001));
+  CHECK(numbers.phases[1].seconds == 5.0);
+  CHECK(numbers.phases[1].cost == Approx(5.0 * 4 * 0.001));
+  CHECK(numbers.cost == Approx(0.04));
+  CHECK(numbers.iterations == 15);
+  CHECK(numbers.position == 640 + 5 * 128);
+}
+
+TEST_CASE("Statistics that arrive after a resize count for the phase that they were measured in") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {32, 32}));
+  apply(summary, 2.0, sample_membership(2, {64}, 10, 640));
+  apply(summary, 2.1, sample_iterations(1, 0, 10, 2));
+
+  CHECK(summary.numbers().phases[0].iterations == 10);
+  CHECK(summary.numbers().phases[1].iterations == 0);
+  CHECK(summary.numbers().iterations == 10);
+  CHECK(summary.numbers().position == 640);
+}
+
+TEST_CASE("After a resume the lost iterations are taken back, and their time and cost stay") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {10}));
+  apply(summary, 11.0, sample_iterations(1, 0, 50, 1));
+  fact::Start resumed = sample_start();
+  resumed.resumed_from_iteration = 40;
+  resumed.time_before = 11.0;
+  apply(summary, 11.0, resumed);
+  apply(summary, 13.0, sample_membership(1, {10}, 40, 400));
+  apply(summary, 17.0, sample_iterations(1, 40, 20, 1));
+
+  const RunNumbers& numbers = summary.numbers();
+  CHECK(numbers.starts.total == 2);
+  CHECK(numbers.iterations == 60);
+  CHECK(numbers.position == 600);
+  CHECK(numbers.iterations_trained == 70);
+  CHECK(numbers.iterations_repeated == 10);
+  CHECK(numbers.seconds == 17.0);
+  CHECK(numbers.start_up_seconds == 1.0 + 2.0);
+  CHECK(numbers.cost == Approx((10.0 + 4.0) * 0.001));
+  CHECK(numbers.training_loss.points().size() == 60);
+}
+
+TEST_CASE("The training loss has its place in iterations, epochs and time") {
+  RunSummary summary;
+  fact::Iterations iterations = sample_iterations(1, 0, 3, 1);
+  iterations.loss = {3.0, 2.0, 1.0};
+  iterations.seconds = {0.5, 0.25, 0.25};
+
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {100}));
+  apply(summary, 2.0, iterations);
+
+  const auto& points = summary.numbers().training_loss.points();
+  REQUIRE(points.size() == 3);
+  CHECK(points[0].first_iteration == 1);
+  CHECK(points[0].mean == 3.0);
+  CHECK(points[0].time == Approx(1.5));
+  CHECK(points[1].time == Approx(1.75));
+  CHECK(points[2].time == Approx(2.0));
+  CHECK(points[2].epoch == Approx(0.3));
+}
+
+TEST_CASE("Each split keeps its last and its best evaluations") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_evaluation(10, 1.0, 0.50, 0.7));
+  apply(summary, 2.0, sample_evaluation(20, 2.0, 0.30, 0.9));
+  apply(summary, 3.0, sample_evaluation(30, 3.0, 0.20, 0.8));
+
+  const SplitNumbers* split = summary.numbers().find_split("test");
+  REQUIRE(split != nullptr);
+  CHECK(split->evaluations == 3);
+  CHECK(split->seconds == Approx(0.75));
+  CHECK(split->last.fact.iteration == 30);
+  CHECK(split->most_accurate.fact.iteration == 20);
+  CHECK(split->most_accurate.time == 2.0);
+  CHECK(split->least_loss.fact.iteration == 30);
+  CHECK(split->accuracy.points().size() == 3);
+  CHECK(summary.numbers().find_split("train") == nullptr);
+}
+
+TEST_CASE("Checkpoints, failures and warnings are counted and listed") {
+  RunSummary summary;
+  const fact::Checkpoint best{.iteration = 10, .folder = "checkpoints/10", .best = true};
+  const fact::Checkpoint later{.iteration = 20, .folder = "checkpoints/20"};
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, best);
+  apply(summary, 2.0, later);
+  apply(summary, 3.0, fact::CheckpointFailed{.iteration = 30, .reason = "no space left"});
+  apply(summary, 4.0, fact::CheckpointDamaged{.folder = "checkpoints/20", .reason = "checksum"});
+  apply(summary, 5.0, fact::ProcessLost{.index = 1, .how = "killed by signal 9", .log_tail = {}});
+  for (int i = 0; i < 300; ++i)
+    apply(summary, 6.0, fact::Warning{.text = "number " + std::to_string(i)});
+
+  const RunNumbers& numbers = summary.numbers();
+  CHECK(numbers.checkpoints.written == 2);
+  CHECK(numbers.checkpoints.failed == 1);
+  CHECK(numbers.checkpoints.damaged == 1);
+  CHECK(numbers.checkpoints.last->fact == later);
+  CHECK(numbers.checkpoints.best->fact == best);
+  CHECK(numbers.failures.total == 3);
+  CHECK(numbers.warnings.total == 300);
+  CHECK(numbers.warnings.latest.size() == 200);
+  CHECK(numbers.warnings.latest.back().fact.text == "number 299");
+}
+
+TEST_CASE("Events that contradict each other are refused") {
+  RunSummary summary;
+  CHECK_THROWS_WITH(apply(summary, 0.0, sample_end(0, 0)), Catch::Contains("not 'start'"));
+
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {8}, 100, 800));
+
+  CHECK_THROWS_WITH(apply(summary, 2.0, sample_iterations(2, 100, 1, 1)),
+                    Catch::Contains("membership 2"));
+  CHECK_THROWS_WITH(apply(summary, 2.0, sample_iterations(1, 99, 1, 1)),
+                    Catch::Contains("not announced"));
+  CHECK_THROWS_WITH(apply(summary, 2.0, sample_iterations(1, 100, 1, 2)),
+                    Catch::Contains("rank 1"));
+  CHECK(summary.numbers().iterations == 100);
+}
+
+}  // namespace scavenger::elastic
