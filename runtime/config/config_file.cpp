@@ -1,9 +1,13 @@
 #include "runtime/config/config_file.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/file.h"
+#include "runtime/config/consistency.h"
+#include "runtime/config/data_paths.h"
 #include "runtime/config/job_config_json.h"
 #include "runtime/config/overrides.h"
 #include "runtime/config/schema_text.h"
@@ -26,23 +30,49 @@ void throw_first(const std::vector<Violation>& violations, const ValuePlaces& pl
   if (first != violations.end()) throw places.error(*first);
 }
 
-JobConfig check_and_convert(LocatedJson& config) {
+JobConfig convert_checked(LocatedJson& config) {
   throw_first(apply_schema(schema(), config.document), config.places);
   return job_config_from(config.document);
+}
+
+std::string read_config_text(const std::filesystem::path& path) {
+  try {
+    return read_file(path);
+  } catch (const SystemError& error) {
+    throw ConfigError({.what = error.problem().what,
+                       .where = path.string(),
+                       .remedy = "name a configuration, such as configs/fashion_mlp.json"});
+  }
+}
+
+void append(std::vector<Violation>& all, std::vector<Violation> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
 }  // namespace
 
 JobConfig load_job_config(const std::filesystem::path& path, std::span<const std::string> overrides,
-                          DataFiles) {
-  LocatedJson located = parse_located_json(read_file(path), path.string());
+                          DataFiles data_files) {
+  LocatedJson located = parse_located_json(read_config_text(path), path.string());
   apply_overrides(overrides, located);
-  return check_and_convert(located);
+  JobConfig config = convert_checked(located);
+  make_data_paths_absolute(config.data, located.places,
+                           std::filesystem::absolute(path).parent_path(),
+                           std::filesystem::current_path());
+
+  std::vector<Violation> violations = find_inconsistencies(config);
+  if (data_files == DataFiles::kMustExist) append(violations, find_missing_data_files(config.data));
+  throw_first(violations, located.places);
+  return config;
 }
 
 JobConfig parse_resolved_config(const std::string& text, const std::string& where) {
   LocatedJson located = parse_located_json(text, where);
-  return check_and_convert(located);
+  JobConfig config = convert_checked(located);
+  std::vector<Violation> violations = find_inconsistencies(config);
+  append(violations, find_relative_data_paths(config.data));
+  throw_first(violations, located.places);
+  return config;
 }
 
 }  // namespace scavenger

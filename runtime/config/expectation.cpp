@@ -42,19 +42,10 @@ std::string describe_range(const Json& schema) {
   return text;
 }
 
-std::string describe_text_limits(const Json& schema) {
-  if (schema.contains("pattern"))
-    return fmt::format(
-        "text of at most {} letters, digits, \"_\", \"-\" and \".\", not starting "
-        "with \"-\" or \".\"",
-        schema.at("maxLength").dump());
-  return schema.contains("minLength") ? "text that is not empty" : "text";
-}
-
 std::string describe_type(const std::string& type, const Json& schema) {
   if (type == "integer") return "an integer" + describe_range(schema);
   if (type == "number") return "a number" + describe_range(schema);
-  if (type == "string") return describe_text_limits(schema);
+  if (type == "string") return schema.contains("minLength") ? "text that is not empty" : "text";
   if (type == "boolean") return "true or false";
   if (type == "array") return "a list, [ ... ]";
   SCAVENGER_CHECK(type == "object");

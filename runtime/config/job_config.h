@@ -28,16 +28,22 @@ struct DataSourceConfig {
   std::uint64_t feature_count = 0;  // synthetic: length of x
   std::uint64_t first_sample = 0;   // synthetic: sample i of this split is draw first_sample + i
   double label_noise = 0.0;         // synthetic: share of labels drawn at random
+
+  bool operator==(const DataSourceConfig&) const = default;
 };
 
 struct NormaliseConfig {
   std::vector<double> mean;                // one per channel, or one for all
   std::vector<double> standard_deviation;  // same length
+
+  bool operator==(const NormaliseConfig&) const = default;
 };
 
 struct AugmentConfig {
   bool flip = false;               // left-right, with probability 1/2
   std::uint32_t crop_padding = 0;  // zero-pad by this many pixels on each side, then crop at random
+
+  bool operator==(const AugmentConfig&) const = default;
 };
 
 struct DataConfig {
@@ -49,6 +55,8 @@ struct DataConfig {
   double scale = 1.0;  // multiplies raw values before normalisation (images: 1/255 by default)
   std::optional<NormaliseConfig> normalise;
   AugmentConfig augment;
+
+  bool operator==(const DataConfig&) const = default;
 };
 
 enum class ModelType { kMlp, kCnn };
@@ -59,6 +67,8 @@ struct ModelConfig {
   std::vector<std::int64_t>
       channels;            // cnn: output channels of each 3x3 convolution (+ ReLU, 2x2 max pooling)
   std::int64_t dense = 0;  // cnn: width of the dense layer before the classes
+
+  bool operator==(const ModelConfig&) const = default;
 };
 
 enum class OptimizerType { kSgd, kAdam, kAdamW };
@@ -71,6 +81,8 @@ struct ScheduleConfig {
   double factor = 0.1;                  // step: by how much, at each boundary
   double total_epochs = 0.0;            // cosine: where it ends
   double final_fraction = 0.0;          // cosine: of the base rate, at the end
+
+  bool operator==(const ScheduleConfig&) const = default;
 };
 
 struct OptimizerConfig {
@@ -84,18 +96,24 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   ScheduleConfig schedule;
+
+  bool operator==(const OptimizerConfig&) const = default;
 };
 
 struct ClusterConfig {
   std::uint32_t workers = 1;             // K
   double price_per_worker_hour = 0.0;    // dollars; 0: costs nothing
   std::uint32_t threads_per_worker = 0;  // 0: cores of the host / processes that compute there
+
+  bool operator==(const ClusterConfig&) const = default;
 };
 
 struct PsConfig {
   std::uint32_t shards = 0;  // 0: automatic
   std::uint64_t chunk_bytes = 1 << 20;
   std::uint16_t port = 0;  // of shard 0, the next ones follow; 0: any free port
+
+  bool operator==(const PsConfig&) const = default;
 };
 
 enum class Split { kTrain, kTest };
@@ -105,6 +123,8 @@ struct TargetConfig {
   Metric metric = Metric::kAccuracy;
   Split split = Split::kTest;
   double value = 0.0;  // reached at >= for accuracy, at <= for loss
+
+  bool operator==(const TargetConfig&) const = default;
 };
 
 // Whichever comes first. Zero means no limit.
@@ -113,12 +133,16 @@ struct StopConfig {
   double max_epochs = 0.0;
   std::uint64_t max_iterations = 0;
   double max_seconds = 0.0;  // of wall time, over all resumes
+
+  bool operator==(const StopConfig&) const = default;
 };
 
 struct EvaluationConfig {
   double every_epochs = 1.0;
   std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
   std::uint32_t batch_size = 500;
+
+  bool operator==(const EvaluationConfig&) const = default;
 };
 
 struct CheckpointConfig {
@@ -127,6 +151,8 @@ struct CheckpointConfig {
   double every_seconds = 0.0;          // as well, where it is not 0
   std::uint32_t keep_last = 3;
   bool keep_best = true;  // by the target's metric, else by test loss
+
+  bool operator==(const CheckpointConfig&) const = default;
 };
 
 // How long we wait for what. All in seconds, all positive.
@@ -135,6 +161,8 @@ struct LimitsConfig {
   double heartbeat_seconds = 5.0;    // silence after which a process counts as hung
   double iteration_seconds = 600.0;  // the longest iteration
   double stop_seconds = 10.0;        // from asking a process to end to killing it
+
+  bool operator==(const LimitsConfig&) const = default;
 };
 
 struct JobConfig {
@@ -150,6 +178,8 @@ struct JobConfig {
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
   LimitsConfig limits;
+
+  bool operator==(const JobConfig&) const = default;
 };
 
 }  // namespace scavenger

@@ -121,15 +121,15 @@ void SchemaWalk::visit_number(const Json& schema, const Json& value, const JsonP
 
 void SchemaWalk::visit_text(const Json& schema, const Json& value, const JsonPointer& place) {
   const std::string text = value;
-  if (text.size() < schema.value("minLength", std::size_t{0})) {
+  if (text.size() < schema.value("minLength", std::size_t{0}))
     fail(place, "the text is empty", "use " + describe_expectation(schema));
-  } else if (schema.contains("maxLength") && text.size() > schema.at("maxLength")) {
+  if (schema.contains("maxLength") && text.size() > schema.at("maxLength")) {
     fail(place, fmt::format("the text has {} characters", text.size()),
-         "use " + describe_expectation(schema));
+         fmt::format("use at most {}", schema.at("maxLength").dump()));
   } else if (schema.contains("pattern") &&
              !std::regex_search(text, std::regex(schema.at("pattern").get<std::string>()))) {
-    fail(place, describe_value(value) + " has a character that is not allowed here",
-         "use " + describe_expectation(schema));
+    fail(place, fmt::format("{} has a character that cannot stand here", value.dump()),
+         schema.at("patternErrorMessage"));
   }
 }
 

@@ -2,7 +2,8 @@
 // errors for people: what is expected, and the nearest known word.
 //
 // Keywords: $ref to #/definitions, type, const, enum, minimum, maximum, exclusiveMinimum,
-// exclusiveMaximum, multipleOf, minLength, maxLength, pattern, items, minItems, maxItems,
+// exclusiveMaximum, multipleOf, minLength, maxLength,
+// pattern (with patternErrorMessage, as editors know it), items, minItems, maxItems,
 // properties, required, additionalProperties: false, default, and oneOf. The alternatives of a
 // oneOf differ either in one property with a const, the tag, or in their JSON type; the value's tag
 // or type selects the only one that is looked at. Pure.

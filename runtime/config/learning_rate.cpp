@@ -1,0 +1,43 @@
+#include "runtime/config/learning_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace scavenger {
+namespace {
+
+double step_fraction(const ScheduleConfig& schedule, double epochs) {
+  double fraction = 1.0;
+  for (const double boundary : schedule.boundary_epochs)
+    if (boundary <= epochs) fraction *= schedule.factor;
+  return fraction;
+}
+
+double cosine_fraction(const ScheduleConfig& schedule, double epochs) {
+  const double progress = std::min(
+      1.0, (epochs - schedule.warmup_epochs) / (schedule.total_epochs - schedule.warmup_epochs));
+  const double wave = (1.0 + std::cos(std::numbers::pi * progress)) / 2.0;
+  return schedule.final_fraction + (1.0 - schedule.final_fraction) * wave;
+}
+
+double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
+  if (epochs < schedule.warmup_epochs) return epochs / schedule.warmup_epochs;
+  switch (schedule.type) {
+    case ScheduleType::kConstant:
+      return 1.0;
+    case ScheduleType::kStep:
+      return step_fraction(schedule, epochs);
+    case ScheduleType::kCosine:
+      return cosine_fraction(schedule, epochs);
+  }
+  return 1.0;
+}
+
+}  // namespace
+
+double learning_rate(const OptimizerConfig& optimizer, double epochs) {
+  return optimizer.learning_rate * fraction_of_base(optimizer.schedule, epochs);
+}
+
+}  // namespace scavenger
