@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "runtime/data/data_file.h"
@@ -12,27 +13,36 @@ namespace {
 constexpr std::size_t kImageBytes = 3 * 32 * 32;
 using Record = std::array<std::uint8_t, 1 + kImageBytes>;
 
-void append_file(const std::filesystem::path& path, std::uint32_t classes, SampleTable& table) {
-  DataFile file(path);
+// Appends the images to table.bytes and returns the labels, which are not checked yet: a file of
+// another kind is best told by its size.
+std::vector<std::uint8_t> read_records(DataFile& file, SampleTable& table) {
+  std::vector<std::uint8_t> labels;
   Record record;
-  for (std::size_t sample = 0;; ++sample) {
+  for (;;) {
     const std::size_t count = file.read(record);
-    if (count == 0 && sample > 0) return;
-    if (count == 0)
-      throw DataError(
-          {.what = "the file is empty", .where = path.string(), .remedy = "fetch it again"});
+    if (count == 0) return labels;
     if (count < record.size())
       throw DataError(
           {.what = fmt::format("the file ends within record {}: its size is no multiple of the "
                                "{} bytes of a CIFAR-10 record",
-                               sample, record.size()),
-           .where = path.string(),
+                               labels.size(), record.size()),
+           .where = file.path().string(),
            .remedy = "it is truncated, or not of the binary version: name the data_batch_*.bin "
                      "files out of cifar-10-binary.tar.gz"});
-    append_label(record[0], classes, table,
-                 [&] { return fmt::format("{}: sample {} (from 0)", path.string(), sample); });
+    labels.push_back(record[0]);
     table.bytes.insert(table.bytes.end(), record.begin() + 1, record.end());
   }
+}
+
+void append_file(const std::filesystem::path& path, std::uint32_t classes, SampleTable& table) {
+  DataFile file(path);
+  const std::vector<std::uint8_t> labels = read_records(file, table);
+  if (labels.empty())
+    throw DataError(
+        {.what = "the file is empty", .where = path.string(), .remedy = "fetch it again"});
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    append_label(labels[i], classes, table,
+                 [&] { return fmt::format("{}: sample {} (from 0)", path.string(), i); });
 }
 
 }  // namespace

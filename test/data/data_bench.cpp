@@ -1,0 +1,120 @@
+// Prints how fast data sets open and batches are assembled on this machine, with one thread.
+//
+//   data_bench [SHARED_DATA_FOLDER]      default: $SCAVENGER_SHARED_DATA, else ../shared/data
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/data/batch_assembler.h"
+#include "runtime/data/batch_loader.h"
+#include "test/support/temporary_folder.h"
+
+namespace scavenger {
+namespace {
+
+constexpr std::uint32_t kBatchSize = 128;
+constexpr int kBatches = 1000;
+constexpr int kRepetitions = 5;
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + kRepetitions / 2, values.end());
+  return values[kRepetitions / 2];
+}
+
+void print_opening(const std::string& name, const DataConfig& config,
+                   const std::filesystem::path& cache) {
+  const SteadyClock clock;
+  const double start_seconds = clock.now_seconds();
+  DataSet::open(config, Split::kTrain, cache);
+  const double prepared_seconds = clock.now_seconds();
+  DataSet::open(config, Split::kTrain, cache);
+  const double mapped_seconds = clock.now_seconds();
+  fmt::print("{:40} prepare {:9.1f} ms   open again {:6.3f} ms\n", name,
+             1e3 * (prepared_seconds - start_seconds), 1e3 * (mapped_seconds - prepared_seconds));
+}
+
+void print_assembling(const std::string& name, const DataConfig& config,
+                      const std::filesystem::path& cache) {
+  const SteadyClock clock;
+  const DataSet data = DataSet::open(config, Split::kTrain, cache);
+  BatchAssembler assembler = BatchAssembler::for_training(data, config, 1);
+  Batch batch;
+  std::uint64_t position = 0;
+  std::vector<double> samples_per_second;
+  for (int repetition = 0; repetition < kRepetitions; ++repetition) {
+    const double start_seconds = clock.now_seconds();
+    for (int i = 0; i < kBatches; ++i, position += kBatchSize)
+      assembler.assemble(position, kBatchSize, batch);
+    samples_per_second.push_back(kBatches * kBatchSize / (clock.now_seconds() - start_seconds));
+  }
+  const double rate = median(samples_per_second);
+  fmt::print("{:40} {:9.0f} samples/s   {:6.2f} us/sample   {:5.2f} G values/s\n", name, rate,
+             1e6 / rate, 1e-9 * rate * static_cast<double>(data.elements_per_sample()));
+}
+
+void measure(const std::string& name, DataConfig config, const std::filesystem::path& cache) {
+  print_opening(name, config, cache);
+  print_assembling(name + ", plain", config, cache);
+  config.augment = {.flip = true, .crop_padding = 4};
+  print_assembling(name + ", flip and crop", config, cache);
+}
+
+DataConfig fashion_mnist() {
+  const std::filesystem::path folder = "/usr/share/datasets/fashion-mnist";
+  DataConfig config;
+  config.classes = 10;
+  config.scale = 1.0 / 255.0;
+  config.train.format = DataFormat::kIdx;
+  config.train.features = folder / "train-images-idx3-ubyte.gz";
+  config.train.labels = folder / "train-labels-idx1-ubyte.gz";
+  config.normalise = NormaliseConfig{.mean = {0.2860}, .standard_deviation = {0.3530}};
+  return config;
+}
+
+DataConfig cifar10(const std::filesystem::path& shared_data) {
+  DataConfig config;
+  config.classes = 10;
+  config.scale = 1.0 / 255.0;
+  config.train.format = DataFormat::kCifar10;
+  config.train.files = {shared_data / "cifar10" / "data_batch_1.bin"};
+  config.normalise = NormaliseConfig{.mean = {0.4914, 0.4822, 0.4465},
+                                     .standard_deviation = {0.2470, 0.2435, 0.2616}};
+  return config;
+}
+
+DataConfig synthetic() {
+  DataConfig config;
+  config.classes = 10;
+  config.train.format = DataFormat::kSynthetic;
+  config.train.samples = 10000;
+  config.train.feature_count = 256;
+  return config;
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argument_count, char** arguments) {
+  using namespace scavenger;
+  try {
+    const char* from_environment = std::getenv("SCAVENGER_SHARED_DATA");
+    std::filesystem::path shared_data = SCAVENGER_SHARED_DATA_DEFAULT;
+    if (from_environment != nullptr) shared_data = from_environment;
+    if (argument_count > 1) shared_data = arguments[1];
+    const TemporaryFolder cache;
+    measure("Fashion-MNIST, 60000 x 784 u8", fashion_mnist(), cache.path());
+    measure("CIFAR-10, 10000 x 3072 u8", cifar10(shared_data), cache.path());
+    print_opening("synthetic, 10000 x 256 f32", synthetic(), cache.path());
+    print_assembling("synthetic, 10000 x 256 f32, plain", synthetic(), cache.path());
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "data_bench: {}\n", error.what());
+    return 1;
+  }
+}
