@@ -4,17 +4,12 @@
 #include <fstream>
 
 #include "runtime/base/error.h"
+#include "test/report/manual_clock.h"
 #include "test/report/sample_events.h"
 #include "test/support/temporary_folder.h"
 
 namespace scavenger::elastic {
 namespace {
-
-class ManualClock final : public Clock {
- public:
-  double now_seconds() const override { return seconds; }
-  double seconds = 1000.0;
-};
 
 void append_raw(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::app) << text;

@@ -1,0 +1,130 @@
+#include "elastic/report/progress_display.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "elastic/report/quantity_text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+constexpr std::string_view kUp = "\x1b[A";           // the cursor, one line up
+constexpr std::string_view kClearBelow = "\x1b[0J";  // from the cursor to the end of the screen
+
+std::vector<std::string> live_block(const std::string& name, const StatusText& status) {
+  return {printable(name) + "  " + status.progress, "  " + status.quality, "  " + status.speed,
+          "  " + status.effort};
+}
+
+std::string status_line(const StatusText& status) {
+  std::string line = status.progress;
+  for (const std::string* part : {&status.quality, &status.speed, &status.effort})
+    if (!part->empty()) line += "  " + *part;
+  return line;
+}
+
+Attention least_attention(ProgressStyle style) {
+  switch (style) {
+    case ProgressStyle::kLive:
+      return Attention::kMilestone;
+    case ProgressStyle::kLines:
+      return Attention::kDetail;
+    case ProgressStyle::kQuiet:
+      break;
+  }
+  return Attention::kProblem;
+}
+
+}  // namespace
+
+ProgressStyle choose_progress_style(bool quiet, int file_descriptor) {
+  if (quiet) return ProgressStyle::kQuiet;
+  const char* const terminal = std::getenv("TERM");
+  const bool capable = terminal != nullptr && std::string_view(terminal) != "dumb";
+  return ::isatty(file_descriptor) == 1 && capable ? ProgressStyle::kLive : ProgressStyle::kLines;
+}
+
+std::uint32_t terminal_width(int file_descriptor) {
+  struct winsize size {};
+  if (::ioctl(file_descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+ProgressDisplay::ProgressDisplay(std::ostream& out, const Clock& clock, ProgressStyle style,
+                                 std::function<std::uint32_t()> width)
+    : out_(out),
+      clock_(clock),
+      style_(style),
+      width_(std::move(width)),
+      event_clock_(clock.now_seconds()),
+      status_clock_(event_clock_) {}
+
+void ProgressDisplay::show_event(const LoggedEvent& logged, const RunNumbers& numbers) {
+  if (ended_) return;
+  event_clock_ = clock_.now_seconds();
+  pace_.apply(logged);
+  const EventText event = event_text(logged, numbers);
+  if (event.attention >= least_attention(style_)) print(event.text);
+  show_status_if_due(numbers);
+}
+
+void ProgressDisplay::tick(const RunNumbers& numbers) {
+  if (!ended_) show_status_if_due(numbers);
+}
+
+void ProgressDisplay::show_status_if_due(const RunNumbers& numbers) {
+  if (style_ == ProgressStyle::kQuiet || numbers.starts.total == 0) return;
+  const double now = clock_.now_seconds();
+  const double interval = style_ == ProgressStyle::kLive ? kRedrawSeconds : kLineSeconds;
+  if (now - status_clock_ < interval) return;
+  status_clock_ = now;
+  const StatusText status = status_text(numbers, pace_, numbers.seconds + now - event_clock_);
+  if (style_ == ProgressStyle::kLive)
+    draw(live_block(numbers.start.name, status));
+  else
+    print(status_line(status));
+}
+
+void ProgressDisplay::print(const std::string& text) {
+  out_ << clearing() << text << "\n" << std::flush;
+  lines_drawn_ = 0;
+}
+
+void ProgressDisplay::draw(const std::vector<std::string>& block) {
+  const std::size_t columns = width_();
+  std::string text = clearing();
+  // The last column stays free: some terminals wrap as soon as it is written.
+  for (const std::string& line : block)
+    text += fit_to_width(line, columns > 1 ? columns - 1 : 1) + "\n";
+  lines_drawn_ = block.size();
+  out_ << text << std::flush;
+}
+
+std::string ProgressDisplay::clearing() const {
+  if (lines_drawn_ == 0) return {};
+  std::string text = "\r";
+  for (std::size_t i = 0; i < lines_drawn_; ++i) text += kUp;
+  return text += kClearBelow;
+}
+
+void ProgressDisplay::clear() {
+  out_ << clearing() << std::flush;
+  lines_drawn_ = 0;
+}
+
+void ProgressDisplay::show_end(const RunNumbers& numbers, const std::string& run_folder) {
+  if (std::exchange(ended_, true)) return;
+  clear();
+  if (style_ == ProgressStyle::kQuiet) {
+    print(end_line(numbers));
+    return;
+  }
+  for (const std::string& line : closing_text(numbers, run_folder)) print(line);
+}
+
+}  // namespace scavenger::elastic

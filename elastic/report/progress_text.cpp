@@ -1,0 +1,249 @@
+#include "elastic/report/progress_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+#include "elastic/report/quantity_text.h"
+#include "runtime/base/text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// The evaluation that people follow: of the target's split, else of the test data, else of any.
+const SplitNumbers* followed_split(const RunNumbers& numbers) {
+  const fact::Start& start = numbers.start;
+  if (const auto* split = numbers.find_split(start.target ? start.target->split : "test"))
+    return split;
+  return numbers.splits.empty() ? nullptr : &numbers.splits.front();
+}
+
+bool follows_loss(const fact::Start& start) {
+  return start.target && start.target->metric == "loss";
+}
+
+std::string followed_metric(const fact::Start& start, const fact::Evaluation& evaluation) {
+  return follows_loss(start) ? format_metric(evaluation.split, "loss", evaluation.loss)
+                             : format_metric(evaluation.split, "accuracy", evaluation.accuracy);
+}
+
+std::string target_text(const fact::Target& target) {
+  return target.metric == "accuracy" ? fmt::format("{:.2f} %", target.value * 100.0)
+                                     : fmt::format("{:.4f}", target.value);
+}
+
+std::string process_name(fact::ProcessRole role, std::uint32_t index) {
+  return fmt::format("{} {}", to_text(role), index);
+}
+
+std::string time_and_cost(const RunNumbers& numbers, double seconds, double cost) {
+  if (numbers.start.price_per_worker_hour == 0.0 && cost == 0.0) return format_duration(seconds);
+  return fmt::format("{}  {}", format_duration(seconds), format_dollars(cost));
+}
+
+std::string progress_part(const RunNumbers& numbers) {
+  const fact::Limits& limits = numbers.start.limits;
+  std::string text = fmt::format("epoch {:.2f}", numbers.epochs());
+  if (limits.max_epochs > 0.0) text += fmt::format(" of {:g}", limits.max_epochs);
+  text += "  iteration " + format_count(numbers.iterations);
+  if (limits.max_iterations > 0) text += " of " + format_count(limits.max_iterations);
+  return text;
+}
+
+std::string quality_part(const RunNumbers& numbers, const RecentPace& pace) {
+  std::string text = pace.known() ? fmt::format("loss {:.4f}", pace.loss()) : "";
+  const SplitNumbers* split = followed_split(numbers);
+  if (split != nullptr)
+    text += (text.empty() ? "" : "  ") + followed_metric(numbers.start, split->last.fact);
+  if (numbers.start.target)
+    text +=
+        fmt::format("{}(target {})", text.empty() ? "" : " ", target_text(*numbers.start.target));
+  return text;
+}
+
+std::string speed_part(const RunNumbers& numbers, const RecentPace& pace) {
+  if (numbers.phases.empty()) return "starting";
+  const fact::Membership& membership = numbers.phases.back().membership;
+  std::string text = fmt::format("K {}  B {}", membership.workers, membership.batch_size);
+  if (pace.known())
+    text = fmt::format("{} samples/s  {}  compute {}  sync {}",
+                       format_count(static_cast<std::uint64_t>(pace.samples_per_second())), text,
+                       format_brief_seconds(pace.compute_seconds()),
+                       format_brief_seconds(pace.sync_wait_seconds()));
+  return text;
+}
+
+std::string effort_part(const RunNumbers& numbers, double seconds) {
+  std::string text = time_and_cost(numbers, seconds, numbers.cost);
+  if (const std::optional<TimeToGo> left = estimate_time_to_go(numbers))
+    text += fmt::format("  to go {}{}", left->at_most ? "at most " : "",
+                        time_and_cost(numbers, left->seconds, left->cost));
+  return text;
+}
+
+EventText text_of(const fact::Membership& membership, const RunNumbers&) {
+  return {Attention::kMilestone,
+          fmt::format("K {}  B {} from iteration {}: {}", membership.workers, membership.batch_size,
+                      format_count(membership.first_iteration), printable(membership.reason))};
+}
+
+EventText text_of(const fact::Evaluation& evaluation, const RunNumbers& numbers) {
+  return {Attention::kMilestone,
+          fmt::format("epoch {:.2f}  iteration {}  {}  {}  ({})", evaluation.epoch,
+                      format_count(evaluation.iteration),
+                      format_metric(evaluation.split, "accuracy", evaluation.accuracy),
+                      format_metric(evaluation.split, "loss", evaluation.loss),
+                      time_and_cost(numbers, numbers.seconds, numbers.cost))};
+}
+
+EventText text_of(const fact::Checkpoint& checkpoint, const RunNumbers&) {
+  return {Attention::kDetail,
+          fmt::format("checkpoint of iteration {}: {}, {}{}", format_count(checkpoint.iteration),
+                      printable(checkpoint.folder), format_bytes(checkpoint.bytes),
+                      checkpoint.best ? ", the best so far" : "")};
+}
+
+EventText text_of(const fact::CheckpointFailed& failed, const RunNumbers&) {
+  return {Attention::kProblem,
+          fmt::format("no checkpoint of iteration {}: {}", format_count(failed.iteration),
+                      printable(failed.reason))};
+}
+
+EventText text_of(const fact::CheckpointDamaged& damaged, const RunNumbers&) {
+  return {Attention::kProblem, fmt::format("checkpoint {} is damaged and passed over: {}",
+                                           printable(damaged.folder), printable(damaged.reason))};
+}
+
+EventText text_of(const fact::ProcessLost& lost, const RunNumbers&) {
+  std::string text = fmt::format("lost {} (pid {}): {}", process_name(lost.role, lost.index),
+                                 lost.pid, printable(lost.how));
+  // Its last words, one line each, so that nobody has to look for the file first.
+  std::string_view tail = lost.log_tail;
+  while (!tail.empty()) {
+    const std::size_t end = std::min(tail.find('\n'), tail.size());
+    text += "\n    | " + printable(tail.substr(0, end));
+    tail.remove_prefix(std::min(end + 1, tail.size()));
+  }
+  return {Attention::kProblem, text};
+}
+
+EventText text_of(const fact::ProcessJoined& joined, const RunNumbers&) {
+  return {Attention::kDetail,
+          fmt::format("{} joined after {}", process_name(joined.role, joined.index),
+                      format_duration(joined.start_seconds))};
+}
+
+EventText text_of(const fact::Warning& warning, const RunNumbers&) {
+  return {Attention::kProblem, "warning: " + printable(warning.text)};
+}
+
+EventText text_of(const fact::Start& start, const RunNumbers& numbers) {
+  if (!start.resumed_from_iteration) return {};
+  return {Attention::kMilestone,
+          fmt::format("resumed from iteration {}, after {}",
+                      format_count(*start.resumed_from_iteration),
+                      time_and_cost(numbers, numbers.seconds, numbers.cost))};
+}
+
+// Iterations show in the status; the target and the end in the closing block; a process that is
+// started shows once it joins.
+template <typename Fact>
+EventText text_of(const Fact&, const RunNumbers&) {
+  return {};
+}
+
+std::string outcome(const RunNumbers& numbers) {
+  if (numbers.target_reached && numbers.status == fact::EndStatus::kTargetReached) {
+    const fact::TargetReached& reached = numbers.target_reached->fact;
+    return "target reached: " + format_metric(reached.split, reached.metric, reached.value);
+  }
+  if (!numbers.status) return "not ended";
+  std::string status(to_text(*numbers.status));
+  std::replace(status.begin(), status.end(), '_', ' ');
+  return numbers.reason.empty() ? status : fmt::format("{}: {}", status, printable(numbers.reason));
+}
+
+void append_best(const RunNumbers& numbers, std::vector<std::string>& lines) {
+  const SplitNumbers* split = followed_split(numbers);
+  if (split == nullptr) return;
+  const fact::Evaluation& best =
+      follows_loss(numbers.start) ? split->least_loss.fact : split->most_accurate.fact;
+  lines.push_back(fmt::format("  best      {} at iteration {} (last {})",
+                              followed_metric(numbers.start, best), format_count(best.iteration),
+                              followed_metric(numbers.start, split->last.fact)));
+}
+
+void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines) {
+  if (numbers.failures.total + numbers.warnings.total == 0) return;
+  const std::uint64_t checkpoint_problems =
+      numbers.checkpoints.failed + numbers.checkpoints.damaged;
+  lines.push_back(fmt::format(
+      "  problems  processes lost: {}, checkpoints failed or damaged: {}, "
+      "warnings: {}",
+      numbers.failures.total - checkpoint_problems, checkpoint_problems, numbers.warnings.total));
+}
+
+}  // namespace
+
+std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers) {
+  if (numbers.phases.empty() || numbers.phases.back().iterations == 0) return std::nullopt;
+  const PhaseNumbers& phase = numbers.phases.back();
+  const fact::Limits& limits = numbers.start.limits;
+  const double per_iteration = phase.seconds / static_cast<double>(phase.iterations);
+  const double per_epoch = per_iteration * static_cast<double>(numbers.start.samples_per_epoch) /
+                           phase.membership.batch_size;
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  double seconds = kNoLimit;
+  if (limits.max_epochs > 0.0)
+    seconds = std::min(seconds, (limits.max_epochs - numbers.epochs()) * per_epoch);
+  if (limits.max_iterations > 0)
+    seconds = std::min(seconds, (static_cast<double>(limits.max_iterations) -
+                                 static_cast<double>(numbers.iterations)) *
+                                    per_iteration);
+  if (limits.max_seconds > 0.0) seconds = std::min(seconds, limits.max_seconds - numbers.seconds);
+  if (seconds == kNoLimit) return std::nullopt;
+  seconds = std::max(0.0, seconds);
+  return TimeToGo{.seconds = seconds,
+                  .cost = seconds * phase.membership.workers * phase.price_per_worker_hour / 3600.0,
+                  .at_most = numbers.start.target.has_value()};
+}
+
+StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds) {
+  return {.progress = progress_part(numbers),
+          .quality = quality_part(numbers, pace),
+          .speed = speed_part(numbers, pace),
+          .effort = effort_part(numbers, seconds)};
+}
+
+EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers) {
+  return std::visit([&](const auto& fact) { return text_of(fact, numbers); }, logged.event);
+}
+
+std::string end_line(const RunNumbers& numbers) {
+  return fmt::format("{}: {} after {:.2f} epochs, {} iterations, {}", printable(numbers.start.name),
+                     outcome(numbers), numbers.epochs(), format_count(numbers.iterations),
+                     format_duration(numbers.seconds));
+}
+
+std::vector<std::string> closing_text(const RunNumbers& numbers, const std::string& run_folder) {
+  std::vector<std::string> lines = {end_line(numbers)};
+  append_best(numbers, lines);
+  lines.push_back(
+      fmt::format("  time      {}, of it start-up {}; {} samples/s",
+                  format_duration(numbers.seconds), format_duration(numbers.start_up_seconds),
+                  format_count(static_cast<std::uint64_t>(numbers.samples_per_second()))));
+  if (numbers.start.price_per_worker_hour > 0.0 || numbers.cost > 0.0)
+    lines.push_back(fmt::format("  cost      {} at {} per worker and hour",
+                                format_dollars(numbers.cost),
+                                format_dollars(numbers.start.price_per_worker_hour)));
+  append_problems(numbers, lines);
+  lines.push_back(fmt::format("  run       {0} (numbers: {0}/report.json)", run_folder));
+  const bool reached = numbers.status == fact::EndStatus::kTargetReached;
+  if (!reached && numbers.checkpoints.last)
+    lines.push_back(fmt::format("  go on     scavenger-train --resume {}", run_folder));
+  return lines;
+}
+
+}  // namespace scavenger::elastic

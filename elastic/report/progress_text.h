@@ -1,0 +1,50 @@
+// What the terminal says about a run, as plain lines of text. Pure: the terminal itself is
+// progress_display.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elastic/report/event.h"
+#include "elastic/report/recent_pace.h"
+#include "elastic/report/run_numbers.h"
+
+namespace scavenger::elastic {
+
+// How long the job still takes, from its limits and the mean wall time per iteration of the present
+// phase.
+struct TimeToGo {
+  double seconds = 0.0;
+  double cost = 0.0;
+  bool at_most = false;  // a target may end the job before
+};
+
+// Nothing where no limit is set, or no iteration was seen in this phase.
+std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers);
+
+// The status now, in parts from the most to the least important; `seconds` is the job's time now.
+struct StatusText {
+  std::string progress;  // "epoch 3.42 of 10  iteration 1,204"
+  std::string quality;   // "loss 0.3124  test accuracy 87.12 % (target 88.00 %)"
+  std::string speed;     // "12,340 samples/s  K 2  B 64  compute 3.14 ms  sync 420 us"
+  std::string effort;    // "65.0 s  $0.0012  to go at most 2 min 10 s  $0.0024"
+};
+StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds);
+
+// How much an event matters to people who watch.
+enum class Attention { kNone, kDetail, kMilestone, kProblem };
+struct EventText {
+  Attention attention = Attention::kNone;
+  std::string text;
+};
+// `numbers` with the event already in them.
+EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers);
+
+// "fashion_mlp: target reached: test accuracy 88.12 % after 4.20 epochs, 1,968 iterations, 72.1 s".
+std::string end_line(const RunNumbers& numbers);
+
+// The block at the end of a run: outcome, time, cost, problems, where things are, what to do next.
+std::vector<std::string> closing_text(const RunNumbers& numbers, const std::string& run_folder);
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,163 @@
+#include "elastic/report/progress_text.h"
+
+#include <catch2/catch.hpp>
+
+#include "elastic/report/run_summary.h"
+#include "test/report/sample_events.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// A summary and a pace that see the same events.
+struct Run {
+  RunSummary summary;
+  RecentPace pace;
+
+  void apply(double time, RunEvent event) {
+    const LoggedEvent logged{.time = time, .event = std::move(event)};
+    summary.apply(logged);
+    pace.apply(logged);
+  }
+  const RunNumbers& numbers() const { return summary.numbers(); }
+};
+
+// K = 2 at 0.001 dollars per worker second; 50 iterations of 100 samples in 5 s, of 10 epochs of
+// 1,000 samples.
+Run half_way(fact::Start start = sample_start()) {
+  Run run;
+  run.apply(0.0, start);
+  run.apply(1.0, sample_membership(1, {50, 50}));
+  run.apply(6.0, sample_iterations(1, 0, 50, 2));
+  return run;
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("The status says where the job is, how good, how fast, and at what price") {
+  Run run = half_way();
+  run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.875));
+
+  const StatusText status = status_text(run.numbers(), run.pace, 7.0);
+
+  CHECK(status.progress == "epoch 5.00 of 10  iteration 50");
+  CHECK(status.quality == "loss 0.5000  test accuracy 87.50 % (target 90.00 %)");
+  CHECK(status.speed == "1,000 samples/s  K 2  B 100  compute 15 ms  sync 20 ms");
+  CHECK(status.effort == "7.0 s  $0.0100  to go at most 5.0 s  $0.0100");
+}
+
+TEST_CASE("A job that costs nothing does not talk of money") {
+  fact::Start start = sample_start();
+  start.price_per_worker_hour = 0.0;
+  const Run run = half_way(start);
+
+  CHECK(status_text(run.numbers(), run.pace, 6.0).effort == "6.0 s  to go at most 5.0 s");
+}
+
+TEST_CASE("A job aimed at a loss shows the loss") {
+  fact::Start start = sample_start();
+  start.target = fact::Target{.metric = "loss", .split = "test", .value = 0.2};
+  Run run = half_way(start);
+  run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.875));
+
+  CHECK(status_text(run.numbers(), run.pace, 6.0).quality ==
+        "loss 0.5000  test loss 0.2500 (target 0.2000)");
+}
+
+TEST_CASE("Before the first membership the status says that the job starts") {
+  Run run;
+  run.apply(0.0, sample_start());
+
+  CHECK(status_text(run.numbers(), run.pace, 0.5).speed == "starting");
+  CHECK_FALSE(estimate_time_to_go(run.numbers()).has_value());
+}
+
+TEST_CASE("The time to go follows the limit that is reached first") {
+  fact::Start start = sample_start();
+  start.target.reset();
+
+  start.limits = {.max_epochs = 10.0, .max_iterations = 60, .max_seconds = 0.0};
+  const auto by_iterations = estimate_time_to_go(half_way(start).numbers());
+  start.limits = {.max_epochs = 10.0, .max_iterations = 0, .max_seconds = 6.5};
+  const auto by_seconds = estimate_time_to_go(half_way(start).numbers());
+  start.limits = {};
+  const auto unlimited = estimate_time_to_go(half_way(start).numbers());
+
+  CHECK(by_iterations->seconds == Approx(1.0));
+  CHECK(by_iterations->cost == Approx(0.002));
+  CHECK_FALSE(by_iterations->at_most);
+  CHECK(by_seconds->seconds == Approx(0.5));
+  CHECK_FALSE(unlimited.has_value());
+}
+
+TEST_CASE("The pace forgets what was long ago and begins anew with a membership") {
+  Run run = half_way();
+  fact::Iterations slower = sample_iterations(1, 50, 10, 2);
+  slower.seconds.assign(10, 1.0);
+
+  run.apply(100.0, slower);
+  const double faded = run.pace.samples_per_second();
+  run.apply(101.0, sample_membership(2, {10}, 60, 6000));
+
+  CHECK(faded == Approx(100.0).epsilon(0.001));
+  CHECK_FALSE(run.pace.known());
+}
+
+TEST_CASE(
+    "A lost process is a problem, told with its last words, which cannot drive the terminal") {
+  Run run = half_way();
+  const fact::ProcessLost lost{
+      .index = 1, .pid = 42, .how = "killed by signal 9", .log_tail = "one\ntwo\x1b[2J\n"};
+
+  const EventText text = event_text({.time = 7.0, .event = lost}, run.numbers());
+
+  CHECK(text.attention == Attention::kProblem);
+  CHECK(text.text == "lost worker 1 (pid 42): killed by signal 9\n    | one\n    | two?[2J");
+}
+
+TEST_CASE("The closing block has the outcome, the price, and where the run is") {
+  Run run = half_way();
+  run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.91));
+  run.apply(
+      6.0,
+      fact::TargetReached{
+          .metric = "accuracy", .split = "test", .value = 0.91, .iteration = 50, .epoch = 5.0});
+  run.apply(7.0, fact::End{.status = fact::EndStatus::kTargetReached,
+                           .reason = "",
+                           .iteration = 50,
+                           .position = 5000});
+
+  CHECK(
+      joined(closing_text(run.numbers(), "runs/fashion_mlp")) ==
+      "fashion_mlp: target reached: test accuracy 91.00 % after 5.00 epochs, 50 iterations, 7.0 s\n"
+      "  best      test accuracy 91.00 % at iteration 50 (last test accuracy 91.00 %)\n"
+      "  time      7.0 s, of it start-up 1.0 s; 714 samples/s\n"
+      "  cost      $0.0120 at $3.60 per worker and hour\n"
+      "  run       runs/fashion_mlp (numbers: runs/fashion_mlp/report.json)\n");
+}
+
+TEST_CASE("A job that was stopped says how to go on, and what went wrong") {
+  Run run = half_way();
+  run.apply(6.0, fact::Checkpoint{.iteration = 50, .folder = "checkpoints/50"});
+  run.apply(6.5, fact::Warning{.text = "odd"});
+  run.apply(6.5, fact::CheckpointFailed{.iteration = 60, .reason = "no space left"});
+  run.apply(7.0, fact::End{.status = fact::EndStatus::kInterrupted,
+                           .reason = "Ctrl-C",
+                           .iteration = 50,
+                           .position = 5000,
+                           .exit_code = 130});
+
+  const std::string text = joined(closing_text(run.numbers(), "runs/x"));
+
+  CHECK_THAT(text, Catch::StartsWith("fashion_mlp: interrupted: Ctrl-C after 5.00 epochs"));
+  CHECK_THAT(text,
+             Catch::Contains("processes lost: 0, checkpoints failed or damaged: 1, warnings: 1"));
+  CHECK_THAT(text, Catch::EndsWith("  go on     scavenger-train --resume runs/x\n"));
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,41 @@
+#include "elastic/report/quantity_text.h"
+
+#include <catch2/catch.hpp>
+
+namespace scavenger::elastic {
+
+TEST_CASE("Counts are grouped by thousands") {
+  CHECK(format_count(0) == "0");
+  CHECK(format_count(999) == "999");
+  CHECK(format_count(1000) == "1,000");
+  CHECK(format_count(1234567) == "1,234,567");
+}
+
+TEST_CASE("Small sums show fractions of a cent") {
+  CHECK(format_dollars(0.00123) == "$0.0012");
+  CHECK(format_dollars(12.345) == "$12.35");
+}
+
+TEST_CASE("Brief times keep three digits") {
+  CHECK(format_brief_seconds(0.00042) == "420 us");
+  CHECK(format_brief_seconds(0.003142) == "3.14 ms");
+  CHECK(format_brief_seconds(1.254) == "1.25 s");
+}
+
+TEST_CASE("A name cannot drive the terminal") {
+  CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
+  CHECK(printable("\xc2\x9b"
+                  "2J") == "?2J");
+  CHECK(printable("caf\xc3\xa9 \xc2\xb5s") == "caf\xc3\xa9 \xc2\xb5s");
+}
+
+TEST_CASE("A text is cut at the width, between characters, and says so") {
+  CHECK(fit_to_width("12345", 5) == "12345");
+  CHECK(fit_to_width("123456", 5) == "12...");
+  CHECK(fit_to_width("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5).size() == 10);
+  CHECK(fit_to_width("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 5) ==
+        "\xc3\xa9\xc3\xa9...");
+  CHECK(fit_to_width("123456", 2) == "12");
+}
+
+}  // namespace scavenger::elastic
