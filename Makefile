@@ -5,6 +5,8 @@ CONFIG ?= configs/fashion_mlp.json
 ARGS ?=
 JOBS ?= $(shell scripts/build_jobs.sh)
 
+export CCACHE_BASEDIR := $(CURDIR)# another clone of the project finds what this one has compiled
+
 release := build/release
 programs := scavenger-train scavenger-ps scavenger-worker
 

@@ -2,7 +2,7 @@
 
 import re
 
-from source_tree import Finding, code_only, line_of
+from source_tree import CPP_SUFFIXES, Finding, code_only, line_of
 
 HEADERS = re.compile(r"\.h$")
 PRODUCT = re.compile(r"^(?!test/)")
@@ -26,7 +26,7 @@ BANNED = [
 
 def findings(tree):
     found = []
-    for path in tree.files(".h", ".cpp"):
+    for path in tree.files(*CPP_SUFFIXES):
         text = tree.text(path)
         code = code_only(text)
         for pattern, where, allowed, problem, remedy in BANNED:

@@ -5,7 +5,7 @@ g++ 12 destroys such temporaries twice when the coroutine suspends (a double fre
 
 import re
 
-from source_tree import Finding, code_only, line_of
+from source_tree import CPP_SUFFIXES, Finding, code_only, line_of
 
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -26,7 +26,7 @@ def awaited_expression(code, start):
 
 def findings(tree):
     found = []
-    for path in tree.files(".h", ".cpp"):
+    for path in tree.files(*CPP_SUFFIXES):
         code = code_only(tree.text(path))
         for match in re.finditer(r"\bco_await\b", code):
             expression = awaited_expression(code, match.end())

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from source_tree import Finding
+from source_tree import CPP_SUFFIXES, Finding
 
 VERSION = "18.1.8"
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,7 +27,7 @@ def formatter():
 
 
 def findings(tree):
-    paths = tree.files(".h", ".cpp")
+    paths = tree.files(*CPP_SUFFIXES)
     if not paths:
         return []
     style = f"--style=file:{PROJECT / '.clang-format'}"

@@ -2,7 +2,7 @@
 
 import re
 
-from source_tree import Finding, folder_of, line_of
+from source_tree import CPP_SUFFIXES, Finding, folder_of, line_of
 
 # A folder may include from every layer before its own. Folders of one layer do not know each other.
 LAYERS = [
@@ -57,7 +57,7 @@ def library_include(path, line, target):
 
 def findings(tree):
     found = []
-    for path in tree.files(".h", ".cpp"):
+    for path in tree.files(*CPP_SUFFIXES):
         text = tree.text(path)
         for match in INCLUDE.finditer(text):
             check = project_include if match.group(1) == '"' else library_include

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 CODE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "elastic", "apps", "test")
+CPP_SUFFIXES = (".h", ".cpp", ".inc")
 
 
 @dataclasses.dataclass(frozen=True)
