@@ -1,0 +1,56 @@
+// Brings the gradients of a backward pass into one flat vector, and tells of each as soon as it is
+// final.
+//
+// Autograd hands each parameter's finished gradient to a hook, which copies it to its place: one
+// read and one write. (Letting autograd add into views of the flat vector costs a pass to zero it
+// and a read more.)
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/torch/model.h"
+#include "runtime/training/tensor_layout.h"
+#include "runtime/training/trainer.h"
+
+namespace scavenger {
+
+// Thread: one thread, the one that calls backward() (autograd runs a backward pass on the CPU in
+// the thread that asked for it). Neither copied nor moved: the parameters' hooks point here, so it
+// must outlive every backward().
+class GradientCollector final {
+ public:
+  GradientCollector(const std::vector<NamedTensor>& parameters, const TensorLayout& layout);
+  GradientCollector(const GradientCollector&) = delete;
+  GradientCollector& operator=(const GradientCollector&) = delete;
+
+  // Gradients go to this vector from now on.
+  void bind(std::span<float> gradients);
+
+  // Around each backward(). `ready` must live until finish(), or until an exception came out of
+  // backward().
+  void begin(const GradientReady& ready);
+  // Parameters that backward did not reach have the gradient zero; they are told of now.
+  void finish();
+
+ private:
+  struct Hook;
+  struct Place {
+    std::uint64_t first = 0;  // in the flat vector
+    std::uint64_t size = 0;   // of the tensor; a gap of zeros follows
+    std::uint64_t last = 0;   // where the next tensor starts
+    bool arrived = false;
+  };
+
+  void collect(Place& place, const at::Tensor& gradient);
+  void tell(Place& place);
+
+  std::vector<Place> places_;
+  std::span<float> gradients_;
+  const GradientReady* ready_ = nullptr;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,24 @@
+#include "runtime/torch/model.h"
+
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+
+namespace scavenger {
+
+at::Tensor Model::add_parameter(std::string name, const std::vector<std::int64_t>& shape,
+                                InitialValues initial_values) {
+  at::Tensor tensor = at::zeros(shape, at::kFloat);
+  tensor.set_requires_grad(true);
+  parameters_.push_back({std::move(name), tensor, std::move(initial_values)});
+  return tensor;
+}
+
+at::Tensor Model::add_buffer(std::string name, const std::vector<std::int64_t>& shape,
+                             InitialValues initial_values) {
+  at::Tensor tensor = at::zeros(shape, at::kFloat);
+  buffers_.push_back({std::move(name), tensor, std::move(initial_values)});
+  return tensor;
+}
+
+}  // namespace scavenger

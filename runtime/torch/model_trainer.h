@@ -1,0 +1,46 @@
+// Trains any Model: parameters and gradients as views of flat vectors, one forward and backward
+// pass per batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/torch/gradient_collector.h"
+#include "runtime/torch/model.h"
+#include "runtime/training/trainer.h"
+
+namespace scavenger {
+
+// The loss is the cross entropy of the model's logits, as a mean over the batch.
+class ModelTrainer final : public Trainer {
+ public:
+  ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_t> sample_shape,
+               std::uint64_t seed);
+
+  const TensorLayout& parameters() const override { return parameters_; }
+  const TensorLayout& buffers() const override { return buffers_; }
+  void bind(std::span<float> weights, std::span<float> gradients) override;
+  void write_initial_weights() override;
+  void read_buffers(std::span<float> destination) const override;
+  void write_buffers(std::span<const float> source) override;
+  TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
+                                const GradientReady& ready) override;
+  EvaluationSums evaluate(const Batch& batch) override;
+
+ private:
+  at::Tensor features_of(const Batch& batch) const;
+
+  std::unique_ptr<Model> model_;
+  std::vector<std::int64_t> sample_shape_;
+  std::uint64_t seed_;
+  TensorLayout parameters_;
+  TensorLayout buffers_;
+  GradientCollector collector_;  // after model_, whose hooks point to it
+  bool bound_ = false;
+  SteadyClock clock_;
+};
+
+}  // namespace scavenger

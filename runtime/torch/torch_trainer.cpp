@@ -1,0 +1,31 @@
+#include "runtime/torch/torch_trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include "runtime/base/check.h"
+#include "runtime/torch/model_registry.h"
+#include "runtime/torch/model_trainer.h"
+
+namespace scavenger {
+namespace {
+
+// Denormal numbers make arithmetic up to a hundred times slower, and appear as gradients vanish.
+// The switch is a register of each core's thread, hence the loop over all of them.
+void prepare_compute_threads(std::uint32_t threads) {
+  SCAVENGER_CHECK(threads > 0);
+  at::set_num_threads(static_cast<int>(threads));
+  at::parallel_for(0, threads, 1,
+                   [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
+}
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
+  prepare_compute_threads(options.threads);
+  return std::make_unique<ModelTrainer>(
+      make_model(options.model, options.sample_shape, options.classes), options.sample_shape,
+      options.seed);
+}
+
+}  // namespace scavenger

@@ -1,0 +1,28 @@
+// A trainer with flat vectors of its own.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/training/trainer.h"
+
+namespace scavenger {
+
+// Starts at the trainer's initial weights. The gradients start as rubbish, which nothing may depend
+// on.
+struct BoundTrainer {
+  explicit BoundTrainer(std::unique_ptr<Trainer> bound)
+      : trainer(std::move(bound)),
+        weights(trainer->parameters().flat_size(), 0.0f),
+        gradients(trainer->parameters().flat_size(), 7.0f) {
+    trainer->bind(weights, gradients);
+    trainer->write_initial_weights();
+  }
+
+  std::unique_ptr<Trainer> trainer;
+  std::vector<float> weights;
+  std::vector<float> gradients;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,150 @@
+// What models may do that the built-in ones do not: parameters that are shared or unused, buffers,
+// dropout.
+#include "runtime/torch/model_trainer.h"
+
+#include <ATen/ops/batch_norm.h>
+#include <ATen/ops/dropout.h>
+#include <ATen/ops/linear.h>
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "test/torch/bound_trainer.h"
+#include "test/torch/random_batch.h"
+
+namespace scavenger {
+namespace {
+
+constexpr std::int64_t kWidth = 4;  // features, and classes
+
+void count_up(std::span<float> values, RandomStream&) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 0.1f * static_cast<float>(i + 1);
+}
+
+// x W^T, `times` times over, beside a parameter that is never used.
+class RepeatedModel final : public Model {
+ public:
+  explicit RepeatedModel(int times) : times_(times) {}
+  at::Tensor forward(const at::Tensor& samples) override {
+    at::Tensor x = samples;
+    for (int i = 0; i < times_; ++i) x = at::linear(x, weight_);
+    return x;
+  }
+
+ private:
+  int times_;
+  at::Tensor unused_ = add_parameter("unused", {3}, count_up);
+  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+};
+
+class NormalisedModel final : public Model {
+ public:
+  at::Tensor forward(const at::Tensor& samples) override {
+    return at::batch_norm(at::linear(samples, weight_), {}, {}, mean_, variance_, training(), 0.1,
+                          1e-5, false);
+  }
+
+ private:
+  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+  at::Tensor mean_ = add_buffer("running_mean", {kWidth}, count_up);
+  at::Tensor variance_ = add_buffer("running_var", {kWidth}, count_up);
+};
+
+class DropoutModel final : public Model {
+ public:
+  at::Tensor forward(const at::Tensor& samples) override {
+    return at::linear(at::dropout(samples, 0.5, training()), weight_);
+  }
+  bool draws_random_numbers() const override { return true; }
+
+ private:
+  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+};
+
+BoundTrainer bound_trainer(std::unique_ptr<Model> model) {
+  return BoundTrainer(
+      std::make_unique<ModelTrainer>(std::move(model), std::vector<std::int64_t>{kWidth}, 1));
+}
+
+std::vector<float> gradient_of(BoundTrainer& bound, std::uint64_t random_key) {
+  bound.trainer->forward_backward(random_batch({kWidth}, 6, kWidth), random_key, {});
+  return bound.gradients;
+}
+
+}  // namespace
+
+TEST_CASE("A parameter that is not used has gradient zero and is told of at the end") {
+  BoundTrainer bound = bound_trainer(std::make_unique<RepeatedModel>(1));
+  std::vector<std::uint64_t> firsts;
+
+  bound.trainer->forward_backward(random_batch({kWidth}, 6, kWidth), 0,
+                                  [&](std::uint64_t first, auto) { firsts.push_back(first); });
+
+  CHECK(firsts == std::vector<std::uint64_t>{kTensorAlignment, 0});
+  CHECK(std::vector<float>(bound.gradients.begin(), bound.gradients.begin() + kTensorAlignment) ==
+        std::vector<float>(kTensorAlignment, 0.0f));
+}
+
+TEST_CASE("A parameter that is used twice is told of once, with the sum of both gradients") {
+  BoundTrainer bound = bound_trainer(std::make_unique<RepeatedModel>(2));
+  const Batch batch = random_batch({kWidth}, 6, kWidth);
+  int calls = 0;
+  bound.trainer->forward_backward(batch, 0, [&](auto, auto) { ++calls; });
+
+  const std::size_t probe = kTensorAlignment + 5;
+  const float step = 1e-2f;
+  const float weight = bound.weights[probe];
+  bound.weights[probe] = weight + step;
+  const double above = bound.trainer->evaluate(batch).loss / 6;
+  bound.weights[probe] = weight - step;
+  const double below = bound.trainer->evaluate(batch).loss / 6;
+
+  CHECK(calls == 2);
+  CHECK(bound.gradients[probe] == Approx((above - below) / (2 * step)).epsilon(1e-3));
+}
+
+TEST_CASE("Backward runs in the thread that asked for it") {
+  BoundTrainer bound = bound_trainer(std::make_unique<RepeatedModel>(1));
+  std::vector<std::thread::id> threads;
+
+  bound.trainer->forward_backward(random_batch({kWidth}, 6, kWidth), 0, [&](auto, auto) {
+    threads.push_back(std::this_thread::get_id());
+  });
+
+  CHECK(threads == std::vector<std::thread::id>(2, std::this_thread::get_id()));
+}
+
+TEST_CASE("Buffers start at their initial values, follow training, and can be put back") {
+  BoundTrainer bound = bound_trainer(std::make_unique<NormalisedModel>());
+  const Batch batch = random_batch({kWidth}, 6, kWidth);
+  std::vector<float> start(bound.trainer->buffers().flat_size());
+  bound.trainer->read_buffers(start);
+  const double start_loss = bound.trainer->evaluate(batch).loss;
+
+  bound.trainer->forward_backward(batch, 0, {});
+  std::vector<float> trained(start.size());
+  bound.trainer->read_buffers(trained);
+  const double trained_loss = bound.trainer->evaluate(batch).loss;
+  bound.trainer->write_buffers(start);
+
+  CHECK(bound.trainer->buffers().tensors()[1].name == "running_var");
+  CHECK(start[bound.trainer->buffers().tensors()[1].offset + 2] == 0.3f);
+  CHECK(trained != start);
+  CHECK(trained_loss != start_loss);
+  CHECK(bound.trainer->evaluate(batch).loss == start_loss);
+}
+
+TEST_CASE("Dropout is decided by the random key, and off in evaluation") {
+  BoundTrainer bound = bound_trainer(std::make_unique<DropoutModel>());
+  const Batch batch = random_batch({kWidth}, 6, kWidth);
+
+  const std::vector<float> first = gradient_of(bound, 1);
+  const std::vector<float> other = gradient_of(bound, 2);
+  const std::vector<float> again = gradient_of(bound, 1);
+
+  CHECK(first == again);
+  CHECK(first != other);
+  CHECK(bound.trainer->evaluate(batch).loss == bound.trainer->evaluate(batch).loss);
+}
+
+}  // namespace scavenger
