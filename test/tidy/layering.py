@@ -10,7 +10,7 @@ LAYERS = [
     ["runtime/config", "runtime/net", "runtime/training"],
     ["runtime/protocol"],
     ["runtime/process", "runtime/data", "runtime/checkpoint"],
-    ["runtime/torch"],
+    ["runtime/torch", "runtime/worker"],
     ["noise", "perfmodel", "ps", "cloud_gcp"],
     ["elastic"],
     ["apps"],
