@@ -11,6 +11,7 @@ BatchAssembler BatchAssembler::for_training(const DataSet& data, const DataConfi
                                             std::uint64_t seed) {
   BatchAssembler assembler(data, config);
   assembler.seed_ = seed;
+  assembler.augments_ = config.augment.flip || config.augment.crop_padding > 0;
   assembler.order_.emplace(seed, data.size());
   return assembler;
 }
@@ -27,23 +28,29 @@ void BatchAssembler::assemble(std::uint64_t first_position, std::uint32_t size, 
   batch.features.resize(size * data_->elements_per_sample());
   batch.labels.resize(size);
   float* destination = batch.features.data();
-  for (std::uint32_t i = 0; i < size; ++i, destination += data_->elements_per_sample())
-    batch.labels[i] = data_->label(write_sample(first_position + i, destination));
+  SampleDraw next = size > 0 ? draw(first_position) : SampleDraw{};
+  for (std::uint32_t i = 0; i < size; ++i, destination += data_->elements_per_sample()) {
+    const SampleDraw current = next;
+    if (i + 1 < size) {
+      next = draw(first_position + i + 1);
+      data_->prefetch(next.index);  // samples are scattered over memory
+    }
+    write_sample(current, destination);
+    batch.labels[i] = data_->label(current.index);
+  }
 }
 
-std::uint32_t BatchAssembler::write_sample(std::uint64_t position, float* destination) {
-  if (!order_) {
-    const auto index = static_cast<std::uint32_t>(position);
-    transform_.write(index, destination);
-    return index;
-  }
-  const SampleDraw draw = order_->at(position);
-  if (augment_.flip || augment_.crop_padding > 0)
+SampleDraw BatchAssembler::draw(std::uint64_t position) {
+  if (order_) return order_->at(position);
+  return {.epoch = 0, .index = static_cast<std::uint32_t>(position)};
+}
+
+void BatchAssembler::write_sample(const SampleDraw& sample, float* destination) {
+  if (augments_)
     transform_.write_augmented(
-        draw.index, draw_augmentation(augment_, seed_, draw.epoch, draw.index), destination);
+        sample.index, draw_augmentation(augment_, seed_, sample.epoch, sample.index), destination);
   else
-    transform_.write(draw.index, destination);
-  return draw.index;
+    transform_.write(sample.index, destination);
 }
 
 }  // namespace scavenger

@@ -29,14 +29,16 @@ class BatchAssembler final {
  private:
   BatchAssembler(const DataSet& data, const DataConfig& config);
 
-  // Returns the sample's index.
-  std::uint32_t write_sample(std::uint64_t position, float* destination);
+  SampleDraw draw(std::uint64_t position);
+  void write_sample(const SampleDraw& sample, float* destination);
 
   const DataSet* data_;
   SampleTransform transform_;
   AugmentConfig augment_;
+  // For evaluation, these three stay as they are here.
   std::uint64_t seed_ = 0;
-  std::optional<SampleOrder> order_;  // training only
+  bool augments_ = false;
+  std::optional<SampleOrder> order_;
 };
 
 }  // namespace scavenger

@@ -43,6 +43,8 @@ class DataSet final {
   // The raw features of one sample, as they are in the source. Ask for what element_type() says.
   std::span<const std::uint8_t> bytes(std::uint32_t index) const { return file_.bytes(index); }
   std::span<const float> floats(std::uint32_t index) const { return file_.floats(index); }
+  // Asks the processor to fetch a sample's raw features into its caches.
+  void prefetch(std::uint32_t index) const { file_.prefetch(index); }
   std::int32_t label(std::uint32_t index) const { return file_.labels()[index]; }
 
  private:

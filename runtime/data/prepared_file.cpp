@@ -167,4 +167,14 @@ PreparedFile::PreparedFile(MappedFile map) : map_(std::move(map)) {
              header.sample_count};
 }
 
+void PreparedFile::prefetch(std::uint32_t index) const {
+  constexpr std::size_t kCacheLineBytes = 64;
+  const auto fetch = [](std::span<const std::byte> sample) {
+    for (std::size_t i = 0; i < sample.size(); i += kCacheLineBytes)
+      __builtin_prefetch(sample.data() + i);
+  };
+  fetch(element_type_ == ElementType::kUint8 ? std::as_bytes(bytes(index))
+                                             : std::as_bytes(floats(index)));
+}
+
 }  // namespace scavenger

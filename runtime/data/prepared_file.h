@@ -47,6 +47,7 @@ class PreparedFile final {
   std::span<const float> floats(std::uint32_t index) const {
     return {floats_ + index * elements_per_sample_, elements_per_sample_};
   }
+  void prefetch(std::uint32_t index) const;
   std::span<const std::int32_t> labels() const { return labels_; }
 
  private:

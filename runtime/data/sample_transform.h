@@ -1,11 +1,10 @@
 // From the raw features of one sample to the numbers that a model sees.
 //
-// value = (raw * scale - mean) / standard deviation, computed in double and rounded once. The first
-// dimension of a sample's shape counts its channels: a flat sample may be normalised by one mean
-// for all, or by one for each feature.
+// value = (raw * scale - mean) / standard deviation, in single precision. The first dimension of a
+// sample's shape counts its channels: a flat sample may be normalised by one mean for all, or by
+// one for each feature.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -16,7 +15,7 @@
 
 namespace scavenger {
 
-// Constant after construction, so any thread may use it.
+// Thread: one thread at a time.
 class SampleTransform final {
  public:
   // `data` was opened with `config`, and must outlive the transform.
@@ -25,41 +24,28 @@ class SampleTransform final {
   // Both write data.elements_per_sample() floats.
   void write(std::uint32_t index, float* destination) const;
   // For images only. Padding is raw zeros, so it is scaled and normalised like black pixels.
-  void write_augmented(std::uint32_t index, const Augmentation& augmentation,
-                       float* destination) const;
+  void write_augmented(std::uint32_t index, const Augmentation& augmentation, float* destination);
 
  private:
-  struct Affine {
-    double scale = 1.0;
-    double mean = 0.0;
-    double standard_deviation = 1.0;
-    float operator()(float raw) const {
-      return static_cast<float>((static_cast<double>(raw) * scale - mean) / standard_deviation);
-    }
-  };
-  // An Affine's results for all bytes.
-  struct ByteTable {
-    std::array<float, 256> values;
-    float operator()(std::uint8_t raw) const { return values[raw]; }
+  struct Normalisation {
+    float scale = 1.0f;
+    float mean = 0.0f;
+    float inverse_deviation = 1.0f;
   };
 
-  template <typename Element, typename Value>
-  void write_plain(const Element* source, const std::vector<Value>& values,
-                   float* destination) const;
-  template <typename Element, typename Value>
-  void write_image(const Element* source, const std::vector<Value>& values,
-                   const Augmentation& augmentation, float* destination) const;
-  template <typename Element, typename Value>
-  void write_plane(const Element* source, const Value& value, const Augmentation& augmentation,
-                   float* destination) const;
+  template <typename Element>
+  void normalise(const Element* source, float* destination) const;
+  template <typename Element>
+  void augment(const Element* source, const Augmentation& augmentation, Element* destination) const;
 
   const DataSet* data_;
+  std::vector<Normalisation> channels_;  // one for all channels, or one for each
   std::ptrdiff_t padding_;
   std::ptrdiff_t planes_ = 0;  // of an image; 0 for flat samples
   std::ptrdiff_t height_ = 0;
   std::ptrdiff_t width_ = 0;
-  std::vector<Affine> affines_;    // one for all channels, or one for each
-  std::vector<ByteTable> tables_;  // likewise; for u8 samples only
+  std::vector<std::uint8_t> augmented_bytes_;  // one image, between augment() and normalise()
+  std::vector<float> augmented_floats_;        // likewise
 };
 
 }  // namespace scavenger

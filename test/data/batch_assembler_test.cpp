@@ -34,8 +34,8 @@ struct ImageJob {
 };
 
 // One pixel, by the definition: padded, cropped, then mirrored.
-float expected_pixel(const DataSet& data, const DataConfig& config, std::uint32_t index,
-                     const Augmentation& augmentation, int channel, int y, int x) {
+Approx expected_pixel(const DataSet& data, const DataConfig& config, std::uint32_t index,
+                      const Augmentation& augmentation, int channel, int y, int x) {
   const int column = augmentation.flip ? 3 - x : x;
   const int source_y = y + static_cast<int>(augmentation.top) - 2;
   const int source_x = column + static_cast<int>(augmentation.left) - 2;
@@ -44,8 +44,9 @@ float expected_pixel(const DataSet& data, const DataConfig& config, std::uint32_
       inside ? data.bytes(index)[static_cast<std::size_t>(channel * 12 + source_y * 4 + source_x)]
              : std::uint8_t{0};
   const auto c = static_cast<std::size_t>(channel);
-  return static_cast<float>((raw * config.scale - config.normalise->mean[c]) /
-                            config.normalise->standard_deviation[c]);
+  return Approx((raw * config.scale - config.normalise->mean[c]) /
+                config.normalise->standard_deviation[c])
+      .margin(1e-6);
 }
 
 }  // namespace
@@ -153,7 +154,7 @@ TEST_CASE("Float images can be augmented") {
   config.sample_shape = {1, 2, 2};
   config.augment.crop_padding = 3;
   const DataSet data = DataSet::open(config, Split::kTrain, folder.path() / "cache");
-  const SampleTransform transform(data, config);
+  SampleTransform transform(data, config);
   std::vector<float> image(4);
 
   transform.write_augmented(0, {.top = 2, .left = 3, .flip = true}, image.data());
