@@ -178,7 +178,7 @@ void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
 
 void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
                               const fact::Iterations& iterations) {
-  // The series ends when it is logged; its iterations ended that much earlier.
+  // The series ends when it is logged; its iterations ended that much earlier, in their phase.
   double seconds_left = 0.0;
   for (const double seconds : iterations.seconds) seconds_left += seconds;
   const fact::Membership& membership = phase.membership;
@@ -190,7 +190,8 @@ void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
     const std::uint64_t position =
         membership.position + (complete - membership.first_iteration) * membership.batch_size;
     numbers_.training_loss.add(complete, static_cast<double>(position) / per_epoch,
-                               time - std::max(0.0, seconds_left), iterations.loss[i]);
+                               std::max(phase.begin_time, time - std::max(0.0, seconds_left)),
+                               iterations.loss[i]);
   }
 }
 

@@ -54,6 +54,7 @@ double QuantileSketch::quantile(double q) const {
 }
 
 void RunningMoments::add(double value) {
+  if (!std::isfinite(value)) return;
   ++count_;
   const double deviation = value - mean_;
   mean_ += deviation / static_cast<double>(count_);

@@ -35,7 +35,7 @@ class QuantileSketch final {
 };
 
 // Mean and standard error of the mean: Welford, "Note on a method for calculating corrected sums of
-// squares and products", Technometrics 1962.
+// squares and products", Technometrics 1962. Values that are not finite are left out.
 class RunningMoments final {
  public:
   void add(double value);

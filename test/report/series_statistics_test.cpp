@@ -70,8 +70,10 @@ TEST_CASE("One value has no standard error, and no value no mean") {
   CHECK(moments.mean() == 0.0);
 
   moments.add(3.0);
+  moments.add(std::nan(""));
 
   CHECK(moments.mean() == 3.0);
+  CHECK(moments.count() == 1);
   CHECK(moments.standard_error() == 0.0);
 }
 
