@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -125,7 +126,8 @@ void replace_in_two_steps(Disk& disk, const std::filesystem::path& complete,
 void publish(Disk& disk, const std::filesystem::path& complete,
              const std::filesystem::path& folder) {
   const std::filesystem::path parent = folder.parent_path();
-  if (!std::filesystem::exists(folder)) {
+  std::error_code unknown;
+  if (!std::filesystem::exists(folder, unknown)) {
     disk.rename(complete, folder);
     disk.sync_folder(parent);
     return;

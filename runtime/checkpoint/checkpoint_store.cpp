@@ -28,6 +28,23 @@ std::optional<std::uint64_t> iteration_of(const std::string& name) {
   return iteration;
 }
 
+// Hidden ones included; none where there is no such folder.
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  try {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      names.push_back(entry.path().filename().string());
+    }
+  } catch (const std::filesystem::filesystem_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return {};
+    throw SystemError(error.code().value(),
+                      {.what = "cannot list the checkpoints",
+                       .where = folder.string(),
+                       .remedy = "check that this is a folder that you may read"});
+  }
+  return names;
+}
+
 std::uint64_t tensor_bytes(const Checkpoint& checkpoint) {
   const std::uint64_t copies = 1 + checkpoint.optimizer.slots.size();
   return sizeof(float) *
@@ -61,7 +78,8 @@ CheckpointStore::CheckpointStore(Disk& disk, std::filesystem::path folder, Reten
 WrittenCheckpoint CheckpointStore::write(const Checkpoint& checkpoint, bool is_best) {
   WrittenCheckpoint written{.folder = folder_ / checkpoint_name(checkpoint.iteration), .bytes = 0};
   try {
-    if (!std::filesystem::exists(folder_)) disk_.create_folder(folder_);
+    std::error_code unknown;
+    if (!std::filesystem::exists(folder_, unknown)) disk_.create_folder(folder_);
     remove_leftovers();
     require_free_space(checkpoint);
     written.bytes = write_checkpoint(disk_, checkpoint, is_best, written.folder);
@@ -75,10 +93,9 @@ WrittenCheckpoint CheckpointStore::write(const Checkpoint& checkpoint, bool is_b
 
 std::vector<StoredCheckpoint> CheckpointStore::list() const {
   std::vector<StoredCheckpoint> stored;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, missing)) {
-    const auto iteration = iteration_of(entry.path().filename().string());
-    if (iteration) stored.push_back({.iteration = *iteration, .folder = entry.path()});
+  for (const std::string& name : names_in(folder_)) {
+    const auto iteration = iteration_of(name);
+    if (iteration) stored.push_back({.iteration = *iteration, .folder = folder_ / name});
   }
   std::ranges::sort(stored, {}, &StoredCheckpoint::iteration);
   return stored;
@@ -119,14 +136,11 @@ void CheckpointStore::require_free_space(const Checkpoint& checkpoint) {
 }
 
 void CheckpointStore::remove_leftovers() {
-  std::vector<std::filesystem::path> leftovers;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : names_in(folder_)) {
     if (name.starts_with(kWritingPrefix) || name.starts_with(kRemovingPrefix)) {
-      leftovers.push_back(entry.path());
+      disk_.remove_all(folder_ / name);
     }
   }
-  for (const auto& path : leftovers) disk_.remove_all(path);
 }
 
 void CheckpointStore::tidy(std::uint64_t written) {
@@ -167,10 +181,10 @@ void CheckpointStore::remove(const std::filesystem::path& checkpoint) {
 }
 
 void CheckpointStore::link_best() {
-  const auto best_one = best();
-  if (!best_one) return;
-  const std::filesystem::path target = best_one->folder.filename();
   const std::filesystem::path link = folder_ / kBestLink;
+  const auto best_one = retention_.keep_best ? best() : std::nullopt;
+  if (!best_one) return disk_.remove_all(link);
+  const std::filesystem::path target = best_one->folder.filename();
   std::error_code missing;
   if (std::filesystem::read_symlink(link, missing) == target) return;
   const std::filesystem::path temporary = folder_ / (std::string(kWritingPrefix) + kBestLink);
@@ -181,17 +195,26 @@ void CheckpointStore::link_best() {
 
 SystemError CheckpointStore::explain(const SystemError& error, const Checkpoint& checkpoint) {
   const auto free = disk_.free_bytes(folder_);
-  const std::vector<StoredCheckpoint> stored = list();
+  const auto last = last_name();
   return SystemError(
       {.what = fmt::format(
            "the checkpoint of iteration {} is not written: {} ({} needed, {} free); {}",
            checkpoint.iteration, error.problem().what, format_bytes(tensor_bytes(checkpoint)),
            free ? format_bytes(*free) : "unknown",
-           stored.empty() ? "there is none from before"
-                          : "the last one stays: " + stored.back().folder.filename().string()),
+           last ? "the last one stays: " + *last : "there is none from before"),
        .where = error.problem().where,
        .remedy = "free space on this disk or lower checkpoint.keep_last; training can go on, and "
                  "the next checkpoint is tried in its turn"});
+}
+
+// For an error's text: nothing where the folder cannot be read either.
+std::optional<std::string> CheckpointStore::last_name() const {
+  try {
+    const std::vector<StoredCheckpoint> stored = list();
+    if (!stored.empty()) return stored.back().folder.filename().string();
+  } catch (const SystemError&) {
+  }
+  return std::nullopt;
 }
 
 }  // namespace scavenger

@@ -53,7 +53,8 @@ class CheckpointStore final {
   // then as they were, and training may go on.
   WrittenCheckpoint write(const Checkpoint& checkpoint, bool is_best);
 
-  // By iteration, oldest first; whether they are good is not checked.
+  // By iteration, oldest first; whether they are good is not checked. Throws SystemError where the
+  // folder is there and cannot be read.
   std::vector<StoredCheckpoint> list() const;
 
   // The newest one that was the best when it was written; nothing where there is none.
@@ -71,6 +72,7 @@ class CheckpointStore final {
   void prune(std::uint64_t written);
   void remove(const std::filesystem::path& checkpoint);
   void link_best();
+  std::optional<std::string> last_name() const;
   SystemError explain(const SystemError& error, const Checkpoint& checkpoint);
 
   Disk& disk_;
