@@ -1,0 +1,152 @@
+#include "noise/noise_estimator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "noise/noise_identities.h"
+#include "runtime/base/check.h"
+
+namespace scavenger::noise {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Fewer squared differences than this say too little about the error for any interval.
+constexpr double kFewestDifferences = 2.0;
+
+// Squared successive differences overlap, so n of them carry about 2n/3 degrees of freedom.
+constexpr double kDegreesPerDifference = 2.0 / 3.0;
+
+}  // namespace
+
+Measured gamma_at(const NoiseEstimate& estimate, double workers, double global_batch) {
+  const auto gamma = [&](double noise_scale) {
+    return gamma_from_noise_scale(noise_scale, workers, global_batch);
+  };
+  const Measured& scale = estimate.noise_scale;
+  return {gamma(scale.value), {gamma(scale.interval.low), gamma(scale.interval.high)}};
+}
+
+NoiseEstimator::NoiseEstimator(NoiseOptions options)
+    : options_(options),
+      decay_(std::exp(-1.0 / options.window_iterations)),
+      batch_decay_(std::exp(-static_cast<double>(options.batch_mean_iterations) /
+                            options.window_iterations)),
+      stability_(options.stability) {
+  SCAVENGER_CHECK(options.window_iterations > 0.0 && options.batch_mean_iterations > 0);
+  SCAVENGER_CHECK(options.confidence > 0.0 && options.confidence < 1.0);
+  SCAVENGER_CHECK(options.phase_rate_factor > 1.0);
+}
+
+bool NoiseEstimator::add(const NoiseIteration& iteration) {
+  const auto moments = estimate_moments(iteration.parts, iteration.batch_sqr_norm);
+  if (!moments) return false;
+  enter_phase(iteration.learning_rate);
+  average(*moments);
+  watch_stability(iteration, *moments);
+  return true;
+}
+
+void NoiseEstimator::average(const GradientMoments& moments) {
+  Averages& now = averages_;
+  now.gradient = decay_ * now.gradient + moments.gradient_sqr_norm;
+  now.trace = decay_ * now.trace + moments.trace_per_sample;
+  now.weight = decay_ * now.weight + 1.0;
+  now.sqr_weight = decay_ * decay_ * now.sqr_weight + 1.0;
+  ++now.iterations;
+  now.batch_sum.gradient_sqr_norm += moments.gradient_sqr_norm;
+  now.batch_sum.trace_per_sample += moments.trace_per_sample;
+  if (++now.in_batch == options_.batch_mean_iterations) finish_batch();
+}
+
+void NoiseEstimator::watch_stability(const NoiseIteration& iteration,
+                                     const GradientMoments& moments) {
+  if (stability_.iterations() == 0) {
+    reference_parts_ = 0.0;
+    reference_batch_ = 0.0;
+    for (const PartNorm& part : iteration.parts) {
+      reference_parts_ += part.samples > 0.0 ? 1.0 : 0.0;
+      reference_batch_ += part.samples;
+    }
+  }
+  // gamma at one fixed (K, B), whatever the job's are by now: a resize is no instability.
+  const double noise = moments.trace_per_sample / reference_batch_;
+  stability_.add(moments.gradient_sqr_norm + reference_parts_ * noise,
+                 moments.gradient_sqr_norm + noise);
+}
+
+void NoiseEstimator::enter_phase(double learning_rate) {
+  const double low = std::min(learning_rate, phase_learning_rate_);
+  const double high = std::max(learning_rate, phase_learning_rate_);
+  const bool first = phase_ == 0;
+  if (!first && high <= low * options_.phase_rate_factor) return;
+  ++phase_;
+  phase_learning_rate_ = learning_rate;
+  averages_ = {};
+  stability_.reset();
+}
+
+void NoiseEstimator::finish_batch() {
+  Averages& now = averages_;
+  const double n = now.in_batch;
+  const GradientMoments mean{now.batch_sum.gradient_sqr_norm / n,
+                             now.batch_sum.trace_per_sample / n};
+  if (now.batches > 0) {
+    const double gradient = mean.gradient_sqr_norm - now.previous_batch_mean.gradient_sqr_norm;
+    const double trace = mean.trace_per_sample - now.previous_batch_mean.trace_per_sample;
+    BatchMeanErrors& errors = now.errors;
+    errors.gradient_gradient = batch_decay_ * errors.gradient_gradient + gradient * gradient;
+    errors.trace_trace = batch_decay_ * errors.trace_trace + trace * trace;
+    errors.gradient_trace = batch_decay_ * errors.gradient_trace + gradient * trace;
+    errors.weight = batch_decay_ * errors.weight + 1.0;
+    errors.sqr_weight = batch_decay_ * batch_decay_ * errors.sqr_weight + 1.0;
+  }
+  now.previous_batch_mean = mean;
+  now.batch_sum = {};
+  now.in_batch = 0;
+  ++now.batches;
+}
+
+RatioEstimate NoiseEstimator::averaged_ratio() const {
+  const Averages& now = averages_;
+  // Var(mean) = (sum of squared weights) x (variance of one iteration, correlation included); the
+  // latter is half the mean squared difference of batch means times the batch length.
+  const double share = now.sqr_weight / (now.weight * now.weight);
+  const double scale = now.errors.weight > 0.0
+                           ? 0.5 * options_.batch_mean_iterations * share / now.errors.weight
+                           : kInfinity;
+  return {.numerator = now.trace / now.weight,
+          .denominator = now.gradient / now.weight,
+          .numerator_variance = scale * now.errors.trace_trace,
+          .denominator_variance = scale * now.errors.gradient_gradient,
+          .covariance = scale * now.errors.gradient_trace};
+}
+
+double NoiseEstimator::degrees_of_freedom() const {
+  const BatchMeanErrors& errors = averages_.errors;
+  if (errors.sqr_weight <= 0.0) return 0.0;
+  const double differences = errors.weight * errors.weight / errors.sqr_weight;
+  return differences < kFewestDifferences ? 0.0 : kDegreesPerDifference * differences;
+}
+
+std::optional<NoiseEstimate> NoiseEstimator::estimate() const {
+  if (averages_.iterations == 0) return std::nullopt;
+  const RatioEstimate ratio = averaged_ratio();
+  const double degrees = degrees_of_freedom();
+  NoiseEstimate result;
+  result.moments = {ratio.denominator, ratio.numerator};
+  result.standard_errors = {std::sqrt(ratio.denominator_variance),
+                            std::sqrt(ratio.numerator_variance)};
+  if (degrees == 0.0) result.standard_errors = {kInfinity, kInfinity};
+  result.noise_scale.value =
+      ratio.denominator > 0.0 ? std::max(ratio.numerator, 0.0) / ratio.denominator : kInfinity;
+  result.noise_scale.interval =
+      degrees > 0.0 ? positive_ratio_interval(ratio, student_quantile(options_.confidence, degrees))
+                    : Interval{0.0, kInfinity};
+  result.stable = stability_.stable();
+  result.iterations = averages_.iterations;
+  return result;
+}
+
+}  // namespace scavenger::noise

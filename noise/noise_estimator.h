@@ -1,0 +1,118 @@
+// The gradient noise of a running job, from the squared norms that synchronisation yields.
+//
+// Kept as exponential averages of G = |E g|^2 and of T = tr Cov per sample, in units that do not
+// depend on the configuration: what was learned at one (K, B) remains valid at another. Averages
+// first, then ratios and clips (clipping each iteration biases G upwards without bound as G
+// vanishes). O(1) per iteration, no allocation.
+//
+// Thread: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "noise/gradient_moments.h"
+#include "noise/ratio_interval.h"
+#include "noise/stability.h"
+
+namespace scavenger::noise {
+
+struct NoiseOptions {
+  // Time constant of the averages: iteration i back has weight exp(-i / window).
+  double window_iterations = 1000.0;
+  // Iterations per batch mean, for the error of the averages. Longer than the correlation between
+  // successive iterations, which comes from the weights' drift only: fresh samples are independent.
+  std::uint32_t batch_mean_iterations = 10;
+  double confidence = 0.95;
+  // A learning rate that differs from the phase's by more than this factor starts a new phase:
+  // the noise depends on it (Scavenger section III.A), so older averages say nothing any more.
+  double phase_rate_factor = 1.25;
+  StabilityOptions stability{};
+};
+
+// One iteration. `parts` are the workers' batches b_k with |g_k|^2; for one worker, two halves of
+// its batch at the same weights (never successive gradients, whose difference also measures
+// curvature).
+struct NoiseIteration {
+  std::span<const PartNorm> parts;
+  double batch_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
+  double learning_rate = 0.0;
+};
+
+// A value with its confidence interval; `high` may be infinity.
+struct Measured {
+  double value = 0.0;
+  Interval interval;
+};
+
+struct NoiseEstimate {
+  GradientMoments moments;          // averages, not clipped
+  GradientMoments standard_errors;  // of these averages
+  Measured noise_scale;  // B_s in samples; infinity where the average of G is not positive
+  bool stable = false;
+  std::uint64_t iterations = 0;  // used in this learning-rate phase
+};
+
+// gamma (Scavenger eq. 2) that the estimate implies at K workers and global batch B; at the
+// configuration it was measured at this is the ratio of the averaged norms itself. Divide by K for
+// gamma_n. One worker: 1.
+Measured gamma_at(const NoiseEstimate& estimate, double workers, double global_batch);
+
+class NoiseEstimator final {
+ public:
+  explicit NoiseEstimator(NoiseOptions options = {});
+
+  // Starts a new phase first where the learning rate has made a step. Returns false, and changes
+  // nothing else, where the iteration says nothing (see estimate_moments).
+  bool add(const NoiseIteration& iteration);
+
+  // Nothing before the first iteration of a phase.
+  std::optional<NoiseEstimate> estimate() const;
+
+  // Learning-rate phases started so far, and the learning rate of the present one.
+  std::uint32_t phase() const { return phase_; }
+  double phase_learning_rate() const { return phase_learning_rate_; }
+
+ private:
+  // Sums of squares and products of differences between successive batch means, in exponential
+  // average. Differences, because a slow drift of the mean then cancels (von Neumann 1941).
+  struct BatchMeanErrors {
+    double gradient_gradient = 0.0;
+    double trace_trace = 0.0;
+    double gradient_trace = 0.0;
+    double weight = 0.0;
+    double sqr_weight = 0.0;
+  };
+  struct Averages {
+    double gradient = 0.0;  // sums, to be divided by weight (this is the bias correction)
+    double trace = 0.0;
+    double weight = 0.0;
+    double sqr_weight = 0.0;
+    std::uint64_t iterations = 0;
+    GradientMoments batch_sum;
+    GradientMoments previous_batch_mean;
+    std::uint32_t in_batch = 0;
+    std::uint64_t batches = 0;
+    BatchMeanErrors errors;
+  };
+
+  void enter_phase(double learning_rate);
+  void average(const GradientMoments& moments);
+  void watch_stability(const NoiseIteration& iteration, const GradientMoments& moments);
+  void finish_batch();
+  RatioEstimate averaged_ratio() const;
+  double degrees_of_freedom() const;
+
+  NoiseOptions options_;
+  double decay_;        // per iteration
+  double batch_decay_;  // per batch mean
+  Averages averages_;
+  StabilityDetector stability_;
+  double reference_parts_ = 0.0;  // the (K, B) whose gamma the stability detector watches
+  double reference_batch_ = 0.0;
+  std::uint32_t phase_ = 0;
+  double phase_learning_rate_ = 0.0;
+};
+
+}  // namespace scavenger::noise
