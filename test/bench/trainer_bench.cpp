@@ -1,0 +1,67 @@
+// Seconds per training iteration of one worker without synchronisation: forward, backward, and a
+// plain SGD step. trainer_bench.py runs it against the same loop in PyTorch.
+//
+//   trainer_bench mlp|cnn THREADS SECONDS     prints one line per iteration: seconds
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "runtime/base/clock.h"
+#include "runtime/torch/torch_trainer.h"
+#include "test/torch/bound_trainer.h"
+#include "test/torch/random_batch.h"
+
+namespace scavenger {
+namespace {
+
+constexpr std::uint32_t kBatchSize = 64;
+constexpr float kLearningRate = 0.01f;
+
+TorchTrainerOptions options_of(const std::string& model) {
+  TorchTrainerOptions options;
+  options.classes = 10;
+  if (model == "mlp") {
+    options.model.type = ModelType::kMlp;
+    options.model.hidden = {512, 512};
+    options.sample_shape = {784};
+  } else {
+    options.model.type = ModelType::kCnn;
+    options.model.channels = {32, 64};
+    options.model.dense = 128;
+    options.sample_shape = {3, 32, 32};
+  }
+  return options;
+}
+
+void run(const std::string& model, std::uint32_t threads, double seconds) {
+  TorchTrainerOptions options = options_of(model);
+  options.threads = threads;
+  BoundTrainer bound(make_torch_trainer(options));
+  const Batch batch = random_batch(options.sample_shape, kBatchSize, options.classes);
+  const SteadyClock clock;
+  const double start = clock.now_seconds();
+  std::vector<double> durations;
+  for (double now = start; now < start + seconds;) {
+    bound.trainer->forward_backward(batch, 0, {});
+    for (std::size_t i = 0; i < bound.weights.size(); ++i)
+      bound.weights[i] -= kLearningRate * bound.gradients[i];
+    const double end = clock.now_seconds();
+    durations.push_back(end - now);
+    now = end;
+  }
+  for (const double duration : durations) std::printf("%.9f\n", duration);
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: trainer_bench mlp|cnn THREADS SECONDS\n");
+    return 2;
+  }
+  scavenger::run(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])), std::atof(argv[3]));
+  return 0;
+}

@@ -1,0 +1,84 @@
+"""Seconds per training iteration: trainer_bench against the same loop in eager PyTorch, in turns.
+
+    .venv/bin/python test/bench/trainer_bench.py build/release/bench/trainer_bench [--threads 1] [--rounds 8]
+
+Same model, batch of 64, threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
+the same neighbours. What counts is the ratio PyTorch / ours (above 1: ours is faster), of medians and of the fastest
+tenth, which a busy machine disturbs least.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import time
+
+
+def run_peer(model_name, threads, seconds):
+    import torch
+    from torch import nn
+
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    if model_name == "mlp":
+        shape = (784,)
+        model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    else:
+        shape = (3, 32, 32)
+        model = nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Flatten(), nn.Linear(64 * 8 * 8, 128), nn.ReLU(), nn.Linear(128, 10),
+        )  # fmt: skip
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loss_of = nn.CrossEntropyLoss()
+    features = torch.randn(64, *shape)
+    labels = torch.randint(0, 10, (64,))
+    durations = []
+    start = now = time.perf_counter()
+    while now < start + seconds:
+        optimizer.zero_grad()
+        loss = loss_of(model(features), labels)
+        loss.item()
+        loss.backward()
+        optimizer.step()
+        end = time.perf_counter()
+        durations.append(end - now)
+        now = end
+    for duration in durations:
+        print(f"{duration:.9f}")
+
+
+def measure(command, model_name, threads, seconds):
+    arguments = [*command, model_name, str(threads), str(seconds)]
+    lines = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.split()
+    durations = sorted(float(line) for line in lines[10:])  # the first ones warm up
+    return statistics.median(durations), durations[len(durations) // 10]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("--models", nargs="+", default=["mlp", "cnn"])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    options = parser.parse_args()
+    peer = [sys.executable, __file__, "--peer"]
+    for model_name in options.models:
+        ours, theirs = [], []
+        for _ in range(options.rounds):
+            ours.append(measure([options.binary], model_name, options.threads, options.seconds))
+            theirs.append(measure(peer, model_name, options.threads, options.seconds))
+        for what, i in (("median", 0), ("fastest tenth", 1)):
+            a = statistics.median(round_[i] for round_ in ours)
+            b = statistics.median(round_[i] for round_ in theirs)
+            print(f"{model_name} threads={options.threads} {what:13}: "
+                  f"ours {a * 1e3:.3f} ms, PyTorch {b * 1e3:.3f} ms, ratio {b / a:.3f}")  # fmt: skip
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--peer"]:
+        run_peer(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    else:
+        main()
