@@ -9,6 +9,8 @@
 namespace scavenger::ps {
 namespace {
 
+constexpr std::size_t kPrefetchFloats = 1024;
+
 namespace portable {
 constexpr std::size_t kWidth = 4;
 #include "ps/core/kernel_bodies.inc"

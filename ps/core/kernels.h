@@ -16,16 +16,44 @@ const char* name(InstructionSet set);
 // What this machine can run, kPortable first, the fastest last.
 std::vector<InstructionSet> supported_instruction_sets();
 
-inline constexpr std::size_t kLanes = 16;  // doubles of a partial sum of squares
+// A sum of squares is kept in kLanes doubles. Squares are taken, and runs of kRunFloats / kLanes of
+// them added, in float, since widening each float to double would cost more than all the rest: the
+// relative error stays below 8 x 2^-24, and is far smaller for the many runs of a gradient. Values
+// beyond 1e19 give an infinite sum; those below 1e-23 count as zero.
+inline constexpr std::size_t kLanes = 16;
+inline constexpr std::size_t kRunFloats = 32 * kLanes;
+
+inline constexpr std::size_t kRanksPerPass = 4;
+
+// sum = [sum +] shares[0] * gradients[0] + shares[1] * gradients[1] ..., in this order.
+struct SumBlock {
+  const float* gradients[kRanksPerPass] = {};
+  float shares[kRanksPerPass] = {};
+  std::size_t ranks = 0;   // 1 to kRanksPerPass
+  bool continued = false;  // add to what is in sum already
+  std::size_t n = 0;       // length of the gradients and of sum
+  float* sum = nullptr;
+  double* lanes = nullptr;  // squares of the gradients are added here, kLanes for each; or null
+};
+
+inline constexpr std::size_t kMaxStateVectors = 2;
+
+// What an optimizer steps: weights and state of the same n parameters as the gradient.
+struct StepBlock {
+  const float* gradient = nullptr;
+  std::size_t n = 0;
+  float* weights = nullptr;
+  float* state[kMaxStateVectors] = {};  // SGD: momentum, or none; Adam: exp_avg, exp_avg_sq
+  double* lanes = nullptr;              // squares of the gradient are added here; or null
+};
 
 // SGD with momentum as torch.optim.SGD; the fields are what is multiplied by, in float.
 struct SgdStep {
   float weight_decay = 0.0F;
   float momentum = 0.0F;
-  float one_minus_dampening = 1.0F;
+  float one_minus_dampening = 1.0F;  // 1 in the first step, whose momentum is all zeros
   float minus_learning_rate = 0.0F;
   bool nesterov = false;
-  bool first = false;  // the momentum buffer does not exist yet
 };
 
 // Adam and AdamW as torch.optim.Adam, AdamW.
@@ -41,20 +69,14 @@ struct AdamStep {
   float minus_step_size = 0.0F;
 };
 
-// n need not be a multiple of anything, but only the last call over a chunk may have an n that is
-// not a multiple of kLanes. Pointers need no alignment; no two of them overlap, except that
-// `gradient` of a step may not be written at all. `lanes` points to kLanes doubles.
+// n need not be a multiple of anything; but of the calls that add to the same lanes only the last
+// may have an n that is not a multiple of kRunFloats. Pointers need no alignment. What is written
+// overlaps nothing that is read, other than itself.
 struct Kernels {
-  // sum = share * gradient, or sum = sum + share * gradient. Where lanes is not null, also
-  // lanes[i % kLanes] += gradient[i]^2.
-  void (*set_scaled)(const float* gradient, float share, std::size_t n, float* sum, double* lanes);
-  void (*add_scaled)(const float* gradient, float share, std::size_t n, float* sum, double* lanes);
-  void (*add_squares)(const float* values, std::size_t n, double* lanes);
-  void (*plain_sgd)(const SgdStep& step, const float* gradient, std::size_t n, float* weights);
-  void (*momentum_sgd)(const SgdStep& step, const float* gradient, std::size_t n, float* weights,
-                       float* momentum);
-  void (*adam)(const AdamStep& step, const float* gradient, std::size_t n, float* weights,
-               float* exp_avg, float* exp_avg_sq);
+  void (*sum)(const SumBlock& block);
+  void (*plain_sgd)(const SgdStep& step, const StepBlock& block);
+  void (*momentum_sgd)(const SgdStep& step, const StepBlock& block);
+  void (*adam)(const AdamStep& step, const StepBlock& block);
 };
 
 // Requires that the machine supports it.

@@ -12,12 +12,13 @@ constexpr std::array<std::string_view, 2> kAdamState = {"exp_avg", "exp_avg_sq"}
 
 // Scalars are computed in double and rounded once, as Python and torch do.
 SgdStep sgd_step(const OptimizerConfig& config, double learning_rate, std::uint64_t step_number) {
-  return {.weight_decay = static_cast<float>(config.weight_decay),
-          .momentum = static_cast<float>(config.momentum),
-          .one_minus_dampening = static_cast<float>(1.0 - config.dampening),
-          .minus_learning_rate = static_cast<float>(-learning_rate),
-          .nesterov = config.nesterov,
-          .first = step_number == 1};
+  return {
+      .weight_decay = static_cast<float>(config.weight_decay),
+      .momentum = static_cast<float>(config.momentum),
+      // torch's first momentum is the gradient itself, not dampened.
+      .one_minus_dampening = step_number == 1 ? 1.0F : static_cast<float>(1.0 - config.dampening),
+      .minus_learning_rate = static_cast<float>(-learning_rate),
+      .nesterov = config.nesterov};
 }
 
 AdamStep adam_step(const OptimizerConfig& config, double learning_rate, std::uint64_t step_number) {
@@ -41,21 +42,19 @@ AdamStep adam_step(const OptimizerConfig& config, double learning_rate, std::uin
 }  // namespace
 
 void OptimizerStep::apply(std::span<const float> gradient, std::span<float> weights,
-                          const StateSpans& state, const Kernels& kernels) const {
+                          const StateSpans& state, const Kernels& kernels, double* lanes) const {
   const std::size_t n = weights.size();
+  const auto* adam = std::get_if<AdamStep>(&step_);
+  const auto* sgd = std::get_if<SgdStep>(&step_);
+  const std::size_t vectors = adam != nullptr ? 2 : sgd->momentum != 0.0F ? 1 : 0;
   SCAVENGER_CHECK(gradient.size() == n);
-  if (const auto* adam = std::get_if<AdamStep>(&step_)) {
-    SCAVENGER_CHECK(state[0].size() == n && state[1].size() == n);
-    kernels.adam(*adam, gradient.data(), n, weights.data(), state[0].data(), state[1].data());
-    return;
+  StepBlock block{.gradient = gradient.data(), .n = n, .weights = weights.data(), .lanes = lanes};
+  for (std::size_t v = 0; v < vectors; ++v) {
+    SCAVENGER_CHECK(state[v].size() == n);
+    block.state[v] = state[v].data();
   }
-  const auto& sgd = std::get<SgdStep>(step_);
-  if (sgd.momentum == 0.0F) {
-    kernels.plain_sgd(sgd, gradient.data(), n, weights.data());
-    return;
-  }
-  SCAVENGER_CHECK(state[0].size() == n);
-  kernels.momentum_sgd(sgd, gradient.data(), n, weights.data(), state[0].data());
+  if (adam != nullptr) return kernels.adam(*adam, block);
+  (vectors == 1 ? kernels.momentum_sgd : kernels.plain_sgd)(*sgd, block);
 }
 
 std::span<const std::string_view> Optimizer::state_names() const {

@@ -16,8 +16,6 @@
 
 namespace scavenger::ps {
 
-inline constexpr std::size_t kMaxStateVectors = 2;
-
 // One span for each name in Optimizer::state_names(), of the same length as the weights; the rest
 // empty. Zeros before the first step.
 using StateSpans = std::array<std::span<float>, kMaxStateVectors>;
@@ -25,10 +23,11 @@ using StateSpans = std::array<std::span<float>, kMaxStateVectors>;
 // Everything about one step that is the same for all parameters. A value, cheap to copy.
 class OptimizerStep final {
  public:
-  // Steps these weights. Each parameter is stepped by itself: ranges may be cut and ordered in any
-  // way without a change of a bit. Requires spans of one length.
+  // Steps these weights, and adds the squares of the gradient to kLanes doubles, unless null. Each
+  // parameter is stepped by itself: ranges may be cut and ordered in any way without a change of a
+  // bit. Requires spans of one length.
   void apply(std::span<const float> gradient, std::span<float> weights, const StateSpans& state,
-             const Kernels& kernels) const;
+             const Kernels& kernels, double* lanes = nullptr) const;
 
  private:
   friend class Optimizer;

@@ -38,30 +38,42 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   const bool with_norms = !rank_sqr_norms.empty();
   SCAVENGER_CHECK(ranks > 0 && (!with_norms || rank_sqr_norms.size() == ranks));
   lanes_.assign((ranks + 1) * kLanes, 0.0);
+  // The sum of one whole batch is its gradient.
+  const bool alone = ranks == 1 && contributions[0].share == 1.0F;
+  double* sum_lanes = with_norms ? &lanes_[ranks * kLanes] : nullptr;
   for (std::size_t first = 0; first < weights.size(); first += kBlockFloats) {
     const std::size_t n = std::min(kBlockFloats, weights.size() - first);
-    const float* sum = sum_block(contributions, first, n, with_norms);
+    const float* sum = alone ? contributions[0].gradient + first : sum_.span().data();
+    if (!alone) sum_block(contributions, first, n, with_norms);
     StateSpans block_state;
     for (std::size_t s = 0; s < state.size(); ++s) {
       if (!state[s].empty()) block_state[s] = state[s].subspan(first, n);
     }
-    step.apply({sum, n}, weights.subspan(first, n), block_state, kernels_);
+    step.apply({sum, n}, weights.subspan(first, n), block_state, kernels_, sum_lanes);
   }
   if (!with_norms) return 0.0;
-  for (std::size_t k = 0; k < ranks; ++k) rank_sqr_norms[k] = total(&lanes_[k * kLanes]);
-  return total(&lanes_[ranks * kLanes]);
+  const double sqr_norm = total(sum_lanes);
+  for (std::size_t k = 0; k < ranks; ++k) {
+    rank_sqr_norms[k] = alone ? sqr_norm : total(&lanes_[k * kLanes]);
+  }
+  return sqr_norm;
 }
 
-const float* ChunkReducer::sum_block(std::span<const Contribution> contributions, std::size_t first,
-                                     std::size_t n, bool with_norms) {
-  float* sum = sum_.span().data();
-  for (std::size_t k = 0; k < contributions.size(); ++k) {
-    const auto scale = k == 0 ? kernels_.set_scaled : kernels_.add_scaled;
-    scale(contributions[k].gradient + first, contributions[k].share, n, sum,
-          with_norms ? &lanes_[k * kLanes] : nullptr);
+void ChunkReducer::sum_block(std::span<const Contribution> contributions, std::size_t first,
+                             std::size_t n, bool with_norms) {
+  const std::size_t ranks = contributions.size();
+  for (std::size_t rank = 0; rank < ranks; rank += kRanksPerPass) {
+    SumBlock block{.ranks = std::min(kRanksPerPass, ranks - rank),
+                   .continued = rank > 0,
+                   .n = n,
+                   .sum = sum_.span().data(),
+                   .lanes = with_norms ? &lanes_[rank * kLanes] : nullptr};
+    for (std::size_t k = 0; k < block.ranks; ++k) {
+      block.gradients[k] = contributions[rank + k].gradient + first;
+      block.shares[k] = contributions[rank + k].share;
+    }
+    kernels_.sum(block);
   }
-  if (with_norms) kernels_.add_squares(sum, n, &lanes_[contributions.size() * kLanes]);
-  return sum;
 }
 
 double sum_in_chunk_order(std::span<const double> chunk_sqr_norms) {

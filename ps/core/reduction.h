@@ -33,19 +33,19 @@ class ChunkReducer final {
 
   // Sums the contributions in the order given and steps the weights. Writes each rank's |g_k|^2 to
   // `rank_sqr_norms` and returns |g|^2; with an empty `rank_sqr_norms` norms are not computed and 0
-  // is returned. Squares are exact and summed in double. Requires at least one contribution, and
+  // is returned. Requires at least one contribution, and
   // weights and state that overlap no gradient.
   double update(std::span<const Contribution> contributions, const OptimizerStep& step,
                 std::span<float> weights, const StateSpans& state,
                 std::span<double> rank_sqr_norms);
 
  private:
-  const float* sum_block(std::span<const Contribution> contributions, std::size_t first,
-                         std::size_t n, bool with_norms);
+  void sum_block(std::span<const Contribution> contributions, std::size_t first, std::size_t n,
+                 bool with_norms);
 
   const Kernels& kernels_;
   FloatBuffer sum_;
-  std::vector<double> lanes_;  // kLanes for each rank, then kLanes of the sum
+  std::vector<double> lanes_;  // kLanes for each rank, and kLanes for the sum
 };
 
 // The squared norm of a whole gradient from those of its chunks, in the order of the chunks: the

@@ -22,33 +22,47 @@ void append(std::vector<float>& all, const std::vector<float>& some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
+// All numbers of ranks in one pass, begun and continued, with squares and without.
 Traces run_sums(const Kernels& kernels, std::size_t n, std::size_t start) {
-  const auto g0 = random_floats(n + start, 1), g1 = random_floats(n + start, 2);
+  std::vector<std::vector<float>> gradients;
+  for (std::uint64_t k = 0; k < kRanksPerPass; ++k) {
+    gradients.push_back(random_floats(n + start, k));
+  }
   std::vector<float> sum(n + 1, 42.0F);
   Traces traces;
-  traces.lanes.assign(3 * kLanes, 0.25);
-  kernels.set_scaled(g0.data() + start, 0.3F, n, sum.data(), traces.lanes.data());
-  kernels.add_scaled(g1.data() + start, 0.7F, n, sum.data(), traces.lanes.data() + kLanes);
-  kernels.add_squares(sum.data(), n, traces.lanes.data() + 2 * kLanes);
-  kernels.set_scaled(g1.data() + start, 0.1F, n, sum.data(), nullptr);
-  kernels.add_scaled(g0.data() + start, 0.9F, n, sum.data(), nullptr);
-  append(traces.floats, sum);
+  traces.lanes.assign(kRanksPerPass * kLanes, 0.25);
+  for (std::size_t options = 0; options < 4 * kRanksPerPass; ++options) {
+    SumBlock block{.ranks = 1 + options / 4, .continued = options % 2 == 1, .n = n};
+    block.sum = sum.data();
+    for (std::size_t k = 0; k < block.ranks; ++k) {
+      block.gradients[k] = gradients[k].data() + start;
+      block.shares[k] = 0.3F + 0.1F * static_cast<float>(k);
+    }
+    block.lanes = options % 4 < 2 ? traces.lanes.data() : nullptr;
+    kernels.sum(block);
+    append(traces.floats, sum);
+  }
   return traces;
 }
 
 Traces run_sgd(const Kernels& kernels, std::size_t n, std::size_t start) {
   const auto gradient = random_floats(n + start, 3);
   Traces traces;
-  for (int options = 0; options < 16; ++options) {
+  traces.lanes.assign(kLanes, 0.25);
+  for (int options = 0; options < 8; ++options) {
     const SgdStep step{.weight_decay = (options & 1) != 0 ? 1e-2F : 0.0F,
                        .momentum = 0.9F,
-                       .one_minus_dampening = (options & 8) != 0 ? 0.8F : 1.0F,
+                       .one_minus_dampening = (options & 4) != 0 ? 0.8F : 1.0F,
                        .minus_learning_rate = -0.1F,
-                       .nesterov = (options & 2) != 0,
-                       .first = (options & 4) != 0};
+                       .nesterov = (options & 2) != 0};
     auto weights = random_floats(n + 1, 4), momentum = random_floats(n + 1, 5);
-    kernels.plain_sgd(step, gradient.data() + start, n, weights.data());
-    kernels.momentum_sgd(step, gradient.data() + start, n, weights.data(), momentum.data());
+    StepBlock block{.gradient = gradient.data() + start,
+                    .n = n,
+                    .weights = weights.data(),
+                    .state = {momentum.data()},
+                    .lanes = (options & 1) != 0 ? traces.lanes.data() : nullptr};
+    kernels.plain_sgd(step, block);
+    kernels.momentum_sgd(step, block);
     append(traces.floats, weights);
     append(traces.floats, momentum);
   }
@@ -58,6 +72,7 @@ Traces run_sgd(const Kernels& kernels, std::size_t n, std::size_t start) {
 Traces run_adam(const Kernels& kernels, std::size_t n, std::size_t start) {
   const auto gradient = random_floats(n + start, 6);
   Traces traces;
+  traces.lanes.assign(kLanes, 0.25);
   for (int options = 0; options < 4; ++options) {
     const float beta1 = (options & 2) != 0 ? 0.25F : 0.9F;
     const AdamStep step{.weight_decay = (options & 1) != 0 ? 1e-2F : 0.0F,
@@ -72,8 +87,11 @@ Traces run_adam(const Kernels& kernels, std::size_t n, std::size_t start) {
     auto weights = random_floats(n + 1, 7), exp_avg = random_floats(n + 1, 8);
     auto exp_avg_sq = random_floats(n + 1, 9);
     for (float& value : exp_avg_sq) value = value * value;
-    kernels.adam(step, gradient.data() + start, n, weights.data(), exp_avg.data(),
-                 exp_avg_sq.data());
+    kernels.adam(step, {.gradient = gradient.data() + start,
+                        .n = n,
+                        .weights = weights.data(),
+                        .state = {exp_avg.data(), exp_avg_sq.data()},
+                        .lanes = traces.lanes.data()});
     append(traces.floats, weights);
     append(traces.floats, exp_avg);
     append(traces.floats, exp_avg_sq);
@@ -87,7 +105,7 @@ TEST_CASE("every instruction set of this machine gives the bits of the portable 
   const Kernels& portable = kernels(InstructionSet::kPortable);
   for (const InstructionSet set : supported_instruction_sets()) {
     const Kernels& kernels_of_set = kernels(set);
-    for (const std::size_t n : {0, 1, 7, 15, 16, 17, 31, 64, 1000, 2048, 4099}) {
+    for (const std::size_t n : {0, 1, 7, 15, 16, 17, 31, 64, 511, 512, 1000, 2048, 4099}) {
       for (const std::size_t start : {0, 1, 3}) {
         INFO(name(set) << ", " << n << " floats from " << start);
 
@@ -107,7 +125,10 @@ TEST_CASE("a square goes to the lane of its place, and nothing is written past t
 
   for (const InstructionSet set : supported_instruction_sets()) {
     std::array<double, kLanes> lanes{};
-    kernels(set).set_scaled(values.data(), 0.5F, values.size(), sum.data(), lanes.data());
+    SumBlock block{.gradients = {values.data()}, .shares = {0.5F}, .ranks = 1, .n = values.size()};
+    block.sum = sum.data();
+    block.lanes = lanes.data();
+    kernels(set).sum(block);
 
     CHECK(lanes[2] == 25.0);
     CHECK(lanes[1] == 0.0);

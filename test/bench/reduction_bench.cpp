@@ -1,0 +1,148 @@
+// How fast one thread sums K gradients, takes their norms, and makes an SGD-momentum step, against
+// memcpy over as much memory. Prints a table; takes about a minute.
+//
+//   reduction_bench [portable|AVX2|AVX-512]
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/core/float_buffer.h"
+#include "ps/core/kernels.h"
+#include "ps/core/reduction.h"
+
+namespace scavenger::ps {
+namespace {
+
+constexpr std::uint64_t kChunkBytes = 1 << 20;
+constexpr int kRounds = 31;
+constexpr double kMillisecondsPerRound = 10.0;
+
+FloatBuffer filled_buffer(std::uint64_t size) {
+  FloatBuffer buffer(size);
+  std::ranges::fill(buffer.span(), 1e-3F);
+  return buffer;
+}
+
+// A model of `size` floats with K workers' gradients, updated chunk by chunk.
+class Subject final {
+ public:
+  Subject(std::uint64_t size, std::size_t workers, const Kernels& kernels)
+      : layout_(size, kChunkBytes, 1),
+        reducer_(kernels),
+        weights_(filled_buffer(size)),
+        momentum_(filled_buffer(size)),
+        sqr_norms_(workers) {
+    for (std::size_t k = 0; k < workers; ++k) gradients_.push_back(filled_buffer(size));
+  }
+
+  void update(bool with_norms) {
+    const OptimizerStep step = optimizer_.step(1e-3, 2);
+    std::vector<Contribution> contributions(gradients_.size());
+    for (std::uint32_t chunk = 0; chunk < layout_.chunk_count(); ++chunk) {
+      const auto [first, size] = layout_.range(chunk);
+      for (std::size_t k = 0; k < gradients_.size(); ++k) {
+        contributions[k] = {.gradient = gradients_[k].span().data() + first,
+                            .share = 1.0F / static_cast<float>(gradients_.size())};
+      }
+      reducer_.update(contributions, step, weights_.span().subspan(first, size),
+                      {momentum_.span().subspan(first, size), {}},
+                      with_norms ? std::span<double>(sqr_norms_) : std::span<double>());
+    }
+  }
+
+ private:
+  Optimizer optimizer_{{.momentum = 0.9, .weight_decay = 1e-4, .schedule = {}}};
+  ChunkLayout layout_;
+  ChunkReducer reducer_;
+  FloatBuffer weights_, momentum_;
+  std::vector<FloatBuffer> gradients_;
+  std::vector<double> sqr_norms_;
+};
+
+// Of this thread's processor time, so that what others take of the machine does not count.
+double thread_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+double milliseconds(const std::function<void()>& work, int repeats) {
+  const double start = thread_milliseconds();
+  for (int i = 0; i < repeats; ++i) work();
+  return (thread_milliseconds() - start) / repeats;
+}
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// The candidates take turns, so that a change in the machine's load falls on all of them.
+std::vector<double> median_milliseconds(const std::vector<std::function<void()>>& candidates) {
+  std::vector<int> repeats;
+  for (const auto& candidate : candidates) {
+    candidate();
+    const double once = milliseconds(candidate, 1);
+    repeats.push_back(std::max(1, static_cast<int>(kMillisecondsPerRound / once)));
+  }
+  std::vector<std::vector<double>> times(candidates.size());
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::size_t c = 0; c < candidates.size(); ++c) {
+      times[c].push_back(milliseconds(candidates[c], repeats[c]));
+    }
+  }
+  std::vector<double> medians;
+  for (const auto& of_candidate : times) medians.push_back(median(of_candidate));
+  return medians;
+}
+
+void print_row(std::uint64_t megabytes, std::size_t workers, const Kernels& kernels) {
+  const std::uint64_t size = megabytes * 1'000'000 / sizeof(float) / kLanes * kLanes;
+  Subject subject(size, workers, kernels);
+  // memcpy over as many bytes of memory as the update touches: K gradients, weights, momentum.
+  const std::uint64_t copied = (workers + 2) * size / 2;
+  FloatBuffer source = filled_buffer(copied), destination = filled_buffer(copied);
+
+  const auto times = median_milliseconds(
+      {[&] { subject.update(true); }, [&] { subject.update(false); },
+       [&] { std::memcpy(destination.span().data(), source.span().data(), 4 * copied); }});
+
+  const auto gigabytes_per_second = [](double floats, double ms) { return 4e-6 * floats / ms; };
+  // Read K gradients, weights and momentum; write weights and momentum.
+  const double moved = static_cast<double>((workers + 4) * size);
+  const double rate = gigabytes_per_second(moved, times[0]);
+  const double copy_rate = gigabytes_per_second(2.0 * static_cast<double>(copied), times[2]);
+  fmt::print("{:>5} {:>3} {:>10.3f} {:>10.3f} {:>8.1f} % {:>10.1f} {:>10.1f} {:>8.2f}\n", megabytes,
+             workers, times[0], times[1], 100.0 * (times[0] / times[1] - 1.0), rate, copy_rate,
+             rate / copy_rate);
+}
+
+}  // namespace
+}  // namespace scavenger::ps
+
+int main(int argc, char** argv) {
+  using namespace scavenger::ps;
+  const auto sets = supported_instruction_sets();
+  auto chosen = std::ranges::find_if(
+      sets, [&](InstructionSet set) { return argc > 1 && std::string(argv[1]) == name(set); });
+  if (argc > 1 && chosen == sets.end()) {
+    fmt::print(stderr, "{} is not an instruction set of this machine\n", argv[1]);
+    return 2;
+  }
+  if (argc == 1) chosen = sets.end() - 1;
+  fmt::print("Sum + norms + SGD-momentum step, one thread, {}, chunks of 1 MiB.\n", name(*chosen));
+  fmt::print("GB/s count bytes read and written. memcpy is over as much memory.\n\n");
+  fmt::print("{:>5} {:>3} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}\n", "MB", "K", "ms", "no norms",
+             "norms", "GB/s", "memcpy", "ratio");
+  for (const std::uint64_t megabytes : {1, 11, 45}) {
+    for (const std::size_t workers : {1, 2, 4}) print_row(megabytes, workers, kernels(*chosen));
+  }
+  return 0;
+}
