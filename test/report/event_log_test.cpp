@@ -1,7 +1,13 @@
 #include "elastic/report/event_log.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "runtime/base/error.h"
 #include "test/report/manual_clock.h"
@@ -20,6 +26,22 @@ std::vector<LoggedEvent> read_all(const std::filesystem::path& path) {
   std::vector<LoggedEvent> events;
   while (std::optional<LoggedEvent> event = reader.next()) events.push_back(*event);
   return events;
+}
+
+// Another process that appends events until it is killed, `milliseconds` from now.
+void append_until_killed(const std::filesystem::path& path, int milliseconds) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const ManualClock clock;
+    EventLogWriter writer(path, clock);
+    for (std::uint64_t i = 0;; ++i) writer.append(sample_iterations(1, i * 500, 500, 2));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+  kill(child, SIGKILL);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
 }
 
 }  // namespace
@@ -75,6 +97,20 @@ TEST_CASE("A last line that a kill tore apart is cut off, and the log goes on") 
   const std::vector<LoggedEvent> events = read_all(path);
   REQUIRE(events.size() == 2);
   CHECK(std::get<fact::Warning>(events[1].event).text == "next");
+}
+
+TEST_CASE("After kill -9 at any instant the log is whole events, and the next process goes on") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  const ManualClock clock;
+
+  for (int milliseconds = 1; milliseconds <= 40; milliseconds += 3)
+    append_until_killed(path, milliseconds);
+  EventLogWriter(path, clock).append(fact::Warning{.text = "still here"});
+
+  const std::vector<LoggedEvent> events = read_all(path);
+  CHECK(events.size() > 1);
+  CHECK(std::get<fact::Warning>(events.back().event).text == "still here");
 }
 
 TEST_CASE("A log that holds nothing but a torn line starts anew") {

@@ -1,10 +1,15 @@
 #include "elastic/report/progress_display.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <sstream>
 
 #include "elastic/report/run_summary.h"
+#include "runtime/base/file.h"
 #include "test/report/manual_clock.h"
 #include "test/report/sample_events.h"
 #include "test/report/terminal_screen.h"
@@ -159,6 +164,25 @@ TEST_CASE("Quiet means problems and one line at the end") {
         "no checkpoint of iteration 50: no space left\n"
         "fashion_mlp: max epochs: 10 epochs are done after 5.00 epochs, 50 iterations, "
         "1 min 00 s\n");
+}
+
+TEST_CASE("A real terminal is found, and its width") {
+  const FileDescriptor terminal(posix_openpt(O_RDWR | O_NOCTTY));
+  if (terminal.get() < 0) {
+    WARN("skipped: this system gives no pseudo-terminal");
+    return;
+  }
+  const struct winsize size {
+    .ws_row = 40, .ws_col = 123, .ws_xpixel = 0, .ws_ypixel = 0
+  };
+  REQUIRE(ioctl(terminal.get(), TIOCSWINSZ, &size) == 0);
+
+  REQUIRE(setenv("TERM", "xterm", 1) == 0);
+  CHECK(choose_progress_style(false, terminal.get()) == ProgressStyle::kLive);
+  CHECK(choose_progress_style(true, terminal.get()) == ProgressStyle::kQuiet);
+  CHECK(terminal_width(terminal.get()) == 123);
+  REQUIRE(setenv("TERM", "dumb", 1) == 0);
+  CHECK(choose_progress_style(false, terminal.get()) == ProgressStyle::kLines);
 }
 
 TEST_CASE("Without a terminal nobody draws a live block") {
