@@ -62,10 +62,8 @@ class Override final {
   Json parse_value(const std::string& text) const {
     Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (!value.is_discarded()) return value;
-    const bool is_utf8 =
-        !Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore), nullptr, false)
-             .is_discarded();
-    if (!is_utf8) fail("the value is not UTF-8 text", "use UTF-8");
+    const std::string utf8 = Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
+    if (Json::parse(utf8) != text) fail("the value is not UTF-8 text", "use UTF-8");
     return text;
   }
 

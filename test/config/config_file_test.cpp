@@ -1,0 +1,246 @@
+#include "runtime/config/config_file.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "test/config/config_folder.h"
+
+namespace scavenger {
+namespace {
+
+TEST_CASE("What a configuration leaves out has the documented default") {
+  const ConfigFolder folder;
+
+  const JobConfig config = folder.load(replaced(
+      replaced(kValidConfig, "\"cluster\": { \"workers\": 2 },", ""), "\"batch_size\": 32,", ""));
+
+  CHECK(config.seed == JobConfig().seed);
+  CHECK(config.batch_size == JobConfig().batch_size);
+  CHECK(config.cluster == ClusterConfig());
+  CHECK(config.ps == PsConfig());
+  CHECK(config.evaluation == EvaluationConfig());
+  CHECK(config.checkpoint == CheckpointConfig());
+  CHECK(config.limits == LimitsConfig());
+  CHECK(config.optimizer == OptimizerConfig());  // whose learning rate is the file's
+  CHECK(config.data.augment == AugmentConfig());
+  CHECK(config.data.scale == 1.0);
+}
+
+TEST_CASE("What a configuration says is what the job gets") {
+  const ConfigFolder folder;
+
+  const JobConfig config = folder.load(kValidConfig);
+
+  CHECK(config.name == "job");
+  CHECK(config.data.train.format == DataFormat::kSynthetic);
+  CHECK(config.data.train.samples == 1000);
+  CHECK(config.data.train.feature_count == 12);
+  CHECK(config.data.test.first_sample == 1000);
+  CHECK(config.data.classes == 4);
+  CHECK(config.model.type == ModelType::kMlp);
+  CHECK(config.model.hidden == std::vector<std::int64_t>{16});
+  CHECK(config.batch_size == 32);
+  CHECK(config.cluster.workers == 2);
+  CHECK(config.stop.max_epochs == 3.0);
+  CHECK_FALSE(config.stop.target);
+}
+
+TEST_CASE("Overrides win over the file, and automatic is 0") {
+  const ConfigFolder folder;
+
+  const JobConfig config =
+      folder.load(kValidConfig, {"optimizer.learning_rate=0.5", "ps.shards=3", "ps.shards=auto",
+                                 "model.hidden.0=99", "cluster.threads_per_worker=2"});
+
+  CHECK(config.optimizer.learning_rate == 0.5);
+  CHECK(config.ps.shards == 0);
+  CHECK(config.model.hidden == std::vector<std::int64_t>{99});
+  CHECK(config.cluster.threads_per_worker == 2);
+}
+
+TEST_CASE("Bytes of images are scaled to 0 to 1 unless the configuration says otherwise") {
+  const ConfigFolder folder;
+  write_file_atomically(folder.path() / "batch.bin", "");
+  const std::string source =
+      "{\"format\":\"cifar10\",\"files\":[\"" + (folder.path() / "batch.bin").string() + "\"]}";
+  const std::vector<std::string> overrides = {"data.train=" + source, "data.test=" + source};
+
+  CHECK(folder.load(kValidConfig, overrides).data.scale == 1.0 / 255.0);
+  CHECK(folder.load(kValidConfig, {overrides[0], overrides[1], "data.scale=2"}).data.scale == 2.0);
+}
+
+TEST_CASE("Each class of fault names the line, the key and the remedy") {
+  struct Case {
+    std::string from, to, where, what, remedy;
+  };
+  const auto example = GENERATE(
+      Case{"\"learning_rate\"", "\"learning_rat\"", ":9: optimizer.learning_rat",
+           "unknown key \"learning_rat\"", "did you mean \"learning_rate\"?"},
+      Case{"\"name\": \"job\"", "\"name\": 5", ":2: name", "the number 5 has the wrong type",
+           "use text"},
+      Case{"\"job\"", "\"../job\"", ":2: name", "character that cannot stand here", "letters"},
+      Case{"32", "0", ":10: batch_size", "0 is out of range", "from 1 to 1048576"},
+      Case{"0.1", "\"0,1\"", ":9: optimizer.learning_rate", "the text \"0,1\" has the wrong type",
+           "use a number above 0"},
+      Case{"0.1", "0.1, \"momentum\": -0.5", ":9: optimizer.momentum", "-0.5 is out of range",
+           "use a number of at least 0 and below 1"},
+      Case{"\"sgd\"", "\"sdg\"", ":9: optimizer.type", "\"sdg\" is not known",
+           "did you mean \"sgd\"?"},
+      Case{"\"sgd\"", "\"adam\", \"momentum\": 0.9", ":9: optimizer.momentum",
+           "unknown key \"momentum\"", "the keys here are"},
+      Case{"\"classes\": 4", "\"classes\": 1", ":6: data.classes", "1 is out of range",
+           "from 2 to"},
+      Case{",\n    \"classes\": 4", "", ":3: data", "\"classes\" is missing", "an integer from 2"},
+      Case{"\"max_epochs\": 3", "\"max_epochs\": 0", ":12: stop.max_epochs", "0 is out of range",
+           "use a number above 0"},
+      Case{"\"workers\": 2", "\"workers\": 2 }, \"ps\": { \"chunk_bytes\": 5000",
+           ":11: ps.chunk_bytes", "5000 is not a multiple of 64", "from 4096 to 67108864"},
+      Case{"\"workers\": 2", "\"workers\": 2 }, \"ps\": { \"shards\": \"many\"", ":11: ps.shards",
+           "the text \"many\" is not possible here", "\"auto\" or an integer from 1 to 256"},
+      Case{"[16]", "[16, \"x\"]", ":8: model.hidden.1", "the text \"x\" has the wrong type",
+           "use an integer"},
+      Case{"[16]", "16", ":8: model.hidden", "the number 16 has the wrong type", "use a list"},
+      Case{"\"stop\": { \"max_epochs\": 3 }", "\"seed\": 2", ":1", "\"stop\" is missing", "add it"},
+      Case{"\"batch_size\": 32", "\"name\": \"again\"", ":10: name", "given twice", "keep one"});
+  CAPTURE(example.from, example.to);
+  const ConfigFolder folder;
+
+  const Problem problem = folder.problem(replaced(kValidConfig, example.from, example.to));
+
+  CHECK_THAT(problem.where, Catch::StartsWith(folder.file().string() + example.where));
+  CHECK_THAT(problem.what, Catch::Contains(example.what));
+  CHECK_THAT(problem.remedy, Catch::Contains(example.remedy));
+}
+
+TEST_CASE("IDX data without labels is refused") {
+  const ConfigFolder folder;
+
+  const Problem problem =
+      folder.problem(kValidConfig, {R"(data.train={"format":"idx","features":"x"})"});
+
+  CHECK(problem.what == "\"labels\" is missing");
+  CHECK_THAT(problem.remedy, Catch::StartsWith("add it: text"));
+}
+
+TEST_CASE("Of several faults the first in the file is reported, and overrides come last") {
+  const ConfigFolder folder;
+  const std::string text = replaced(replaced(kValidConfig, "32", "0"), "[16]", "[0]");
+
+  const Problem problem = folder.problem(text, {"seed=-1"});
+
+  CHECK_THAT(problem.where, Catch::EndsWith(":8: model.hidden.0"));
+}
+
+TEST_CASE("A fault in an override is reported in its own words") {
+  const ConfigFolder folder;
+
+  CHECK(folder.problem(kValidConfig, {"optimizer.learning_rate=fast"}).where ==
+        "--set optimizer.learning_rate=fast");
+  CHECK(folder.problem(kValidConfig, {"optimiser.learning_rate=1"}).remedy ==
+        "did you mean \"optimizer\"?");
+}
+
+TEST_CASE("A configuration that is not there, or is a folder, is an error that says so") {
+  const ConfigFolder folder;
+
+  const Problem missing = config_problem([] { load_job_config("/none/x.json"); });
+  const Problem is_folder = config_problem([&] { load_job_config(folder.path()); });
+
+  CHECK(missing.where == "/none/x.json");
+  CHECK_THAT(missing.what, Catch::Contains("No such file"));
+  CHECK_THAT(missing.remedy, Catch::Contains("configs/fashion_mlp.json"));
+  CHECK_THAT(is_folder.what, Catch::Contains("directory"));
+}
+
+// Together these overrides use every key.
+std::vector<std::string> overrides_with_every_key(const std::string& variant) {
+  std::vector<std::string> all = {
+      "seed=7",
+      "data.sample_shape=[3,2,2]",
+      "data.scale=0.1",
+      R"(data.normalise={"mean":[0.1,0.2,0.3],"standard_deviation":[1,2,3]})",
+      R"(data.augment={"flip":true,"crop_padding":1})",
+      R"(cluster={"workers":3,"price_per_worker_hour":0.07,"threads_per_worker":2})",
+      R"(ps={"shards":2,"chunk_bytes":65536,"port":7000})",
+      R"(stop={"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,
+          "max_iterations":9007199254740991,"max_seconds":1e-3})",
+      R"(evaluation={"every_epochs":0.5,"every_iterations":10,"batch_size":9})",
+      R"(checkpoint={"every_epochs":0.3,"every_iterations":5,"every_seconds":60,"keep_last":1,
+          "keep_best":false})",
+      R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"stop_seconds":4})"};
+  if (variant == "sgd, step, mlp, csv") {
+    const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":2})";
+    all.insert(all.end(),
+               {"data.train=" + csv,
+                R"(data.test={"format":"csv","files":["/a"],"label_column":"y","has_header":true})",
+                R"(model={"type":"mlp","hidden":[]})",
+                R"(optimizer={"type":"sgd","learning_rate":0.3,"momentum":0.9,"nesterov":true,
+                    "weight_decay":1e-4,"schedule":{"type":"step","boundary_epochs":[1,2.5],
+                    "factor":0.2,"warmup_epochs":0.1}})"});
+  } else if (variant == "adam, constant, cnn, idx") {
+    const std::string idx = R"({"format":"idx","features":"/x.gz","labels":"/y.gz"})";
+    all.insert(all.end(), {"data.train=" + idx, "data.test=" + idx,
+                           R"(model={"type":"cnn","channels":[4],"dense":5})",
+                           R"(optimizer={"type":"adam","learning_rate":0.3,"beta1":0.8,"beta2":0.9,
+                               "epsilon":1e-6,"weight_decay":1e-4,
+                               "schedule":{"type":"constant","warmup_epochs":3}})"});
+  } else {
+    all.insert(all.end(), {"data.train.label_noise=0.25",
+                           R"(optimizer={"type":"adamw","learning_rate":0.3,"weight_decay":0.2,
+                               "schedule":{"type":"cosine","total_epochs":9,"final_fraction":0.1}})"});
+  }
+  return all;
+}
+
+TEST_CASE("The resolved document makes the same configuration again") {
+  const std::string variant =
+      GENERATE("sgd, step, mlp, csv", "adam, constant, cnn, idx", "adamw, cosine, synthetic");
+  CAPTURE(variant);
+  const ConfigFolder folder;
+  write_file_atomically(folder.file(), kValidConfig);
+  const JobConfig config =
+      load_job_config(folder.file(), overrides_with_every_key(variant), DataFiles::kNotChecked);
+
+  const std::string resolved = to_json(config).dump(2);
+  const JobConfig again = parse_resolved_config(resolved, "config.json");
+
+  CHECK(again == config);
+  CHECK(to_json(again).dump(2) == resolved);
+}
+
+TEST_CASE("The resolved document keeps every value that was set") {
+  const ConfigFolder folder;
+
+  const auto document =
+      to_json(folder.load(kValidConfig, overrides_with_every_key("adamw, cosine, synthetic")));
+
+  CHECK(document.at("optimizer").dump() ==
+        R"({"type":"adamw","learning_rate":0.3,"beta1":0.9,"beta2":0.999,"epsilon":1e-08,)"
+        R"("weight_decay":0.2,"schedule":{"type":"cosine","total_epochs":9.0,)"
+        R"("final_fraction":0.1,"warmup_epochs":0.0}})");
+  CHECK(document.at("stop").dump() ==
+        R"({"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,)"
+        R"("max_iterations":9007199254740991,"max_seconds":0.001})");
+  CHECK(document.at("ps").dump() == R"({"shards":2,"chunk_bytes":65536,"port":7000})");
+}
+
+TEST_CASE("A resolved document is checked like any other, and has no relative paths") {
+  const ConfigFolder folder;
+  auto document = to_json(folder.load(kValidConfig));
+  document["batch_size"] = 1;
+  const Problem inconsistent =
+      config_problem([&] { parse_resolved_config(document.dump(2), "run/config.json"); });
+  document["batch_size"] = 8;
+  document["data"]["train"] = {{"format", "csv"}, {"files", {"a.csv"}}};
+  document["data"]["test"] = document["data"]["train"];
+
+  const Problem relative =
+      config_problem([&] { parse_resolved_config(document.dump(2), "run/config.json"); });
+
+  CHECK_THAT(inconsistent.what, Catch::Contains("cannot share a batch of 1"));
+  CHECK_THAT(inconsistent.where, Catch::StartsWith("run/config.json:"));
+  CHECK(relative.what == "a.csv is not an absolute path");
+}
+
+}  // namespace
+}  // namespace scavenger

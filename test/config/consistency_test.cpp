@@ -1,0 +1,179 @@
+// Values that are each possible, and together are not. Through load_job_config(), so that the place
+// in the file is tested as well.
+#include <catch2/catch.hpp>
+
+#include "test/config/config_folder.h"
+
+namespace scavenger {
+namespace {
+
+struct Case {
+  std::vector<std::string> overrides;  // applied to kValidConfig
+  std::string where, what, remedy;
+};
+
+void check_problem(const Case& example) {
+  CAPTURE(example.overrides);
+  const ConfigFolder folder;
+
+  const Problem problem = folder.problem(kValidConfig, example.overrides);
+
+  CHECK_THAT(problem.where, Catch::EndsWith(example.where));
+  CHECK_THAT(problem.what, Catch::Contains(example.what));
+  CHECK_THAT(problem.remedy, Catch::Contains(example.remedy));
+}
+
+TEST_CASE("More workers than samples in a batch are refused") {
+  check_problem(GENERATE(Case{{"cluster.workers=33"},
+                              "--set cluster.workers=33",
+                              "33 workers cannot share a batch of 32",
+                              "at most 32 workers"},
+                         Case{{"batch_size=1"},
+                              "job.json:11: cluster.workers",
+                              "2 workers cannot share a batch of 1",
+                              "or a larger batch_size"}));
+}
+
+TEST_CASE("As many workers as samples in a batch are accepted") {
+  const ConfigFolder folder;
+
+  CHECK(folder.load(kValidConfig, {"cluster.workers=32"}).cluster.workers == 32);
+}
+
+TEST_CASE("Shards whose ports go past the last port are refused") {
+  check_problem({{"ps.port=65534", "ps.shards=3"},
+                 "--set ps.port=65534",
+                 "3 shards from port 65534 on go past port 65535",
+                 "use at most 65533"});
+}
+
+TEST_CASE("Nesterov's method follows the rule of torch.optim.SGD") {
+  check_problem(GENERATE(
+      Case{{"optimizer.nesterov=true"},
+           "--set optimizer.nesterov=true",
+           "needs momentum",
+           "set momentum"},
+      Case{{"optimizer.nesterov=true", "optimizer.momentum=0.9", "optimizer.dampening=0.1"},
+           "--set optimizer.dampening=0.1",
+           "does not go with dampening",
+           "set dampening to 0"}));
+}
+
+TEST_CASE("Schedules whose times contradict each other are refused") {
+  check_problem(GENERATE(
+      Case{{R"(optimizer.schedule={"type":"step","boundary_epochs":[4,4]})"},
+           ": optimizer.schedule.boundary_epochs",
+           "do not increase",
+           "from the first to the last"},
+      Case{{R"(optimizer.schedule={"type":"step","boundary_epochs":[2],"warmup_epochs":3})"},
+           ": optimizer.schedule.boundary_epochs",
+           "within the warm-up of 3 epochs",
+           "start later"},
+      Case{{R"(optimizer.schedule={"type":"cosine","total_epochs":2,"warmup_epochs":2})"},
+           ": optimizer.schedule.total_epochs",
+           "before the warm-up of 2 epochs",
+           "end later"}));
+}
+
+TEST_CASE("A job without an end is refused") {
+  check_problem({{"stop={}"}, "--set stop={}", "would never end", "target, max_epochs"});
+}
+
+TEST_CASE("An accuracy above 1 is refused as a target, and a loss above 1 is not") {
+  check_problem({{R"(stop.target={"value":88})"},
+                 ": stop.target.value",
+                 "an accuracy of 88 cannot be reached",
+                 "0.88 for 88 %"});
+  const ConfigFolder folder;
+  CHECK(folder.load(kValidConfig, {R"(stop.target={"metric":"loss","value":2})"})
+            .stop.target->value == 2.0);
+}
+
+TEST_CASE("What needs images is refused for other data") {
+  const std::string remedy = "set data.sample_shape to [channels, height, width]";
+  check_problem(GENERATE_COPY(
+      Case{
+          {R"(model={"type":"cnn","channels":[4]})"}, ": model.type", "a cnn needs images", remedy},
+      Case{{"data.augment.flip=true"}, "=true", "only images can be flipped", remedy},
+      Case{{"data.augment.crop_padding=2"}, "=2", "only images can be cropped", remedy}));
+}
+
+TEST_CASE("Flat samples with the shape of an image are images") {
+  const ConfigFolder folder;
+
+  const JobConfig config =
+      folder.load(kValidConfig, {"data.sample_shape=[3,2,2]", "data.augment.flip=true",
+                                 R"(model={"type":"cnn","channels":[4]})"});
+
+  CHECK(config.data.sample_shape == std::vector<std::int64_t>{3, 2, 2});
+}
+
+TEST_CASE("A network with more poolings than the image has pixels is refused") {
+  check_problem({{"data.sample_shape=[3,2,2]", R"(model={"type":"cnn","channels":[4,4]})"},
+                 ": model.channels",
+                 "nothing is left of 2 x 2 pixels after 2 times 2x2 pooling",
+                 "at most 1 convolutions"});
+}
+
+TEST_CASE("A sample shape that does not fit the samples is refused") {
+  check_problem(GENERATE(
+      Case{{"data.sample_shape=[3,4]"},
+           "=[3,4]",
+           "cannot have 2 dimensions",
+           "[channels, height, width] or [features]"},
+      Case{{"data.sample_shape=[13]"}, "=[13]", "has 13 values, and a sample has 12", "correct it"},
+      Case{{"data.sample_shape=[16777216,16777216,16777216]"},
+           "16777216]",
+           "too large",
+           "at most 16777216 values"}));
+}
+
+TEST_CASE("Normalisation must fit itself and the channels") {
+  check_problem(GENERATE(Case{{R"(data.normalise={"mean":[1,2],"standard_deviation":[1]})"},
+                              ": data.normalise.standard_deviation",
+                              "1 standard deviations do not fit 2 means",
+                              "as many"},
+                         Case{{"data.sample_shape=[3,2,2]",
+                               R"(data.normalise={"mean":[1,2],"standard_deviation":[1,1]})"},
+                              ": data.normalise.mean",
+                              "2 means do not fit 3 channels",
+                              "one per channel, or one for all"}));
+}
+
+TEST_CASE("Synthetic splits that do not go together are refused") {
+  check_problem(GENERATE(
+      Case{{"data.test.feature_count=8"},
+           "=8",
+           "test samples have 8 features and training samples 12",
+           "same number"},
+      Case{{"data.test.first_sample=999"},
+           "=999",
+           "repeats samples of the training data",
+           "start it at 1000 or later"},
+      Case{{"batch_size=1001"}, "=1001", "more than the 1000 training samples", "at most 1000"}));
+}
+
+TEST_CASE("Test data before the training data do not overlap with it") {
+  const ConfigFolder folder;
+
+  CHECK_NOTHROW(
+      folder.load(kValidConfig, {"data.test.first_sample=0", "data.train.first_sample=100"}));
+}
+
+TEST_CASE("Splits of different formats are refused") {
+  check_problem({{R"(data.test={"format":"csv","files":["a.csv"]})"},
+                 ": data.test.format",
+                 "another format than the training data",
+                 "one format"});
+}
+
+TEST_CASE("A named label column needs a header line") {
+  check_problem({{R"(data.train={"format":"csv","files":["a.csv"],"label_column":"class"})",
+                  R"(data.test={"format":"csv","files":["b.csv"],"label_column":3})"},
+                 ": data.train.label_column",
+                 "column \"class\" is a name, and the files have no header line",
+                 "set has_header to true"});
+}
+
+}  // namespace
+}  // namespace scavenger

@@ -1,0 +1,71 @@
+#include "runtime/config/learning_rate.h"
+
+#include <catch2/catch.hpp>
+
+namespace scavenger {
+namespace {
+
+double rate_at(const ScheduleConfig& schedule, double epochs) {
+  OptimizerConfig optimizer;
+  optimizer.learning_rate = 0.8;
+  optimizer.schedule = schedule;
+  return learning_rate(optimizer, epochs);
+}
+
+TEST_CASE("Without a schedule the learning rate stays at its base") {
+  CHECK(rate_at({}, 0.0) == 0.8);
+  CHECK(rate_at({}, 1000.0) == 0.8);
+}
+
+TEST_CASE("Warm-up is a straight line from 0 to the base rate") {
+  ScheduleConfig schedule;
+  schedule.warmup_epochs = 4.0;
+
+  CHECK(rate_at(schedule, 0.0) == 0.0);
+  CHECK(rate_at(schedule, 1.0) == Approx(0.2));
+  CHECK(rate_at(schedule, 3.0) == Approx(0.6));
+  CHECK(rate_at(schedule, 4.0) == 0.8);
+  CHECK(rate_at(schedule, 5.0) == 0.8);
+}
+
+TEST_CASE("A step schedule multiplies by the factor at each boundary, boundary included") {
+  ScheduleConfig schedule;
+  schedule.type = ScheduleType::kStep;
+  schedule.boundary_epochs = {2.0, 5.0};
+  schedule.factor = 0.25;
+
+  CHECK(rate_at(schedule, 1.999) == 0.8);
+  CHECK(rate_at(schedule, 2.0) == Approx(0.2));
+  CHECK(rate_at(schedule, 4.999) == Approx(0.2));
+  CHECK(rate_at(schedule, 5.0) == Approx(0.05));
+  CHECK(rate_at(schedule, 100.0) == Approx(0.05));
+}
+
+TEST_CASE("A cosine schedule falls along half a cosine and stays at its end") {
+  ScheduleConfig schedule;
+  schedule.type = ScheduleType::kCosine;
+  schedule.total_epochs = 12.0;
+
+  CHECK(rate_at(schedule, 0.0) == 0.8);
+  CHECK(rate_at(schedule, 4.0) == Approx(0.6));  // cos(pi/3) = 1/2
+  CHECK(rate_at(schedule, 6.0) == Approx(0.4));
+  CHECK(rate_at(schedule, 8.0) == Approx(0.2));
+  CHECK(rate_at(schedule, 12.0) == Approx(0.0).margin(1e-15));
+  CHECK(rate_at(schedule, 50.0) == Approx(0.0).margin(1e-15));
+}
+
+TEST_CASE("A cosine after warm-up starts at the end of warm-up and ends at the final fraction") {
+  ScheduleConfig schedule;
+  schedule.type = ScheduleType::kCosine;
+  schedule.warmup_epochs = 2.0;
+  schedule.total_epochs = 8.0;
+  schedule.final_fraction = 0.1;
+
+  CHECK(rate_at(schedule, 1.0) == Approx(0.4));
+  CHECK(rate_at(schedule, 2.0) == Approx(0.8));
+  CHECK(rate_at(schedule, 4.0) == Approx(0.8 * (0.1 + 0.9 * 0.75)));
+  CHECK(rate_at(schedule, 8.0) == Approx(0.08));
+}
+
+}  // namespace
+}  // namespace scavenger
