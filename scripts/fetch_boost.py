@@ -6,6 +6,7 @@ The archive is checked against the SHA-256 that its publisher names before anyth
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tarfile
@@ -39,13 +40,17 @@ def digest(path):
     return hasher.hexdigest()
 
 
+# <top>/boost/x.hpp in the release; <top>/libs/asio/include/boost/x.hpp in Debian's sources.
+HEADER = re.compile(r"[^/]+/(?:libs/[^/]+(?:/[^/]+)?/include/)?(boost/.+)")
+
+
 def unpack_headers(archive_path, folder):
-    """Writes the archive's <top>/boost/... to folder/boost/..."""
+    """Writes the archive's headers to folder/boost/..."""
     with tarfile.open(archive_path) as archive:
         for member in archive:
-            parts = pathlib.PurePosixPath(member.name).parts
-            if member.isfile() and len(parts) > 2 and parts[1] == "boost" and ".." not in parts:
-                target = folder.joinpath(*parts[1:])
+            header = HEADER.fullmatch(member.name)
+            if member.isfile() and header and ".." not in member.name.split("/"):
+                target = folder / header.group(1)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.extractfile(member) as source, open(target, "wb") as out:
                     shutil.copyfileobj(source, out)
