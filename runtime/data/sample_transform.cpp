@@ -71,12 +71,12 @@ void SampleTransform::augment(const Element* source, const Augmentation& augment
     const std::ptrdiff_t rows_before = plane * height_;
     for (std::ptrdiff_t y = std::max<std::ptrdiff_t>(0, -top); y < std::min(height_, height_ - top);
          ++y) {
-      const Element* from = source + (rows_before + y + top) * width_ + left;
+      const Element* row = source + (rows_before + y + top) * width_;
       Element* to = destination + (rows_before + y) * width_;
       if (augmentation.flip)
-        std::reverse_copy(from + first, from + last, to + width_ - last);
+        std::reverse_copy(row + (left + first), row + (left + last), to + (width_ - last));
       else
-        std::copy(from + first, from + last, to + first);
+        std::copy(row + (left + first), row + (left + last), to + first);
     }
   }
 }

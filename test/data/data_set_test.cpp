@@ -1,6 +1,7 @@
 #include "runtime/data/data_set.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,6 +219,26 @@ TEST_CASE("A failed preparation leaves no prepared file") {
 
   CHECK_THAT(data_error_of([&] { job.open(); }), Contains("label 3"));
 
+  CHECK(job.prepared_files().empty());
+}
+
+TEST_CASE("A cache without room is an error with a remedy, and nothing is left behind") {
+  const SmallJob job;
+
+  // A limit on the size of files stands for a full disk; in a process of its own, because it stays.
+  const int code = run_in_child([&] {
+    const rlimit limit{.rlim_cur = 100, .rlim_max = 100};
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      job.open();
+    } catch (const SystemError& error) {
+      return error.problem().remedy.find("SCAVENGER_CACHE_DIR") != std::string::npos ? 1 : 2;
+    }
+    return 3;
+  });
+
+  CHECK(code == 1);
   CHECK(job.prepared_files().empty());
 }
 
