@@ -2,7 +2,11 @@
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "runtime/config/overrides.h"
+#include "runtime/config/schema_text.h"
+#include "runtime/config/schema_validator.h"
 #include "test/config/config_folder.h"
 
 namespace scavenger {
@@ -152,6 +156,9 @@ TEST_CASE("A configuration that is not there, or is a folder, is an error that s
   CHECK_THAT(is_folder.what, Catch::Contains("directory"));
 }
 
+const std::vector<std::string> kVariants = {"sgd, step, mlp, csv", "adam, constant, cnn, idx",
+                                            "adamw, cosine, synthetic"};
+
 // Together these overrides use every key.
 std::vector<std::string> overrides_with_every_key(const std::string& variant) {
   std::vector<std::string> all = {
@@ -169,7 +176,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
           "keep_best":false})",
       R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"stop_seconds":4})"};
   if (variant == "sgd, step, mlp, csv") {
-    const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":2})";
+    const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";
     all.insert(all.end(),
                {"data.train=" + csv,
                 R"(data.test={"format":"csv","files":["/a"],"label_column":"y","has_header":true})",
@@ -193,8 +200,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
 }
 
 TEST_CASE("The resolved document makes the same configuration again") {
-  const std::string variant =
-      GENERATE("sgd, step, mlp, csv", "adam, constant, cnn, idx", "adamw, cosine, synthetic");
+  const std::string variant = GENERATE(from_range(kVariants));
   CAPTURE(variant);
   const ConfigFolder folder;
   write_file_atomically(folder.file(), kValidConfig);
@@ -208,20 +214,61 @@ TEST_CASE("The resolved document makes the same configuration again") {
   CHECK(to_json(again).dump(2) == resolved);
 }
 
-TEST_CASE("The resolved document keeps every value that was set") {
+TEST_CASE("The resolved document has every value that was set, and the defaults") {
+  const std::string variant = GENERATE(from_range(kVariants));
+  CAPTURE(variant);
   const ConfigFolder folder;
+  write_file_atomically(folder.file(), kValidConfig);
+  const std::vector<std::string> overrides = overrides_with_every_key(variant);
+  LocatedJson given = parse_located_json(kValidConfig, "job.json");
+  apply_overrides(overrides, given);
+  apply_schema(Json::parse(schema_text()), given.document);
 
-  const auto document =
-      to_json(folder.load(kValidConfig, overrides_with_every_key("adamw, cosine, synthetic")));
+  const Json resolved = to_json(load_job_config(folder.file(), overrides, DataFiles::kNotChecked));
 
-  CHECK(document.at("optimizer").dump() ==
-        R"({"type":"adamw","learning_rate":0.3,"beta1":0.9,"beta2":0.999,"epsilon":1e-08,)"
-        R"("weight_decay":0.2,"schedule":{"type":"cosine","total_epochs":9.0,)"
-        R"("final_fraction":0.1,"warmup_epochs":0.0}})");
-  CHECK(document.at("stop").dump() ==
-        R"({"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,)"
-        R"("max_iterations":9007199254740991,"max_seconds":0.001})");
-  CHECK(document.at("ps").dump() == R"({"shards":2,"chunk_bytes":65536,"port":7000})");
+  CHECK(nlohmann::json(resolved) == nlohmann::json(given.document));
+}
+
+// The keys that a document of `schema` can have, as JSON pointers.
+void collect_keys(const Json& root, const Json& schema, const std::string& place,
+                  std::set<std::string>& keys) {
+  if (schema.contains("$ref")) {
+    const std::string reference = schema.at("$ref");
+    collect_keys(root, root.at(JsonPointer(reference.substr(1))), place, keys);
+  }
+  for (const Json& alternative : schema.value("oneOf", Json::array()))
+    collect_keys(root, alternative, place, keys);
+  const Json properties = schema.value("properties", Json::object());
+  for (const auto& [key, property] : properties.items()) {
+    if (key == "$schema") continue;
+    keys.insert(place + "/" + key);
+    collect_keys(root, property, place + "/" + key, keys);
+  }
+}
+
+void collect_keys_of_document(const Json& object, const std::string& place,
+                              std::set<std::string>& keys) {
+  for (const auto& [key, value] : object.items()) {
+    keys.insert(place + "/" + key);
+    if (value.is_object()) collect_keys_of_document(value, place + "/" + key, keys);
+  }
+}
+
+TEST_CASE("Each key of the schema is in one of the documents that these tests take round") {
+  const Json schema = Json::parse(schema_text());
+  std::set<std::string> known;
+  collect_keys(schema, schema, "", known);
+  const ConfigFolder folder;
+  write_file_atomically(folder.file(), kValidConfig);
+
+  std::set<std::string> covered;
+  for (const std::string& variant : kVariants)
+    collect_keys_of_document(
+        to_json(load_job_config(folder.file(), overrides_with_every_key(variant),
+                                DataFiles::kNotChecked)),
+        "", covered);
+
+  CHECK(covered == known);
 }
 
 TEST_CASE("A resolved document is checked like any other, and has no relative paths") {
