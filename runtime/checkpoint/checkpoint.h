@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kCheckpointFormatVersion = 1;
 
 struct OptimizerState {
   std::uint64_t step_count = 0;
-  // By the name that torch.optim gives it: "momentum_buffer"; "exp_avg" and "exp_avg_sq". Each is
-  // flat, of the parameters' layout. Names are not empty and hold no '/'.
+  // "momentum"; or "exp_avg" and "exp_avg_sq"; or none. Each is flat, of the parameters' layout.
+  // Names are not empty and hold no '/'.
   std::map<std::string, std::vector<float>> slots;
 
   bool operator==(const OptimizerState&) const = default;
