@@ -22,7 +22,10 @@ constexpr std::size_t kFramesPerWrite = 32;  // a gather write takes at most 64 
 }  // namespace
 
 FrameConnection::FrameConnection(tcp::socket socket, std::size_t queue_limit_bytes)
-    : socket_(std::move(socket)), queue_limit_bytes_(queue_limit_bytes) {
+    : socket_(std::move(socket)),
+      queue_limit_bytes_(queue_limit_bytes),
+      progress_(socket_.get_executor()) {
+  progress_.expires_at(asio::steady_timer::time_point::max());
   gather_.reserve(2 * kFramesPerWrite);
 }
 
@@ -65,6 +68,7 @@ void FrameConnection::write_queued() {
 }
 
 void FrameConnection::written(const boost::system::error_code& error) {
+  progress_.cancel();
   if (error) return close();
   for (; writing_ > 0; --writing_) {
     queued_bytes_ -= kFrameHeaderBytes + queue_.front().payload.size();
@@ -89,7 +93,14 @@ awaitable<void> FrameConnection::receive_payload(std::span<std::byte> destinatio
   if (error) fail(error);
 }
 
+awaitable<void> FrameConnection::wait_until_queued_at_most(std::size_t bytes) {
+  while (queued_bytes_ > bytes && socket_.is_open())
+    co_await progress_.async_wait(asio::as_tuple(use_awaitable));
+  if (!socket_.is_open()) fail(asio::error::not_connected);
+}
+
 void FrameConnection::close() {
+  progress_.cancel();
   boost::system::error_code ignored;
   socket_.shutdown(tcp::socket::shutdown_both, ignored);
   socket_.close(ignored);

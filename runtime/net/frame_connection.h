@@ -33,6 +33,10 @@ class FrameConnection final : public std::enable_shared_from_this<FrameConnectio
   awaitable<FrameHeader> receive_header(std::uint32_t payload_limit_bytes);
   awaitable<void> receive_payload(std::span<std::byte> destination);
 
+  // Waits until at most `bytes` wait to be written, so that a long stream does not pile up here.
+  // At most one waiter at a time. Throws ConnectionError where the connection is lost.
+  awaitable<void> wait_until_queued_at_most(std::size_t bytes);
+
   // Ends both directions at once; what is queued is dropped.
   void close();
   // Closes as soon as all that is queued has been written.
@@ -58,6 +62,7 @@ class FrameConnection final : public std::enable_shared_from_this<FrameConnectio
   std::size_t writing_ = 0;  // frames at the queue's front that are being written
   bool close_when_written_ = false;
   std::vector<asio::const_buffer> gather_;
+  asio::steady_timer progress_;  // never expires; cancelled when something was written
 };
 
 }  // namespace scavenger

@@ -1,5 +1,6 @@
 #include "runtime/protocol/control_message.h"
 
+#include <nlohmann/json.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -36,8 +37,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Membership, epoch, batch_size, shares, first_
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port, parameters,
                                    buffers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, config, index, shards, flat_size,
-                                   samples_per_epoch, optimizer_steps, has_state, membership)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
+                                   optimizer_steps, has_state, membership)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, rank, membership, shards,
                                    writes_initial_weights, has_buffers, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Train, until_iteration)
@@ -50,7 +51,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Buffers, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Snapshot, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SnapshotTaken, iteration, optimizer_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, iteration, seconds_in_iteration)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failed, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failed, reason, by_peer)
 
 // Messages without content.
 template <typename Message>

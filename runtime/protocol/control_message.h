@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <variant>
@@ -29,11 +28,10 @@ struct Joined {
   TensorLayout buffers;      // worker
 };
 
-// Controller -> shard. Followed, where `has_state`, by the kState frames of all of its chunks: the
-// weights (vector 0) and each vector of optimizer state in the optimizer's order. Without it the
-// first worker brings initial weights.
+// Controller -> shard (which has the configuration from its launch ticket). Followed, where
+// `has_state`, by the kState frames of all of its chunks: the weights (vector 0) and each vector of
+// optimizer state in the optimizer's order. Without it the first worker brings initial weights.
 struct ConfigureShard {
-  nlohmann::json config;  // the job's resolved configuration
   std::uint32_t index = 0;
   std::uint32_t shards = 1;
   std::uint64_t flat_size = 0;
@@ -124,6 +122,7 @@ inline constexpr double kHeartbeatSeconds = 0.5;
 
 struct Failed {  // process -> controller, its last message
   std::string reason;
+  bool by_peer = false;  // only that a connection to another process was lost
 };
 
 using ControlMessage =

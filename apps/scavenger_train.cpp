@@ -1,0 +1,118 @@
+// scavenger-train: trains a model as a configuration says, or goes on with a job of before.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "elastic/coordinator/coordinator.h"
+#include "elastic/coordinator/host.h"
+#include "elastic/coordinator/job_start.h"
+#include "elastic/coordinator/run_folder.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
+#include "runtime/data/data_set.h"
+
+namespace scavenger {
+namespace {
+
+struct Arguments {
+  std::string config;
+  std::string resume;
+  std::string run;
+  std::vector<std::string> overrides;
+  std::uint32_t workers = 0;
+  std::uint32_t batch_size = 0;
+  bool print_config = false;
+  bool quiet = false;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-train"));
+  auto* config = app.add_option("CONFIG", arguments.config,
+                                "What to train: a JSON file, see configs/ and docs/config.md");
+  auto* resume = app.add_option("--resume", arguments.resume,
+                                "Go on with the job in this run folder, from its last checkpoint");
+  config->excludes(resume);
+  app.add_option("--workers", arguments.workers, "K, the number of workers (cluster.workers)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--set", arguments.overrides,
+                 "Replace a value of the configuration: --set optimizer.learning_rate=0.05");
+  app.add_option("--run", arguments.run, "The run folder of a new job (runs/NAME where free)")
+      ->excludes(resume);
+  app.add_flag("--print-config", arguments.print_config,
+               "Print the complete configuration and end");
+  app.add_flag("--quiet", arguments.quiet, "Print nothing but errors and the end");
+}
+
+std::vector<std::string> all_overrides(const Arguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (arguments.workers > 0)
+    overrides.push_back("cluster.workers=" + std::to_string(arguments.workers));
+  if (arguments.batch_size > 0)
+    overrides.push_back("batch_size=" + std::to_string(arguments.batch_size));
+  return overrides;
+}
+
+// Reads and checks all data before anything is started.
+elastic::DataSize check_data(const DataConfig& config) {
+  const std::filesystem::path cache = default_cache_folder();
+  const DataSet train = DataSet::open(config, Split::kTrain, cache);
+  const DataSet test = DataSet::open(config, Split::kTest, cache);
+  check_splits_fit(train, test);
+  return {train.size(), test.size()};
+}
+
+int train(const Arguments& arguments) {
+  if (arguments.config.empty() == arguments.resume.empty())
+    throw InputError({.what = "there is nothing to train",
+                      .where = "command line",
+                      .remedy = "name a configuration (scavenger-train configs/fashion_mlp.json) "
+                                "or a run folder (--resume runs/fashion_mlp)"});
+  elastic::JobStart start;
+  if (!arguments.resume.empty())
+    start = elastic::resume_job(arguments.resume, all_overrides(arguments));
+  else
+    start.config = load_job_config(arguments.config, all_overrides(arguments));
+  if (arguments.print_config) {
+    std::cout << to_json(start.config).dump(2) << "\n";
+    return 0;
+  }
+  const elastic::DataSize data = check_data(start.config.data);
+  if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
+
+  elastic::CoordinatorOptions options;
+  options.program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  options.progress = elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO);
+  options.host_cores = elastic::usable_cores();
+  elastic::Coordinator coordinator(std::move(start), data, options);
+  return coordinator.run();
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Trains a neural network with synchronous data parallelism.", "scavenger-train");
+  Arguments arguments;
+  declare(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  start_log("controller", LogLevel::kWarning);
+  try {
+    return train(arguments);
+  } catch (const InputError& error) {
+    std::cerr << "scavenger-train: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "scavenger-train: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,331 @@
+#include "elastic/control/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Workers hold a grant that lasts about this long, so that they never wait for the controller, and
+// a boundary that somebody asks for is never far.
+constexpr double kGrantSeconds = 0.25;
+constexpr std::uint64_t kSmallestGrant = 2;
+
+std::string names_of(const std::set<ProcessName>& processes) {
+  std::vector<std::string> names;
+  for (const ProcessName& process : processes) names.push_back(process.text());
+  return join_words(names);
+}
+
+}  // namespace
+
+std::string name_of(Status status) {
+  switch (status) {
+    case Status::kTargetReached:
+      return "target_reached";
+    case Status::kMaxEpochs:
+      return "max_epochs";
+    case Status::kMaxIterations:
+      return "max_iterations";
+    case Status::kMaxTime:
+      return "max_time";
+    case Status::kInterrupted:
+      return "interrupted";
+    case Status::kFailed:
+      return "failed";
+  }
+  return "failed";
+}
+
+std::string ProcessName::text() const {
+  return fmt::format("{} {}", scavenger::name_of(role), index);
+}
+
+Controller::Controller(ControllerPlan plan, double now_seconds)
+    : plan_(std::move(plan)),
+      start_seconds_(now_seconds),
+      now_seconds_(now_seconds),
+      done_by_rank_(plan_.membership.workers(), plan_.membership.first_iteration),
+      done_(plan_.membership.first_iteration),
+      granted_(plan_.membership.first_iteration),
+      last_checkpoint_seconds_(now_seconds) {
+  if (plan_.resumes_checkpoint) checkpointed_at_ = done_;
+  SCAVENGER_CHECK(plan_.membership.workers() > 0 && plan_.shards > 0 &&
+                  plan_.samples_per_epoch > 0);
+}
+
+std::vector<ControllerAction> Controller::step(const ControllerEvent& event, double now_seconds) {
+  SCAVENGER_CHECK(now_seconds >= now_seconds_);
+  now_seconds_ = now_seconds;
+  actions_.clear();
+  if (state_ != State::kEnded) std::visit([this](const auto& happened) { on(happened); }, event);
+  return std::move(actions_);
+}
+
+// ---- Coming together. ----
+
+std::set<ProcessName> Controller::missing(const std::set<ProcessName>& present) const {
+  std::set<ProcessName> absent;
+  for (std::uint32_t i = 0; i < plan_.membership.workers(); ++i) absent.insert({Role::kWorker, i});
+  for (std::uint32_t i = 0; i < plan_.shards; ++i) absent.insert({Role::kShard, i});
+  for (const ProcessName& process : present) absent.erase(process);
+  return absent;
+}
+
+void Controller::on(const ProcessJoined& event) {
+  if (state_ != State::kJoining) return;
+  joined_.insert(event.process);
+  if (!missing(joined_).empty()) return;
+  state_ = State::kLoading;
+  actions_.push_back(ConfigureShards{});
+}
+
+void Controller::on(const ProcessReady& event) {
+  if (state_ != State::kLoading && state_ != State::kConnecting) return;
+  ready_.insert(event.process);
+  const auto ready_shards =
+      std::count_if(ready_.begin(), ready_.end(),
+                    [](const ProcessName& name) { return name.role == Role::kShard; });
+  if (state_ == State::kLoading && ready_shards == plan_.shards) {
+    state_ = State::kConnecting;
+    actions_.push_back(ConfigureWorkers{});
+  } else if (missing(ready_).empty()) {
+    begin_training();
+  }
+}
+
+void Controller::begin_training() {
+  state_ = State::kTraining;
+  progress_seconds_ = now_seconds_;
+  evaluated_at_.reset();
+  score_here_.reset();
+  best_here_ = false;
+  next_evaluation_ =
+      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations},
+                    plan_.membership, done_, plan_.samples_per_epoch);
+  next_checkpoint_ =
+      next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
+                    plan_.membership, done_, plan_.samples_per_epoch);
+  if (stops_here()) return at_boundary();  // a resumed job that was finished
+  extend_grant();
+}
+
+// ---- Training. ----
+
+std::uint64_t Controller::planned_boundary() const {
+  std::uint64_t boundary = std::min(next_evaluation_, next_checkpoint_);
+  if (plan_.stop.max_iterations > 0) boundary = std::min(boundary, plan_.stop.max_iterations);
+  if (plan_.stop.max_epochs > 0.0)
+    boundary = std::min(boundary, iterations_for_epochs(plan_.stop.max_epochs, plan_.membership,
+                                                        plan_.samples_per_epoch));
+  return boundary;
+}
+
+void Controller::extend_grant() {
+  if (state_ != State::kTraining || boundary_wanted_) return;
+  std::uint64_t window = kSmallestGrant;
+  if (iteration_seconds_ > 0.0)
+    window = std::max(
+        window, static_cast<std::uint64_t>(std::min(1e6, kGrantSeconds / iteration_seconds_)));
+  const std::uint64_t until = std::min(planned_boundary(), done_ + window);
+  // Not for every iteration, but before the workers run dry.
+  if (until <= granted_ || (granted_ > done_ && granted_ - done_ > window / 2)) return;
+  granted_ = until;
+  actions_.push_back(GrantIterations{granted_});
+}
+
+void Controller::on(const IterationsDone& event) {
+  SCAVENGER_CHECK(event.rank < done_by_rank_.size());
+  if (state_ != State::kTraining) return;
+  done_by_rank_[event.rank] = std::max(done_by_rank_[event.rank], event.count);
+  const std::uint64_t done = *std::min_element(done_by_rank_.begin(), done_by_rank_.end());
+  if (done == done_) return;
+  const double seconds = (now_seconds_ - progress_seconds_) / static_cast<double>(done - done_);
+  iteration_seconds_ =
+      iteration_seconds_ == 0.0 ? seconds : 0.7 * iteration_seconds_ + 0.3 * seconds;
+  progress_seconds_ = now_seconds_;
+  done_ = done;
+  check_deadlines();
+  if (done_ == granted_ && (boundary_wanted_ || done_ == planned_boundary())) return at_boundary();
+  extend_grant();
+}
+
+// ---- At a boundary: no iteration is running. ----
+
+bool Controller::stops_here() {
+  if (ending_) return true;
+  const StopConfig& stop = plan_.stop;
+  if (stop.max_iterations > 0 && done_ >= stop.max_iterations) {
+    ending_ = {Status::kMaxIterations, fmt::format("{} iterations are done", done_)};
+  } else if (stop.max_epochs > 0.0 &&
+             done_ >= iterations_for_epochs(stop.max_epochs, plan_.membership,
+                                            plan_.samples_per_epoch)) {
+    ending_ = {Status::kMaxEpochs, fmt::format("{:g} epochs are done", stop.max_epochs)};
+  }
+  return ending_.has_value();
+}
+
+bool Controller::evaluation_is_due() const {
+  if (evaluated_at_ == done_) return false;
+  if (ending_ && ending_->status == Status::kInterrupted)
+    return false;  // somebody waits for us to end
+  return done_ >= next_evaluation_ || ending_.has_value();
+}
+
+void Controller::at_boundary() {
+  boundary_wanted_ = false;
+  stops_here();
+  if (!evaluation_is_due()) return after_evaluation();
+  state_ = State::kEvaluating;
+  actions_.push_back(EvaluateModel{plan_.stop.target ? plan_.stop.target->split : Split::kTest});
+}
+
+void Controller::on(const EvaluationDone& event) {
+  if (state_ != State::kEvaluating) return;
+  evaluated_at_ = done_;
+  next_evaluation_ =
+      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations},
+                    plan_.membership, done_, plan_.samples_per_epoch);
+  const bool by_loss = !plan_.stop.target || plan_.stop.target->metric == Metric::kLoss;
+  score_here_ = by_loss ? -event.loss : event.accuracy;
+  best_here_ = !plan_.best_score || *score_here_ > *plan_.best_score;
+  if (best_here_) plan_.best_score = score_here_;
+  if (plan_.stop.target) {
+    const double value = plan_.stop.target->value;
+    if (*score_here_ >= (by_loss ? -value : value))
+      ending_ = {Status::kTargetReached,
+                 fmt::format("the target was reached after {} iterations", done_)};
+  }
+  after_evaluation();
+}
+
+void Controller::after_evaluation() {
+  const double every_seconds = plan_.checkpoint.every_seconds;
+  const bool by_time =
+      every_seconds > 0.0 && now_seconds_ - last_checkpoint_seconds_ >= every_seconds;
+  const bool is_due =
+      done_ >= next_checkpoint_ || by_time || checkpoint_wanted_ || ending_.has_value();
+  if (!is_due || checkpointed_at_ == done_) return after_checkpoint();
+  if (writing_ && !ending_) {  // one at a time: this one is taken as soon as the disk is free
+    checkpoint_wanted_ = true;
+    return after_checkpoint();
+  }
+  if (writing_) {
+    state_ = State::kDraining;
+    return;
+  }
+  state_ = State::kSnapshotting;
+  writing_ = true;
+  checkpoint_wanted_ = false;
+  checkpointed_at_ = done_;
+  last_checkpoint_seconds_ = now_seconds_;
+  actions_.push_back(TakeCheckpoint{best_here_ && evaluated_at_ == done_,
+                                    evaluated_at_ == done_ ? score_here_ : std::nullopt});
+}
+
+void Controller::on(const CheckpointSafe&) {
+  if (state_ == State::kSnapshotting) after_checkpoint();
+}
+
+void Controller::after_checkpoint() {
+  if (done_ >= next_checkpoint_)
+    next_checkpoint_ =
+        next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
+                      plan_.membership, done_, plan_.samples_per_epoch);
+  if (ending_) {
+    state_ = State::kDraining;
+    if (!writing_) finish(ending_->status, ending_->reason);
+    return;
+  }
+  state_ = State::kTraining;
+  progress_seconds_ = now_seconds_;
+  extend_grant();
+}
+
+void Controller::on(const CheckpointDone&) {
+  writing_ = false;
+  if (state_ == State::kDraining) {
+    if (checkpointed_at_ == done_) return finish(ending_->status, ending_->reason);
+    return after_evaluation();  // the last checkpoint had to wait for this one
+  }
+  if (state_ == State::kTraining && checkpoint_wanted_) boundary_wanted_ = true;
+}
+
+// ---- Ending. ----
+
+void Controller::finish(Status status, std::string reason) {
+  ending_ = {status, std::move(reason)};
+  state_ = State::kEnding;
+  actions_.push_back(EndProcesses{});
+}
+
+void Controller::fail(std::string reason) {
+  if (state_ == State::kEnding) return;
+  finish(Status::kFailed, std::move(reason));
+}
+
+void Controller::on(const ProcessLost& event) {
+  fail(fmt::format("{} {}", event.process.text(), event.how));
+}
+
+void Controller::on(const JobImpossible& event) {
+  fail(event.reason);
+}
+
+void Controller::on(const Interrupted&) {
+  if (state_ == State::kEnding || ending_) return;
+  EndJob interrupted{Status::kInterrupted, "interrupted by the user"};
+  if (state_ == State::kJoining || state_ == State::kLoading || state_ == State::kConnecting)
+    return finish(interrupted.status, interrupted.reason);
+  actions_.push_back(Announce{
+      "interrupted: finishing the iteration and writing a checkpoint (again: end at once)"});
+  ending_ = std::move(interrupted);
+  boundary_wanted_ = true;
+  if (state_ == State::kTraining && done_ == granted_) at_boundary();
+}
+
+void Controller::on(const AllProcessesEnded&) {
+  if (state_ != State::kEnding) return;
+  state_ = State::kEnded;
+  actions_.push_back(*ending_);
+}
+
+void Controller::on(const TimePassed&) {
+  check_deadlines();
+}
+
+void Controller::check_deadlines() {
+  const bool starting =
+      state_ == State::kJoining || state_ == State::kLoading || state_ == State::kConnecting;
+  if (starting && now_seconds_ - start_seconds_ > plan_.limits.start_seconds) {
+    const auto late = missing(state_ == State::kJoining ? joined_ : ready_);
+    return fail(fmt::format("{} did not start within {}; limits.start_seconds", names_of(late),
+                            format_duration(plan_.limits.start_seconds)));
+  }
+  if (state_ != State::kTraining) return;
+  if (granted_ > done_ && now_seconds_ - progress_seconds_ > plan_.limits.iteration_seconds) {
+    std::set<ProcessName> behind;
+    for (std::uint32_t rank = 0; rank < done_by_rank_.size(); ++rank)
+      if (done_by_rank_[rank] == done_) behind.insert({Role::kWorker, rank});
+    return fail(
+        fmt::format("iteration {} did not end within {} (limits.iteration_seconds): waiting for {}",
+                    done_, format_duration(plan_.limits.iteration_seconds), names_of(behind)));
+  }
+  const double every_seconds = plan_.checkpoint.every_seconds;
+  if (every_seconds > 0.0 && !writing_ && now_seconds_ - last_checkpoint_seconds_ >= every_seconds)
+    boundary_wanted_ = true;
+  const double life_seconds = plan_.seconds_before + now_seconds_ - start_seconds_;
+  if (plan_.stop.max_seconds > 0.0 && life_seconds >= plan_.stop.max_seconds && !ending_) {
+    ending_ = {Status::kMaxTime,
+               fmt::format("{} have passed", format_duration(plan_.stop.max_seconds))};
+    boundary_wanted_ = true;
+  }
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,40 @@
+#include "elastic/coordinator/checkpoint_collector.h"
+
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+
+CheckpointCollector::CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
+                                         std::vector<std::string> state_names)
+    : checkpoint_(std::move(base)),
+      layout_(layout),
+      arrived_((1 + state_names.size()) * layout.chunk_count()),
+      missing_pieces_(arrived_.size()) {
+  checkpoint_.weights.resize(layout_.flat_size());
+  vectors_.push_back(&checkpoint_.weights);
+  for (const std::string& name : state_names) {
+    std::vector<float>& slot = checkpoint_.optimizer.slots[name];
+    slot.resize(layout_.flat_size());
+    vectors_.push_back(&slot);
+  }
+}
+
+std::span<std::byte> CheckpointCollector::destination(const FrameHeader& header) {
+  if (header.rank >= vectors_.size() || header.chunk >= layout_.chunk_count() ||
+      header.iteration != checkpoint_.iteration ||
+      header.payload_bytes != layout_.range(header.chunk).size * sizeof(float))
+    throw ProtocolError(
+        {.what = "a shard sent a piece of state that does not fit", .where = {}, .remedy = {}});
+  const ps::ChunkRange range = layout_.range(header.chunk);
+  return std::as_writable_bytes(std::span(*vectors_[header.rank]).subspan(range.first, range.size));
+}
+
+void CheckpointCollector::arrived(const FrameHeader& header) {
+  std::uint8_t& piece = arrived_[header.rank * layout_.chunk_count() + header.chunk];
+  if (piece == 0) --missing_pieces_;
+  piece = 1;
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,43 @@
+// Gathers one checkpoint: the pieces of weights and optimizer state that the shards send, and the
+// model's buffers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/net/frame.h"
+
+namespace scavenger::elastic {
+
+// Pure: the caller moves the bytes. Throws ProtocolError where a piece does not fit.
+class CheckpointCollector final {
+ public:
+  // `base`: everything but weights, optimizer state and buffers. `state_names`: the optimizer's
+  // vectors, in order.
+  CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
+                      std::vector<std::string> state_names);
+
+  // Where the payload of this kState frame belongs.
+  std::span<std::byte> destination(const FrameHeader& header);
+  void arrived(const FrameHeader& header);
+  void set_optimizer_steps(std::uint64_t steps) { checkpoint_.optimizer.step_count = steps; }
+  void set_buffers(std::vector<float> values) { checkpoint_.buffer_values = std::move(values); }
+
+  bool complete() const { return missing_pieces_ == 0; }
+  // Requires complete().
+  const Checkpoint& checkpoint() const { return checkpoint_; }
+
+ private:
+  Checkpoint checkpoint_;
+  ps::ChunkLayout layout_;
+  std::vector<std::vector<float>*> vectors_;  // 0: weights, then the optimizer's
+  std::vector<std::uint8_t> arrived_;         // by vector and chunk
+  std::size_t missing_pieces_;
+};
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,107 @@
+// The processes of a job on this machine: starts them, talks to them, notices when one is lost,
+// ends them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "elastic/control/controller.h"
+#include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/process/child_process.h"
+#include "runtime/process/launch_ticket.h"
+#include "runtime/protocol/control_channel.h"
+
+namespace scavenger::elastic {
+
+// What the cluster tells its owner, always on the io_context's thread.
+class ClusterListener {
+ public:
+  virtual ~ClusterListener() = default;
+  virtual void on_joined(const ProcessName& process, const Joined& message) = 0;
+  virtual void on_message(const ProcessName& process, const ControlMessage& message) = 0;
+  // Where the payload of a kState frame is to be written, exactly as long as the frame says.
+  virtual std::span<std::byte> state_destination(const ProcessName& process,
+                                                 const FrameHeader& header) = 0;
+  virtual void on_state(const ProcessName& process, const FrameHeader& header) = 0;
+  // Once, for the process that was the cause where several are lost at a time. `log_tail`: its last
+  // words.
+  virtual void on_lost(const ProcessName& process, std::int64_t pid, const std::string& how,
+                       const std::string& log_tail) = 0;
+  virtual void on_all_ended() = 0;
+};
+
+// Thread: the io_context's, which is one. The destructor kills what still runs.
+class Cluster final {
+ public:
+  struct Settings {
+    std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
+    std::filesystem::path log_folder;
+    LimitsConfig limits;
+    std::uint32_t state_payload_limit_bytes = 0;
+  };
+
+  // Listens on a free port of the loopback interface. The references must outlive the cluster.
+  Cluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
+          JobCredentials credentials, Settings settings);
+  ~Cluster();
+
+  // Starts a process; returns its pid. `config`: the job's resolved configuration, JSON.
+  std::int64_t start(const ProcessName& process, std::uint32_t threads, std::uint16_t listen_port,
+                     const std::string& config);
+  std::filesystem::path log_of(const ProcessName& process) const;
+
+  void send(const ProcessName& process, const ControlMessage& message);
+  FrameConnection& connection(const ProcessName& process);
+  std::shared_ptr<FrameConnection> shared_connection(const ProcessName& process);
+  double seconds_since_start(const ProcessName& process) const;
+
+  // Takes a process that answers nothing for lost. Call about once a second.
+  void check_signs_of_life();
+
+  // Asks all to end; who has not after limits.stop_seconds is killed. on_all_ended() follows.
+  void end_all();
+  // Kills all. on_all_ended() follows.
+  void kill_all();
+
+ private:
+  struct Member {
+    std::unique_ptr<ChildProcess> child;
+    std::shared_ptr<FrameConnection> connection;  // null before it has joined
+    double start_seconds = 0.0;
+    double last_sign_seconds = 0.0;
+    std::string failure;          // what its Failed message said
+    bool failed_by_peer = false;  // its failure is only that somebody else is gone
+    bool refused = false;         // we ended its connection, for what it said
+    std::string how_lost;         // not empty: lost
+  };
+
+  void accept_next();
+  awaitable<void> serve(tcp::socket socket);
+  awaitable<void> serve_member(std::shared_ptr<FrameConnection> connection, ProcessName process);
+  void admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
+  void on_exit(const ProcessName& process, const ExitStatus& status);
+  void lose(const ProcessName& process, std::string how);
+  void announce_loss();
+  bool any_running() const;
+
+  asio::io_context& io_;
+  const Clock& clock_;
+  ClusterListener& listener_;
+  const JobCredentials credentials_;
+  const Settings settings_;
+  tcp::acceptor acceptor_;
+  std::map<ProcessName, Member> members_;
+  std::uint32_t handshakes_ = 0;
+  bool ending_ = false;
+  std::optional<ProcessName> first_lost_;
+  asio::steady_timer loss_timer_;
+  asio::steady_timer kill_timer_;
+};
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,84 @@
+#include "elastic/coordinator/iteration_merge.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Every series of the statistics, for what is done to all of them.
+std::array<std::vector<double> IterationStats::*, 8> all_series() {
+  return {&IterationStats::loss_sum,          &IterationStats::seconds,
+          &IterationStats::data_wait_seconds, &IterationStats::forward_seconds,
+          &IterationStats::backward_seconds,  &IterationStats::sync_wait_seconds,
+          &IterationStats::local_sqr_norm,    &IterationStats::global_sqr_norm};
+}
+
+std::vector<double> take_front(std::vector<double>& series, std::size_t count) {
+  const auto end = series.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<double> front(series.begin(), end);
+  series.erase(series.begin(), end);
+  return front;
+}
+
+}  // namespace
+
+IterationMerge::IterationMerge(Membership membership)
+    : membership_(std::move(membership)),
+      pending_(membership_.workers()),
+      next_(membership_.first_iteration) {}
+
+std::uint64_t IterationMerge::reported(std::uint32_t rank) const {
+  return next_ + pending_[rank].loss_sum.size();
+}
+
+void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
+  if (rank >= pending_.size() || stats.first != reported(rank))
+    throw ProtocolError(
+        {.what = "a worker's statistics leave iterations out", .where = {}, .remedy = {}});
+  IterationStats& pending = pending_[rank];
+  for (const auto series : all_series()) {
+    if ((stats.*series).size() != stats.loss_sum.size())
+      throw ProtocolError(
+          {.what = "a worker's statistics are of unequal lengths", .where = {}, .remedy = {}});
+    (pending.*series)
+        .insert((pending.*series).end(), (stats.*series).begin(), (stats.*series).end());
+  }
+  pending.learning_rate = stats.learning_rate;
+}
+
+std::optional<fact::Iterations> IterationMerge::take() {
+  std::size_t count = SIZE_MAX;
+  for (const IterationStats& pending : pending_) count = std::min(count, pending.loss_sum.size());
+  if (count == 0) return std::nullopt;
+  fact::Iterations merged;
+  merged.membership_epoch = membership_.epoch;
+  merged.first = next_;
+  merged.count = static_cast<std::uint32_t>(count);
+  merged.learning_rate = pending_[0].learning_rate;
+  merged.loss.assign(count, 0.0);
+  merged.seconds.assign(count, 0.0);
+  for (std::uint32_t rank = 0; rank < pending_.size(); ++rank) {
+    IterationStats& pending = pending_[rank];
+    const auto loss_sum = take_front(pending.loss_sum, count);
+    const auto seconds = take_front(pending.seconds, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      merged.loss[i] += loss_sum[i] / membership_.batch_size;
+      // All workers wait for each other, so the longest of their views is the iteration's.
+      merged.seconds[i] = std::max(merged.seconds[i], seconds[i]);
+    }
+    auto global_sqr_norm = take_front(pending.global_sqr_norm, count);
+    if (rank == 0) merged.global_sqr_norm = std::move(global_sqr_norm);
+    merged.workers.push_back(
+        {rank, take_front(pending.data_wait_seconds, count),
+         take_front(pending.forward_seconds, count), take_front(pending.backward_seconds, count),
+         take_front(pending.sync_wait_seconds, count), take_front(pending.local_sqr_norm, count)});
+  }
+  next_ += count;
+  return merged;
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,79 @@
+#include "elastic/coordinator/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/config/config_file.h"
+
+namespace scavenger::elastic {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_empty_or_missing(const fs::path& path) {
+  std::error_code error;
+  return !fs::exists(path, error) || fs::is_empty(path, error);
+}
+
+fs::path free_folder(const std::string& name) {
+  fs::path path = fs::path("runs") / name;
+  for (int number = 2; !is_empty_or_missing(path); ++number)
+    path = fs::path("runs") / fmt::format("{}-{}", name, number);
+  return path;
+}
+
+[[noreturn]] void refuse_taken_folder(const JobConfig& config, const fs::path& path) {
+  const fs::path config_file = path / "config.json";
+  std::error_code error;
+  if (!fs::exists(config_file, error))
+    throw InputError({.what = "the folder is not empty, and holds no job",
+                      .where = path.string(),
+                      .remedy = "give --run another folder"});
+  const JobConfig other = parse_resolved_config(read_file(config_file), config_file.string());
+  const bool same = to_json(other) == to_json(config);
+  throw InputError(
+      {.what = same ? "the folder already holds this job" : "the folder belongs to another job",
+       .where = path.string(),
+       .remedy =
+           same
+               ? "go on with it by --resume " + path.string() + ", or give --run another folder"
+               : "give --run another folder, or go on with that job by --resume " + path.string()});
+}
+
+}  // namespace
+
+RunFolder make_run_folder(const JobConfig& config, const fs::path& wanted) {
+  if (!wanted.empty() && !is_empty_or_missing(wanted)) refuse_taken_folder(config, wanted);
+  RunFolder folder{
+      fs::absolute(wanted.empty() ? free_folder(config.name) : wanted).lexically_normal()};
+  std::error_code error;
+  fs::create_directories(folder.logs(), error);
+  if (!error) fs::create_directories(folder.checkpoints(), error);
+  if (error)
+    throw SystemError({.what = "cannot make the run folder: " + error.message(),
+                       .where = folder.path.string(),
+                       .remedy = "give --run a folder where you may write"});
+  return folder;
+}
+
+RunFolder open_run_folder(const fs::path& path) {
+  RunFolder folder{fs::absolute(path).lexically_normal()};
+  std::error_code error;
+  if (!fs::exists(folder.config(), error))
+    throw InputError(
+        {.what = "there is no job here: config.json is missing",
+         .where = folder.path.string(),
+         .remedy = "name the run folder that scavenger-train printed when the job started"});
+  fs::create_directories(folder.logs(), error);
+  fs::create_directories(folder.checkpoints(), error);
+  return folder;
+}
+
+void write_config(const RunFolder& folder, const JobConfig& config) {
+  write_file_atomically(folder.config(), to_json(config).dump(2) + "\n");
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,32 @@
+// The folder that holds everything about one job: config.json, events.jsonl, report.json,
+// checkpoints/, logs/.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "runtime/config/job_config.h"
+
+namespace scavenger::elastic {
+
+struct RunFolder {
+  std::filesystem::path path;
+
+  std::filesystem::path config() const { return path / "config.json"; }
+  std::filesystem::path events() const { return path / "events.jsonl"; }
+  std::filesystem::path report() const { return path / "report.json"; }
+  std::filesystem::path checkpoints() const { return path / "checkpoints"; }
+  std::filesystem::path logs() const { return path / "logs"; }
+};
+
+// Makes a folder for a new job. Without `wanted`: runs/NAME, or the first free one of runs/NAME-2,
+// -3, ... Throws InputError where `wanted` already holds a job: this one, which can be resumed, or
+// another.
+RunFolder make_run_folder(const JobConfig& config, const std::filesystem::path& wanted);
+
+// Throws InputError where there is no job to resume.
+RunFolder open_run_folder(const std::filesystem::path& path);
+
+void write_config(const RunFolder& folder, const JobConfig& config);
+
+}  // namespace scavenger::elastic

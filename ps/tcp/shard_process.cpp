@@ -1,0 +1,130 @@
+#include "ps/tcp/shard_process.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "ps/tcp/shard_server.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
+#include "runtime/protocol/control_channel.h"
+
+namespace scavenger::ps {
+namespace {
+
+constexpr double kConnectSeconds = 20.0;
+
+// Thread: the io_context's, which is the process's main thread.
+class ShardProcess final {
+ public:
+  ShardProcess(asio::io_context& io, const LaunchTicket& ticket)
+      : io_(io),
+        ticket_(ticket),
+        config_(parse_resolved_config(ticket.config, "launch ticket")),
+        server_(io, {ticket.controller.host, ticket.listen_port}, ticket.credentials,
+                config_.optimizer, config_.ps.chunk_bytes),
+        heartbeat_(io) {}
+
+  awaitable<void> run() {
+    tcp::socket socket =
+        co_await connect_authenticated(ticket_.controller, ticket_.credentials, kConnectSeconds);
+    control_ = std::make_shared<FrameConnection>(std::move(socket), kControlQueueLimitBytes);
+    Joined joined;
+    joined.role = Role::kShard;
+    joined.index = ticket_.index;
+    joined.pid = ::getpid();
+    joined.version_line = version_line("scavenger");
+    joined.port = server_.port();
+    post_message(*control_, joined);
+    beat();
+    log_info("joined the job, serving at port {}", server_.port());
+    while (!stopped_) {
+      ControlArrival arrival =
+          co_await receive_arrival(*control_, static_cast<std::uint32_t>(config_.ps.chunk_bytes));
+      if (const auto* header = std::get_if<FrameHeader>(&arrival)) {
+        server_.state_payload().resize(header->payload_bytes);
+        co_await control_->receive_payload(server_.state_payload());
+        server_.load_state(*header);
+        if (server_.loaded_all()) post_message(*control_, Ready{});
+      } else {
+        std::visit([this](const auto& message) { on(message); }, std::get<ControlMessage>(arrival));
+      }
+    }
+  }
+
+  void report_failure(const std::string& reason, bool by_peer) {
+    if (!control_) return;
+    const Failed failed{reason, by_peer};
+    post_message(*control_, failed);
+    control_->close_when_written();
+  }
+
+ private:
+  void on(const ConfigureShard& message) {
+    server_.configure(message);
+    log_info("shard {} of {}: {} parameters in all, {} workers", message.index, message.shards,
+             message.flat_size, message.membership.workers());
+    if (!message.has_state) post_message(*control_, Ready{});
+  }
+
+  void on(const Snapshot& message) {
+    server_.begin_snapshot(message.iteration);
+    post_message(*control_, SnapshotTaken{message.iteration, server_.progress().optimizer_steps});
+    asio::co_spawn(io_, server_.send_snapshot(control_), [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    });
+  }
+
+  void on(const Stop&) { stopped_ = true; }
+
+  template <typename Other>
+  void on(const Other&) {
+    throw ProtocolError({.what = "the controller sent a message that is not for shards",
+                         .where = {},
+                         .remedy = {}});
+  }
+
+  void beat() {
+    post_message(*control_, Heartbeat{});
+    heartbeat_.expires_after(std::chrono::milliseconds(static_cast<int>(kHeartbeatSeconds * 1000)));
+    heartbeat_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) beat();
+    });
+  }
+
+  asio::io_context& io_;
+  const LaunchTicket& ticket_;
+  const JobConfig config_;
+  ShardServer server_;
+  std::shared_ptr<FrameConnection> control_;
+  asio::steady_timer heartbeat_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+int run_shard_process(const LaunchTicket& ticket) {
+  asio::io_context io(1);
+  ShardProcess process(io, ticket);
+  int exit_code = 1;
+  asio::co_spawn(io, process.run(), [&](std::exception_ptr failure) {
+    try {
+      if (failure) std::rethrow_exception(failure);
+      log_info("ended by the controller");
+      exit_code = 0;
+    } catch (const Error& error) {
+      log_error("{}", error.what());
+      process.report_failure(error.what(), dynamic_cast<const ConnectionError*>(&error) != nullptr);
+    }
+    io.stop();
+  });
+  io.run();
+  io.restart();
+  io.run_for(std::chrono::milliseconds(200));  // the last message
+  return exit_code;
+}
+
+}  // namespace scavenger::ps

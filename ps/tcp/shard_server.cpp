@@ -1,0 +1,234 @@
+#include "ps/tcp/shard_server.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/config/learning_rate.h"
+
+namespace scavenger::ps {
+namespace {
+
+constexpr double kHandshakeSeconds = 5.0;
+constexpr std::uint32_t kHandshakeLimit = 64;  // strangers that may keep us waiting at a time
+constexpr std::size_t kStreamQueueBytes = std::size_t{8} << 20;
+
+[[noreturn]] void refuse(std::string what) {
+  throw ProtocolError({.what = std::move(what), .where = "shard", .remedy = {}});
+}
+
+std::span<float> as_floats(std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
+}  // namespace
+
+ShardServer::ShardServer(asio::io_context& io, const Endpoint& listen,
+                         const JobCredentials& credentials, const OptimizerConfig& optimizer,
+                         std::uint64_t chunk_bytes)
+    : io_(io),
+      acceptor_(listen_on(io, listen)),
+      credentials_(credentials),
+      optimizer_(optimizer),
+      chunk_bytes_(chunk_bytes) {
+  accept_next();
+}
+
+std::uint16_t ShardServer::port() const {
+  return acceptor_.local_endpoint().port();
+}
+
+// ---- Configuration and state. ----
+
+void ShardServer::configure(const ConfigureShard& message) {
+  if (shard_) refuse("the shard is configured already");
+  const ChunkLayout layout(message.flat_size, chunk_bytes_, message.shards);
+  memory_.emplace(layout, message.index, optimizer_);
+  shard_.emplace(layout, message.index, optimizer_, memory_->view());
+  membership_ = message.membership;
+  samples_per_epoch_ = message.samples_per_epoch;
+  optimizer_steps_ = message.optimizer_steps;
+  const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
+  pieces_to_load_ = shard_->chunks().size() * vectors;
+  clients_.assign(membership_.workers(), nullptr);
+}
+
+void ShardServer::load_state(const FrameHeader& header) {
+  if (!shard_ || started_) refuse("state came when it was not expected");
+  const auto floats = as_floats(state_payload_);
+  if (header.rank == 0)
+    shard_->load_weights(header.chunk, floats);
+  else
+    shard_->load_state(header.rank - 1, header.chunk, floats);
+  if (--pieces_to_load_ == 0) start_shard();
+}
+
+void ShardServer::start_shard() {
+  shard_->start({membership_.first_iteration, optimizer_steps_});
+  ps::Membership membership{membership_.epoch, membership_.shares, {}};
+  for (std::uint32_t rank = 0; rank < membership_.workers(); ++rank) {
+    gradients_.emplace_back(shard_->layout().packed_size(shard_->shard()));
+    membership.gradients.push_back(gradients_.back().span());
+  }
+  shard_->reconfigure(std::move(membership));
+  started_ = true;
+  for (Client* client : clients_)
+    if (client != nullptr) send_all_weights(*client);
+}
+
+double ShardServer::learning_rate_at(std::uint64_t iteration) const {
+  const auto position = static_cast<double>(membership_.position_at(iteration));
+  return learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+}
+
+// ---- Connections. ----
+
+void ShardServer::accept_next() {
+  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    if (!error && handshakes_ < kHandshakeLimit)
+      asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
+    accept_next();
+  });
+}
+
+awaitable<void> ShardServer::serve(tcp::socket socket) {
+  Client client;
+  try {
+    ++handshakes_;
+    try {
+      socket = co_await authenticate_client(std::move(socket), credentials_, kHandshakeSeconds);
+    } catch (...) {
+      --handshakes_;
+      throw;
+    }
+    --handshakes_;
+    client.connection = std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
+    co_await serve_frames(client);
+  } catch (const Error& failure) {
+    log_warning("a connection was ended: {}", failure.what());
+  }
+  if (client.rank) clients_[*client.rank] = nullptr;
+  if (client.connection) client.connection->close();
+}
+
+awaitable<void> ShardServer::serve_frames(Client& client) {
+  for (;;) {
+    const FrameHeader header =
+        co_await client.connection->receive_header(static_cast<std::uint32_t>(chunk_bytes_));
+    if (!shard_) refuse("a worker came before the shard was configured");
+    switch (header.type) {
+      case FrameType::kInitial:
+        co_await take_initial(client, header);
+        break;
+      case FrameType::kGradient:
+        co_await take_gradient(client, header);
+        break;
+      case FrameType::kPull:
+        take_pull(client, header);
+        break;
+      default:
+        refuse("a worker sent a frame that only others may send");
+    }
+  }
+}
+
+awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
+  std::vector<std::byte> payload(header.payload_bytes);
+  co_await client.connection->receive_payload(payload);
+  if (started_) refuse("initial weights came after the start");
+  shard_->load_weights(header.chunk, as_floats(payload));
+  if (--pieces_to_load_ == 0) start_shard();
+}
+
+void ShardServer::take_pull(Client& client, const FrameHeader& header) {
+  if (header.membership_epoch != membership_.epoch)
+    refuse("a worker of another membership wants weights");
+  if (header.rank >= clients_.size() || clients_[header.rank] != nullptr || client.rank ||
+      header.payload_bytes > 0)
+    refuse(fmt::format("a second or impossible worker {}", header.rank));
+  client.rank = header.rank;
+  clients_[header.rank] = &client;
+  if (started_) send_all_weights(client);
+}
+
+void ShardServer::send_all_weights(Client& client) {
+  for (const std::uint32_t chunk : shard_->chunks())
+    client.connection->post({.type = FrameType::kWeights,
+                             .membership_epoch = membership_.epoch,
+                             .chunk = chunk,
+                             .iteration = shard_->iteration(),
+                             .rank = *client.rank},
+                            std::as_bytes(shard_->weights(chunk)));
+}
+
+awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
+  if (!started_ || !client.rank || header.rank != *client.rank)
+    refuse("a gradient came from a worker that has not pulled");
+  const ChunkStamp stamp{header.membership_epoch, header.iteration, header.chunk, header.rank};
+  if (shard_->admit(stamp, header.payload_bytes / sizeof(float)) == Admission::kStale) {
+    std::vector<std::byte> dropped(header.payload_bytes);
+    co_await client.connection->receive_payload(dropped);
+    co_return;
+  }
+  co_await client.connection->receive_payload(
+      std::as_writable_bytes(shard_->gradient(header.rank, header.chunk)));
+  const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
+  if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
+    publish(header.chunk, header.iteration);
+}
+
+void ShardServer::publish(std::uint32_t chunk, std::uint64_t iteration) {
+  const ChunkNorms norms = shard_->norms(chunk);
+  // The workers read these bytes before they send the next gradient of the chunk, and only then are
+  // they changed.
+  const auto weights = std::as_bytes(shard_->weights(chunk));
+  for (std::uint32_t rank = 0; rank < clients_.size(); ++rank) {
+    if (clients_[rank] == nullptr) continue;
+    clients_[rank]->connection->post({.type = FrameType::kWeights,
+                                      .membership_epoch = membership_.epoch,
+                                      .chunk = chunk,
+                                      .iteration = iteration + 1,
+                                      .rank = rank,
+                                      .local_sqr_norm = norms.rank_sqr_norms[rank],
+                                      .global_sqr_norm = norms.sqr_norm},
+                                     weights);
+  }
+}
+
+// ---- Snapshots. ----
+
+void ShardServer::begin_snapshot(std::uint64_t iteration) {
+  if (!started_ || shard_->iteration() != iteration || !shard_->at_boundary())
+    refuse(fmt::format("a snapshot of iteration {} was asked for, but the shard is elsewhere",
+                       iteration));
+  sent_snapshot_.reset();
+  shard_->begin_snapshot();
+}
+
+awaitable<void> ShardServer::send_snapshot(std::shared_ptr<FrameConnection> destination) {
+  while (shard_->copy_chunk_to_snapshot()) co_await asio::post(io_, use_awaitable);
+  sent_snapshot_ = shard_->take_snapshot();
+  std::vector<std::span<const float>> vectors = {sent_snapshot_->weights.span()};
+  for (const FloatBuffer& state : sent_snapshot_->state) vectors.push_back(state.span());
+  for (std::uint32_t index = 0; index < vectors.size(); ++index) {
+    for (const std::uint32_t chunk : shard_->chunks()) {
+      const auto piece = vectors[index].subspan(shard_->layout().packed_offset(chunk),
+                                                shard_->layout().range(chunk).size);
+      destination->post({.type = FrameType::kState,
+                         .membership_epoch = membership_.epoch,
+                         .chunk = chunk,
+                         .iteration = sent_snapshot_->progress.iteration,
+                         .rank = index},
+                        std::as_bytes(piece));
+      co_await destination->wait_until_queued_at_most(kStreamQueueBytes);
+    }
+  }
+}
+
+}  // namespace scavenger::ps

@@ -1,0 +1,186 @@
+#include "ps/tcp/tcp_synchroniser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/use_future.hpp>
+#include <numeric>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::ps {
+namespace {
+
+constexpr double kConnectSeconds = 20.0;
+
+[[noreturn]] void refuse(std::string what) {
+  throw ProtocolError({.what = std::move(what), .where = "shard", .remedy = {}});
+}
+
+}  // namespace
+
+TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout)
+    : io_(io),
+      clock_(clock),
+      layout_(layout),
+      weights_(layout.flat_size()),
+      gradients_(layout.flat_size()),
+      unfinished_(layout.chunk_count()),
+      arrived_(layout.chunk_count()),
+      local_sqr_norms_(layout.chunk_count()),
+      global_sqr_norms_(layout.chunk_count()) {
+  std::fill(weights_.span().begin(), weights_.span().end(), 0.0F);
+  std::fill(gradients_.span().begin(), gradients_.span().end(), 0.0F);
+}
+
+TcpSynchroniser::~TcpSynchroniser() {
+  // The readers end with their connections; after the second round trip through the loop none is
+  // left.
+  asio::post(io_, asio::use_future([this] {
+               for (const auto& connection : connections_) connection->close();
+             }))
+      .get();
+  asio::post(io_, asio::use_future([] {})).get();
+}
+
+void TcpSynchroniser::connect(const ConfigureWorker& configuration,
+                              const JobCredentials& credentials) {
+  rank_ = configuration.rank;
+  membership_epoch_ = configuration.membership.epoch;
+  expect_weights(configuration.membership.first_iteration);
+  asio::co_spawn(io_, connect_all(configuration, credentials), asio::use_future).get();
+  wait_for_weights();
+}
+
+awaitable<void> TcpSynchroniser::connect_all(ConfigureWorker configuration,
+                                             JobCredentials credentials) {
+  for (std::uint32_t shard = 0; shard < configuration.shards.size(); ++shard) {
+    const Endpoint endpoint{configuration.shards[shard].host, configuration.shards[shard].port};
+    tcp::socket socket = co_await connect_authenticated(endpoint, credentials, kConnectSeconds);
+    connections_.push_back(std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX));
+    FrameConnection& connection = *connections_.back();
+    if (configuration.writes_initial_weights)
+      for (const std::uint32_t chunk : layout_.chunks_of(shard)) {
+        const ChunkRange range = layout_.range(chunk);
+        // Shards answer a pull only when all initial weights have arrived, so these bytes are
+        // stable until written.
+        connection.post({.type = FrameType::kInitial,
+                         .membership_epoch = membership_epoch_,
+                         .chunk = chunk,
+                         .rank = rank_},
+                        std::as_bytes(weights_.span().subspan(range.first, range.size)));
+      }
+    connection.post(
+        {.type = FrameType::kPull, .membership_epoch = membership_epoch_, .rank = rank_}, {});
+    asio::co_spawn(io_, read_weights(connections_.back(), shard), asio::detached);
+  }
+}
+
+// ---- The compute thread. ----
+
+void TcpSynchroniser::begin(std::uint64_t iteration) {
+  iteration_ = iteration;
+  for (std::uint32_t chunk = 0; chunk < layout_.chunk_count(); ++chunk)
+    unfinished_[chunk] = layout_.range(chunk).size;
+  expect_weights(iteration + 1);
+}
+
+void TcpSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  SCAVENGER_CHECK(first < last && last <= layout_.flat_size());
+  for (std::uint32_t chunk = layout_.chunk_at(first); first < last; ++chunk) {
+    const std::uint64_t end = std::min(last, layout_.range(chunk).last());
+    SCAVENGER_CHECK(unfinished_[chunk] >= end - first);
+    unfinished_[chunk] -= end - first;
+    if (unfinished_[chunk] == 0)
+      asio::post(io_, [this, chunk, iteration = iteration_] { send_gradient(chunk, iteration); });
+    first = end;
+  }
+}
+
+SyncResult TcpSynchroniser::finish() {
+  for (const std::uint64_t floats : unfinished_) SCAVENGER_CHECK(floats == 0);
+  const double start_seconds = clock_.now_seconds();
+  wait_for_weights();
+  SyncResult result;
+  result.wait_seconds = clock_.now_seconds() - start_seconds;
+  // In the order of chunks, so that the sums do not depend on who was first.
+  result.local_gradient_sqr_norm =
+      std::accumulate(local_sqr_norms_.begin(), local_sqr_norms_.end(), 0.0);
+  result.global_gradient_sqr_norm =
+      std::accumulate(global_sqr_norms_.begin(), global_sqr_norms_.end(), 0.0);
+  return result;
+}
+
+void TcpSynchroniser::expect_weights(std::uint64_t iteration) {
+  const std::lock_guard lock(mutex_);
+  awaited_iteration_ = iteration;
+  awaited_chunks_ = layout_.chunk_count();
+  std::fill(arrived_.begin(), arrived_.end(), std::uint8_t{0});
+}
+
+void TcpSynchroniser::wait_for_weights() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return awaited_chunks_ == 0 || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// ---- The io thread. ----
+
+void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration) {
+  const ChunkRange range = layout_.range(chunk);
+  connections_[layout_.shard_of(chunk)]->post(
+      {.type = FrameType::kGradient,
+       .membership_epoch = membership_epoch_,
+       .chunk = chunk,
+       .iteration = iteration,
+       .rank = rank_},
+      std::as_bytes(gradients_.span().subspan(range.first, range.size)));
+}
+
+awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> connection,
+                                              std::uint32_t shard) {
+  try {
+    for (;;) {
+      const FrameHeader header = co_await connection->receive_header(
+          static_cast<std::uint32_t>(layout_.chunk_size() * sizeof(float)));
+      check_weights_frame(header, shard);
+      const ChunkRange range = layout_.range(header.chunk);
+      // Nobody reads these weights any more: the shard has answered our own gradient of this very
+      // chunk.
+      co_await connection->receive_payload(
+          std::as_writable_bytes(weights_.span().subspan(range.first, range.size)));
+      const std::lock_guard lock(mutex_);
+      local_sqr_norms_[header.chunk] = header.local_sqr_norm;
+      global_sqr_norms_[header.chunk] = header.global_sqr_norm;
+      if (--awaited_chunks_ == 0) changed_.notify_one();
+    }
+  } catch (const Error& failure) {
+    fail(std::make_exception_ptr(ConnectionError({.what = failure.what(),
+                                                  .where = fmt::format("shard {}", shard),
+                                                  .remedy = "see its log"})));
+  }
+}
+
+void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32_t shard) {
+  if (header.type != FrameType::kWeights || header.membership_epoch != membership_epoch_ ||
+      header.rank != rank_)
+    refuse("a frame came that is not for this worker");
+  if (header.chunk >= layout_.chunk_count() || layout_.shard_of(header.chunk) != shard ||
+      header.payload_bytes != layout_.range(header.chunk).size * sizeof(float))
+    refuse(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
+  const std::lock_guard lock(mutex_);
+  if (header.iteration != awaited_iteration_ || arrived_[header.chunk] != 0)
+    refuse(fmt::format("weights of iteration {} came, those of {} are awaited", header.iteration,
+                       awaited_iteration_));
+  arrived_[header.chunk] = 1;
+}
+
+void TcpSynchroniser::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  changed_.notify_one();
+}
+
+}  // namespace scavenger::ps

@@ -1,0 +1,77 @@
+// A worker's side of the parameter server over TCP: sends its gradients to the shards, chunk by
+// chunk as backward finishes them, and takes the new weights as they come, straight into the flat
+// vector.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/core/float_buffer.h"
+#include "runtime/base/clock.h"
+#include "runtime/net/authentication.h"
+#include "runtime/net/frame_connection.h"
+#include "runtime/protocol/control_message.h"
+#include "runtime/training/synchroniser.h"
+
+namespace scavenger::ps {
+
+// Thread: as Synchroniser; sockets live on the io_context's thread, which must be another one and
+// outlive this.
+class TcpSynchroniser final : public Synchroniser {
+ public:
+  TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout);
+  ~TcpSynchroniser() override;
+
+  // Connects to all shards as `rank`, brings initial weights() to them where told to, and gets
+  // theirs: on return, weights() are the job's. Throws ConnectionError, ProtocolError.
+  void connect(const ConfigureWorker& configuration, const JobCredentials& credentials);
+
+  std::span<float> weights() override { return weights_.span(); }
+  std::span<float> gradients() override { return gradients_.span(); }
+  void begin(std::uint64_t iteration) override;
+  void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  SyncResult finish() override;
+
+ private:
+  using Connections = std::vector<std::shared_ptr<FrameConnection>>;
+
+  awaitable<void> connect_all(ConfigureWorker configuration, JobCredentials credentials);
+  awaitable<void> read_weights(std::shared_ptr<FrameConnection> connection, std::uint32_t shard);
+  void send_gradient(std::uint32_t chunk, std::uint64_t iteration);
+  void expect_weights(std::uint64_t iteration);
+  void wait_for_weights();
+  void check_weights_frame(const FrameHeader& header, std::uint32_t shard);
+  void fail(std::exception_ptr failure);
+
+  asio::io_context& io_;
+  const Clock& clock_;
+  const ChunkLayout layout_;
+  FloatBuffer weights_;
+  FloatBuffer gradients_;
+  std::uint32_t rank_ = 0;
+  std::uint32_t membership_epoch_ = 0;
+
+  // The compute thread's.
+  std::uint64_t iteration_ = 0;            // under way
+  std::vector<std::uint64_t> unfinished_;  // by chunk: floats whose gradient is not final yet
+
+  // The io thread's.
+  Connections connections_;  // by shard
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // State below is protected by mutex_.
+  std::uint64_t awaited_iteration_ = 0;  // kWeights frames must carry it
+  std::uint32_t awaited_chunks_ = 0;
+  std::vector<std::uint8_t> arrived_;    // by chunk
+  std::vector<double> local_sqr_norms_;  // by chunk
+  std::vector<double> global_sqr_norms_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace scavenger::ps

@@ -1,0 +1,31 @@
+// A thread that runs an io_context, for processes whose main thread computes.
+#pragma once
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <thread>
+
+#include "runtime/net/asio.h"
+
+namespace scavenger {
+
+// The destructor stops the context and joins: pending operations are dropped, so end what matters
+// before.
+class IoThread final {
+ public:
+  IoThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
+  ~IoThread() {
+    io_.stop();
+    thread_.join();
+  }
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  asio::io_context& context() { return io_; }
+
+ private:
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+}  // namespace scavenger

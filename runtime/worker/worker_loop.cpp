@@ -1,0 +1,87 @@
+#include "runtime/worker/worker_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/base/random.h"
+#include "runtime/config/learning_rate.h"
+
+namespace scavenger {
+namespace {
+
+constexpr double kReportSeconds = 0.05;
+
+}  // namespace
+
+WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t samples_per_epoch,
+                       Membership membership, std::uint32_t rank, Report report)
+    : parts_(parts),
+      optimizer_(config.optimizer),
+      seed_(config.seed),
+      samples_per_epoch_(samples_per_epoch),
+      membership_(std::move(membership)),
+      rank_(rank),
+      report_(std::move(report)),
+      iteration_(membership_.first_iteration),
+      last_report_seconds_(parts.clock.now_seconds()) {}
+
+void WorkerLoop::run_iteration() {
+  const double start_seconds = parts_.clock.now_seconds();
+  const LoadedBatch loaded = parts_.loader.next();
+  parts_.synchroniser.begin(iteration_);
+  const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
+  TrainingStep step;
+  try {
+    step = parts_.trainer.forward_backward(loaded.batch, random_key,
+                                           [this](std::uint64_t first, std::uint64_t last) {
+                                             parts_.synchroniser.gradient_ready(first, last);
+                                           });
+  } catch (const JobError& error) {
+    throw JobError(
+        {.what = error.problem().what,
+         .where = fmt::format("iteration {}", iteration_),
+         .remedy = "lower optimizer.learning_rate, or resume from the last good checkpoint"});
+  }
+  const SyncResult sync = parts_.synchroniser.finish();
+
+  if (stats_.loss_sum.empty()) stats_.first = iteration_;
+  const auto position = static_cast<double>(membership_.position_at(iteration_));
+  stats_.learning_rate =
+      learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+  stats_.loss_sum.push_back(step.loss_sum);
+  stats_.data_wait_seconds.push_back(loaded.wait_seconds);
+  stats_.forward_seconds.push_back(step.forward_seconds);
+  stats_.backward_seconds.push_back(step.backward_seconds);
+  stats_.sync_wait_seconds.push_back(sync.wait_seconds);
+  stats_.local_sqr_norm.push_back(sync.local_gradient_sqr_norm);
+  stats_.global_sqr_norm.push_back(sync.global_gradient_sqr_norm);
+  const double end_seconds = parts_.clock.now_seconds();
+  stats_.seconds.push_back(end_seconds - start_seconds);
+  ++iteration_;
+  if (end_seconds - last_report_seconds_ >= kReportSeconds) flush();
+}
+
+void WorkerLoop::flush() {
+  last_report_seconds_ = parts_.clock.now_seconds();
+  if (!stats_.loss_sum.empty()) report_(std::exchange(stats_, {}));
+}
+
+Evaluated evaluate_range(Trainer& trainer, BatchAssembler& assembler, const Evaluate& request) {
+  Evaluated total;
+  Batch batch;
+  for (std::uint64_t first = request.first; first < request.last; first += request.batch_size) {
+    const auto size = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(request.batch_size, request.last - first));
+    assembler.assemble(first, size, batch);
+    const EvaluationSums sums = trainer.evaluate(batch);
+    total.samples += sums.samples;
+    total.correct += sums.correct;
+    total.loss_sum += sums.loss;
+  }
+  return total;
+}
+
+}  // namespace scavenger

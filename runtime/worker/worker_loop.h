@@ -1,0 +1,59 @@
+// One worker's training: batch -> gradient -> synchronisation, iteration after iteration, and
+// evaluation in between. Knows the model as a Trainer and the others as a Synchroniser; what it has
+// to tell goes to a function.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/data/batch_assembler.h"
+#include "runtime/data/batch_loader.h"
+#include "runtime/protocol/control_message.h"
+#include "runtime/training/membership.h"
+#include "runtime/training/synchroniser.h"
+#include "runtime/training/trainer.h"
+
+namespace scavenger {
+
+// Thread: the worker's compute thread. All references must outlive it.
+class WorkerLoop final {
+ public:
+  struct Parts {
+    Trainer& trainer;
+    Synchroniser& synchroniser;
+    BatchLoader& loader;
+    const Clock& clock;
+  };
+  using Report = std::function<void(IterationStats)>;
+
+  // The loader must have been started for `membership` and `rank`.
+  WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t samples_per_epoch,
+             Membership membership, std::uint32_t rank, Report report);
+
+  std::uint64_t iteration() const { return iteration_; }  // the next one to be done
+
+  // Does one iteration. Statistics are reported in batches, about twenty times a second, but an
+  // iteration that takes longer than that reports at once.
+  void run_iteration();
+  // Reports what has not been reported.
+  void flush();
+
+ private:
+  Parts parts_;
+  OptimizerConfig optimizer_;
+  std::uint64_t seed_;
+  std::uint64_t samples_per_epoch_;
+  Membership membership_;
+  std::uint32_t rank_;
+  Report report_;
+  std::uint64_t iteration_;
+  IterationStats stats_;
+  double last_report_seconds_;
+};
+
+// The sums over samples [first, last) of the split that `assembler` was made for.
+Evaluated evaluate_range(Trainer& trainer, BatchAssembler& assembler, const Evaluate& request);
+
+}  // namespace scavenger
