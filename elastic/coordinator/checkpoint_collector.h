@@ -22,6 +22,9 @@ class CheckpointCollector final {
   CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
                       std::vector<std::string> state_names);
 
+  CheckpointCollector(const CheckpointCollector&) = delete;  // it points into itself
+  CheckpointCollector& operator=(const CheckpointCollector&) = delete;
+
   // Where the payload of this kState frame belongs.
   std::span<std::byte> destination(const FrameHeader& header);
   void arrived(const FrameHeader& header);

@@ -123,6 +123,8 @@ awaitable<void> Cluster::serve(tcp::socket socket) {
       log_warning("a connection was ended: {}", failure.what());
       co_return;
     }
+    if (ending_) co_return;
+    log_warning("the connection to {} was ended: {}", process->text(), failure.what());
     members_.at(*process).refused = dynamic_cast<const ProtocolError*>(&failure) != nullptr;
     // Its exit tells more than its silence, if it comes; a process that lives on without us is lost
     // all the same.

@@ -427,8 +427,9 @@ void Coordinator::carry_out(const TakeCheckpoint& action) {
   for (const std::string_view name : ps::Optimizer(start_.config.optimizer).state_names())
     state_names.emplace_back(name);
   const ps::ChunkLayout layout(parameters_.flat_size(), start_.config.ps.chunk_bytes, shard_count_);
-  checkpoint_ = std::make_unique<CheckpointRound>(
-      CheckpointRound{{checkpoint_base(), layout, std::move(state_names)}, clock_.now_seconds()});
+  checkpoint_ =
+      std::make_unique<CheckpointRound>(checkpoint_base(), layout, std::move(state_names));
+  checkpoint_->start_seconds = clock_.now_seconds();
   checkpoint_->is_best = action.is_best;
   checkpoint_->missing_parts = shard_count_;
   const Snapshot snapshot{controller_.iterations_done()};

@@ -113,6 +113,10 @@ class Coordinator final : private ClusterListener {
   std::optional<EvaluationRound> evaluation_;
 
   struct CheckpointRound {
+    CheckpointRound(Checkpoint base, const ps::ChunkLayout& layout,
+                    std::vector<std::string> state_names)
+        : collector(std::move(base), layout, std::move(state_names)) {}
+
     CheckpointCollector collector;
     double start_seconds = 0.0;
     double stall_seconds = 0.0;

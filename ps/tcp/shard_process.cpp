@@ -122,8 +122,10 @@ int run_shard_process(const LaunchTicket& ticket) {
     io.stop();
   });
   io.run();
-  io.restart();
-  io.run_for(std::chrono::milliseconds(200));  // the last message
+  if (exit_code != 0) {
+    io.restart();
+    io.run_for(std::chrono::milliseconds(200));  // for the last message
+  }
   return exit_code;
 }
 
