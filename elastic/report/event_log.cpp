@@ -57,19 +57,19 @@ void EventLogWriter::adopt_existing_content() {
   const std::string_view text(reinterpret_cast<const char*>(content.bytes().data()),
                               content.bytes().size());
   const std::size_t last_newline = text.rfind('\n');
-  size_ = last_newline == std::string_view::npos ? 0 : last_newline + 1;
-  bytes_cut_ = size_found - size_;
-  if (size_ > 0) {
+  const std::size_t size = last_newline == std::string_view::npos ? 0 : last_newline + 1;
+  bytes_cut_ = size_found - size;
+  if (size > 0) {
     const std::size_t newline_before = text.substr(0, last_newline).rfind('\n');
     const std::size_t begin = newline_before == std::string_view::npos ? 0 : newline_before + 1;
     const auto line_number =
-        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size_), '\n');
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(size), '\n');
     time_before_ = from_json_line(text.substr(begin, last_newline - begin),
                                   path_.string() + ":" + std::to_string(line_number))
                        .time;
     last_time_ = time_before_;
   }
-  if (bytes_cut_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
+  if (bytes_cut_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
     fail("cut a torn line off", path_);
 }
 
@@ -80,25 +80,35 @@ double EventLogWriter::now() const {
 
 LoggedEvent EventLogWriter::append(RunEvent event) {
   LoggedEvent logged{.time = now(), .event = std::move(event)};
-  const std::string line = to_json_line(logged) + "\n";
-  ssize_t written = 0;
-  do {
-    written = ::write(file_.get(), line.data(), line.size());
-  } while (written < 0 && errno == EINTR);
-  if (written != static_cast<ssize_t>(line.size())) {
-    const int cause = written < 0 ? errno : ENOSPC;
-    if (written > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size_)) != 0)
-      fail("cut a torn line off", path_);
-    errno = cause;
-    fail("write to", path_);
-  }
-  size_ += line.size();
   last_time_ = logged.time;
+  const bool has_room = waiting_.size() <= kMaxWaitingBytes;
+  if (has_room || !std::holds_alternative<fact::Iterations>(logged.event))
+    waiting_ += to_json_line(logged) + "\n";
+  write_waiting();
   return logged;
 }
 
+void EventLogWriter::write_waiting() {
+  while (!waiting_.empty()) {
+    const ssize_t written = ::write(file_.get(), waiting_.data(), waiting_.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      set_problem("write to");
+      return;
+    }
+    waiting_.erase(0, static_cast<std::size_t>(written));
+  }
+  problem_.clear();
+}
+
 void EventLogWriter::sync() {
-  if (::fsync(file_.get()) != 0) fail("force to disk", path_);
+  write_waiting();
+  if (waiting_.empty() && ::fsync(file_.get()) != 0) set_problem("force to disk");
+}
+
+void EventLogWriter::set_problem(const char* action) {
+  const int cause = errno;
+  problem_ = path_.string() + ": cannot " + action + " the event log: " + std::strerror(cause);
 }
 
 EventLogReader::EventLogReader(const std::filesystem::path& path)

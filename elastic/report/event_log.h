@@ -1,6 +1,7 @@
 // events.jsonl: the append-only log of a run's events.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -14,9 +15,14 @@ namespace scavenger::elastic {
 
 // Appends events, each with one write(): what was appended survives a kill of this process at any
 // instant, and a reader never sees two lines mixed. Holds a lock on the file, so that a run has one
-// writer at a time. One thread.
+// writer at a time. A full disk stops no training: lines wait in memory until there is room again,
+// and problem() says so. One thread.
 class EventLogWriter final {
  public:
+  // While more waits than this, further `iterations` events are dropped, which are measurements
+  // only; all others are kept.
+  static constexpr std::size_t kMaxWaitingBytes = std::size_t{16} << 20;
+
   // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
   // off. The clock must outlive the writer. Throws InputError where another process writes to the
   // file or its last line is not an event; SystemError.
@@ -31,19 +37,26 @@ class EventLogWriter final {
   double now() const;
 
   // Stamps the event with the job's time, writes it, and returns it for those who want to know.
-  // Throws SystemError where the disk is full or gone; the log is then as if nothing was tried.
   LoggedEvent append(RunEvent event);
 
-  // Forces all to disk: against a power cut, which kills do not need.
+  // Tries again to write what waits, and forces all to disk: against a power cut, which kills do
+  // not need.
   void sync();
+
+  // Why the log is behind: "cannot write to the event log: No space left on device". Empty while
+  // everything is in the file.
+  const std::string& problem() const { return problem_; }
 
  private:
   void adopt_existing_content();
+  void write_waiting();
+  void set_problem(const char* action);
 
   std::filesystem::path path_;
   const Clock& clock_;
   FileDescriptor file_;
-  std::uint64_t size_ = 0;
+  std::string waiting_;  // may begin within a line, whose first part is in the file
+  std::string problem_;
   std::uint64_t bytes_cut_ = 0;
   double time_before_ = 0.0;
   double clock_origin_ = 0.0;

@@ -1,6 +1,7 @@
 #include "elastic/report/progress_display.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -55,12 +56,21 @@ std::uint32_t terminal_width(int file_descriptor) {
   return size.ws_col;
 }
 
+bool can_write_now(int file_descriptor) {
+  struct pollfd state {
+    .fd = file_descriptor, .events = POLLOUT, .revents = 0
+  };
+  return ::poll(&state, 1, 0) == 1 && state.revents != 0;  // an error is told by the write itself
+}
+
 ProgressDisplay::ProgressDisplay(std::ostream& out, const Clock& clock, ProgressStyle style,
-                                 std::function<std::uint32_t()> width)
+                                 std::function<std::uint32_t()> width,
+                                 std::function<bool()> writable)
     : out_(out),
       clock_(clock),
       style_(style),
       width_(std::move(width)),
+      writable_(std::move(writable)),
       event_clock_(clock.now_seconds()),
       status_clock_(event_clock_) {}
 
@@ -78,10 +88,11 @@ void ProgressDisplay::tick(const RunNumbers& numbers) {
 }
 
 void ProgressDisplay::show_status_if_due(const RunNumbers& numbers) {
-  if (style_ == ProgressStyle::kQuiet || numbers.starts.total == 0) return;
+  write_waiting();
+  if (style_ == ProgressStyle::kQuiet || numbers.starts.total == 0 || !waiting_.empty()) return;
   const double now = clock_.now_seconds();
   const double interval = style_ == ProgressStyle::kLive ? kRedrawSeconds : kLineSeconds;
-  if (now - status_clock_ < interval) return;
+  if (now - status_clock_ < interval || !writable_()) return;
   status_clock_ = now;
   const StatusText status = status_text(numbers, pace_, numbers.seconds + now - event_clock_);
   if (style_ == ProgressStyle::kLive)
@@ -91,13 +102,14 @@ void ProgressDisplay::show_status_if_due(const RunNumbers& numbers) {
 }
 
 void ProgressDisplay::print(const std::string& text) {
-  out_ << clearing() << text << "\n" << std::flush;
-  lines_drawn_ = 0;
+  if (waiting_.size() + text.size() > kMaxWaitingBytes) return;
+  waiting_ += take_clearing() + text + "\n";
+  write_waiting();
 }
 
 void ProgressDisplay::draw(const std::vector<std::string>& block) {
   const std::size_t columns = width_();
-  std::string text = clearing();
+  std::string text = take_clearing();
   // The last column stays free: some terminals wrap as soon as it is written.
   for (const std::string& line : block)
     text += fit_to_width(line, columns > 1 ? columns - 1 : 1) + "\n";
@@ -105,26 +117,34 @@ void ProgressDisplay::draw(const std::vector<std::string>& block) {
   out_ << text << std::flush;
 }
 
-std::string ProgressDisplay::clearing() const {
+// What removes the live block, once.
+std::string ProgressDisplay::take_clearing() {
   if (lines_drawn_ == 0) return {};
   std::string text = "\r";
-  for (std::size_t i = 0; i < lines_drawn_; ++i) text += kUp;
+  for (; lines_drawn_ > 0; --lines_drawn_) text += kUp;
   return text += kClearBelow;
 }
 
+void ProgressDisplay::write_waiting() {
+  if (waiting_.empty() || !writable_()) return;
+  out_ << waiting_ << std::flush;
+  waiting_.clear();
+}
+
 void ProgressDisplay::clear() {
-  out_ << clearing() << std::flush;
-  lines_drawn_ = 0;
+  waiting_ += take_clearing();
+  write_waiting();
 }
 
 void ProgressDisplay::show_end(const RunNumbers& numbers, const std::string& run_folder) {
   if (std::exchange(ended_, true)) return;
-  clear();
+  std::string text = std::exchange(waiting_, {}) + take_clearing();
   if (style_ == ProgressStyle::kQuiet) {
-    print(end_line(numbers));
-    return;
+    text += end_line(numbers) + "\n";
+  } else {
+    for (const std::string& line : closing_text(numbers, run_folder)) text += line + "\n";
   }
-  for (const std::string& line : closing_text(numbers, run_folder)) print(line);
+  out_ << text << std::flush;
 }
 
 }  // namespace scavenger::elastic

@@ -28,18 +28,24 @@ ProgressStyle choose_progress_style(bool quiet, int file_descriptor);
 // In columns; 80 where the file descriptor is no terminal.
 std::uint32_t terminal_width(int file_descriptor);
 
+// Whether a write of a few lines to the file descriptor would not block: not so on a terminal that
+// the user has stopped with Ctrl-S, and on a pipe that nobody reads.
+bool can_write_now(int file_descriptor);
+
 // Writes whole blocks at once and flushes; never hides the cursor, so a kill leaves the terminal in
-// order. Who else writes to the same terminal calls clear() first. One thread. A reader that does
-// not read blocks the caller, as with any stream.
+// order. Who else writes to the same terminal calls clear() first. One thread.
 class ProgressDisplay final {
  public:
   static constexpr double kRedrawSeconds = 0.25;  // kLive: at most so often
   static constexpr double kLineSeconds = 5.0;     // kLines: at least so often, while events come
+  static constexpr std::size_t kMaxWaitingBytes = 1 << 16;
 
-  // `width` is asked before each drawing, since people resize windows. Stream and clock must
-  // outlive the display.
-  ProgressDisplay(std::ostream& out, const Clock& clock, ProgressStyle style,
-                  std::function<std::uint32_t()> width);
+  // `width` is asked before each drawing, since people resize windows. While `writable` says no,
+  // what matters waits, up to kMaxWaitingBytes of it, and the status is not shown. Stream and clock
+  // must outlive the display.
+  ProgressDisplay(
+      std::ostream& out, const Clock& clock, ProgressStyle style,
+      std::function<std::uint32_t()> width, std::function<bool()> writable = [] { return true; });
 
   // `numbers` with the event already in them.
   void show_event(const LoggedEvent& logged, const RunNumbers& numbers);
@@ -47,19 +53,22 @@ class ProgressDisplay final {
   void tick(const RunNumbers& numbers);
   // Removes the live block; the next drawing brings it back.
   void clear();
-  // The last words. Removes the live block for good.
+  // The last words. Removes the live block for good. Written in any case, which may block.
   void show_end(const RunNumbers& numbers, const std::string& run_folder);
 
  private:
   void show_status_if_due(const RunNumbers& numbers);
   void print(const std::string& text);
   void draw(const std::vector<std::string>& block);
-  std::string clearing() const;
+  std::string take_clearing();
+  void write_waiting();
 
   std::ostream& out_;
   const Clock& clock_;
   ProgressStyle style_;
   std::function<std::uint32_t()> width_;
+  std::function<bool()> writable_;
+  std::string waiting_;
   RecentPace pace_;
   std::size_t lines_drawn_ = 0;
   double event_clock_ = 0.0;   // the clock at the last event

@@ -1,6 +1,7 @@
 #include "elastic/report/event_log.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +28,25 @@ std::vector<LoggedEvent> read_all(const std::filesystem::path& path) {
   while (std::optional<LoggedEvent> event = reader.next()) events.push_back(*event);
   return events;
 }
+
+// Lets no file of this process grow beyond `bytes` while it lives: a disk that is full for a while.
+class FileSizeLimit final {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const struct rlimit limit {
+      .rlim_cur = bytes, .rlim_max = before_.rlim_max
+    };
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  struct rlimit before_ {};
+};
 
 // Another process that appends events until it is killed, `milliseconds` from now.
 void append_until_killed(const std::filesystem::path& path, int milliseconds) {
@@ -148,16 +168,61 @@ TEST_CASE("A second writer on the same run is refused while the first lives") {
   CHECK_NOTHROW(EventLogWriter(path, clock));
 }
 
-TEST_CASE("A full disk is an error that leaves the log whole") {
-  const ManualClock clock;
+TEST_CASE("A full disk stops nobody, and is told") {
   if (!std::filesystem::exists("/dev/full")) {
     WARN("skipped: this system has no /dev/full");
     return;
   }
-
+  const ManualClock clock;
   EventLogWriter writer("/dev/full", clock);
+  const std::string problem_before = writer.problem();
 
-  CHECK_THROWS_WITH(writer.append(fact::Warning{.text = "x"}), Catch::Contains("No space left"));
+  writer.append(fact::Warning{.text = "x"});
+  writer.sync();
+
+  CHECK(problem_before.empty());
+  CHECK_THAT(writer.problem(), Catch::Contains("/dev/full") && Catch::Contains("No space left"));
+}
+
+TEST_CASE("What found no room is written when there is room again, in order and once") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  const ManualClock clock;
+  EventLogWriter writer(path, clock);
+  std::vector<LoggedEvent> appended = {writer.append(fact::Warning{.text = "before"})};
+
+  {
+    const FileSizeLimit limit(60);  // in the middle of the second line
+    for (const char* text : {"second", "third"})
+      appended.push_back(writer.append(fact::Warning{.text = text}));
+    CHECK_FALSE(writer.problem().empty());
+    CHECK(read_all(path).size() == 1);
+  }
+  appended.push_back(writer.append(fact::Warning{.text = "after"}));
+
+  CHECK(writer.problem().empty());
+  CHECK(read_all(path) == appended);
+}
+
+TEST_CASE("While the disk is full for long, memory stays bounded and only measurements are lost") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  const ManualClock clock;
+  EventLogWriter writer(path, clock);
+  const RunEvent megabyte = sample_iterations(1, 0, 5000, 3);
+  const std::size_t bytes = to_json_line({.time = 0.0, .event = megabyte}).size();
+
+  {
+    const FileSizeLimit limit(0);
+    for (std::size_t i = 0; i < 3 * EventLogWriter::kMaxWaitingBytes / bytes; ++i)
+      writer.append(megabyte);
+    writer.append(sample_membership(2, {8}));
+  }
+  writer.sync();
+
+  CHECK(std::filesystem::file_size(path) > EventLogWriter::kMaxWaitingBytes);
+  CHECK(std::filesystem::file_size(path) < EventLogWriter::kMaxWaitingBytes + 2 * bytes);
+  CHECK(std::get<fact::Membership>(read_all(path).back().event) == sample_membership(2, {8}));
 }
 
 TEST_CASE("A reader stops before a torn line, and goes on once the line is whole") {

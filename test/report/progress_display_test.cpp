@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -21,7 +22,8 @@ namespace {
 class Session final {
  public:
   explicit Session(ProgressStyle style, std::uint32_t columns = 100)
-      : columns_(columns), display_(out_, clock_, style, [this] { return columns_; }) {}
+      : columns_(columns),
+        display_(out_, clock_, style, [this] { return columns_; }, [this] { return writable_; }) {}
 
   void event(double time, RunEvent event) {
     clock_.seconds = 1000.0 + time;
@@ -42,6 +44,7 @@ class Session final {
     event(time, sample_end(50, 5000));
     display_.show_end(summary_.numbers(), "runs/x");
   }
+  void stop_the_terminal(bool stopped) { writable_ = !stopped; }
   ProgressDisplay& display() { return display_; }
   std::string output() const { return out_.str(); }
   std::vector<std::string> screen() const {
@@ -52,6 +55,7 @@ class Session final {
 
  private:
   std::uint32_t columns_;
+  bool writable_ = true;
   std::ostringstream out_;
   ManualClock clock_;
   RunSummary summary_;
@@ -137,6 +141,43 @@ TEST_CASE("Others may write after clear(), and the block comes back below") {
 
   CHECK(cleared.size() == 1);
   CHECK(session.screen().size() == 5);
+}
+
+TEST_CASE("A terminal that is stopped gets nothing, and afterwards what mattered, in order") {
+  Session session(ProgressStyle::kLive);
+  session.start_and_train();
+  const std::string before = session.output();
+
+  session.stop_the_terminal(true);
+  session.event(6.5, sample_evaluation(50, 5.0, 0.25, 0.875));
+  for (int i = 0; i < 10000; ++i) session.event(7.0, fact::Warning{.text = "odd"});
+  session.tick(8.0);
+  const std::string stopped = session.output();
+  session.stop_the_terminal(false);
+  session.tick(9.0);
+
+  CHECK(stopped == before);
+  CHECK(session.output().size() < before.size() + 2 * ProgressDisplay::kMaxWaitingBytes);
+  const std::vector<std::string> screen = session.screen();
+  CHECK_THAT(screen.at(1), Catch::StartsWith("epoch 5.00  iteration 50  test accuracy 87.50 %"));
+  CHECK(screen.at(2) == "warning: odd");
+  CHECK_THAT(screen.at(screen.size() - 4), Catch::StartsWith("fashion_mlp  epoch 5.00"));
+  CHECK_THAT(screen.back(), Catch::StartsWith("  9.0 s"));
+}
+
+TEST_CASE("A pipe that nobody reads is noticed before it blocks") {
+  int ends[2] = {-1, -1};
+  REQUIRE(pipe(ends) == 0);
+  const FileDescriptor reader(ends[0]);
+  const FileDescriptor writer(ends[1]);
+  const bool empty_is_writable = can_write_now(writer.get());
+
+  const std::string kibibyte(1024, 'x');
+  for (int i = 0; i < 1024 && can_write_now(writer.get()); ++i)
+    REQUIRE(write(writer.get(), kibibyte.data(), kibibyte.size()) == 1024);
+
+  CHECK(empty_is_writable);
+  CHECK_FALSE(can_write_now(writer.get()));
 }
 
 TEST_CASE("Elsewhere the status is a line every few seconds, without escape sequences") {
