@@ -20,6 +20,7 @@ struct GradientCollector::Hook final : torch::autograd::PostAccumulateGradHook {
 
   void operator()(const at::Tensor& parameter) override {
     const at::Tensor gradient = std::exchange(parameter.mutable_grad(), at::Tensor());
+    if (!gradient.defined()) return;  // the layer has written it itself
     collector.collect(collector.places_[index], gradient);
   }
 
@@ -27,48 +28,54 @@ struct GradientCollector::Hook final : torch::autograd::PostAccumulateGradHook {
   std::size_t index;
 };
 
-GradientCollector::GradientCollector(const std::vector<NamedTensor>& parameters,
+GradientCollector::GradientCollector(const std::vector<Parameter>& parameters,
                                      const TensorLayout& layout) {
   const auto& tensors = layout.tensors();
   SCAVENGER_CHECK(parameters.size() == tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::uint64_t last = i + 1 < tensors.size() ? tensors[i + 1].offset : layout.flat_size();
-    places_.push_back({tensors[i].offset, tensors[i].size, last, false});
+    places_.push_back({parameters[i].slot, tensors[i].offset, tensors[i].size, last, false});
+    places_.back().slot->written = [this, i] { tell(places_[i]); };
     torch::autograd::impl::set_post_acc_grad_hooks(parameters[i].tensor,
                                                    std::make_unique<Hook>(*this, i));
   }
 }
 
-void GradientCollector::bind(std::span<float> gradients) {
-  SCAVENGER_CHECK(gradients.size() == (places_.empty() ? 0 : places_.back().last));
+void GradientCollector::bind(const TensorLayout& layout, std::span<float> gradients) {
+  SCAVENGER_CHECK(gradients.size() == layout.flat_size());
   gradients_ = gradients;
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    places_[i].slot->destination =
+        at::from_blob(gradients.data() + places_[i].first, layout.tensors()[i].shape, at::kFloat);
 }
 
 void GradientCollector::begin(const GradientReady& ready) {
   ready_ = &ready;
-  for (Place& place : places_) place.arrived = false;
+  for (Place& place : places_) {
+    place.arrived = false;
+    place.slot->uses = 0;
+  }
 }
 
 void GradientCollector::finish() {
   for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
     if (place->arrived) continue;
-    const auto values = gradients_.subspan(place->first, place->size);
-    std::fill(values.begin(), values.end(), 0.0f);
+    place->slot->destination.zero_();
     tell(*place);
   }
   ready_ = nullptr;
 }
 
 void GradientCollector::collect(Place& place, const at::Tensor& gradient) {
-  SCAVENGER_CHECK(ready_ != nullptr && !place.arrived);
-  at::Tensor view = at::from_blob(gradients_.data() + place.first, gradient.sizes(), at::kFloat);
-  view.copy_(gradient);
+  SCAVENGER_CHECK(!place.arrived);
+  place.slot->destination.copy_(gradient);
   tell(place);
 }
 
 void GradientCollector::tell(Place& place) {
-  const auto gap =
-      gradients_.subspan(place.first + place.size, place.last - place.first - place.size);
+  SCAVENGER_CHECK(ready_ != nullptr && !place.arrived);
+  const std::uint64_t end = place.first + place.size;
+  const auto gap = gradients_.subspan(end, place.last - end);
   std::fill(gap.begin(), gap.end(), 0.0f);
   place.arrived = true;
   if (*ready_) (*ready_)(place.first, place.last);

@@ -9,6 +9,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -23,15 +24,15 @@ namespace scavenger {
 // must outlive every backward().
 class GradientCollector final {
  public:
-  GradientCollector(const std::vector<NamedTensor>& parameters, const TensorLayout& layout);
+  GradientCollector(const std::vector<Parameter>& parameters, const TensorLayout& layout);
   GradientCollector(const GradientCollector&) = delete;
   GradientCollector& operator=(const GradientCollector&) = delete;
 
   // Gradients go to this vector from now on.
-  void bind(std::span<float> gradients);
+  void bind(const TensorLayout& layout, std::span<float> gradients);
 
-  // Around each backward(). `ready` must live until finish(), or until an exception came out of
-  // backward().
+  // Around each forward and backward pass. `ready` must live until finish(), or until an exception
+  // came out of backward().
   void begin(const GradientReady& ready);
   // Parameters that backward did not reach have the gradient zero; they are told of now.
   void finish();
@@ -39,6 +40,7 @@ class GradientCollector final {
  private:
   struct Hook;
   struct Place {
+    std::shared_ptr<GradientSlot> slot;
     std::uint64_t first = 0;  // in the flat vector
     std::uint64_t size = 0;   // of the tensor; a gap of zeros follows
     std::uint64_t last = 0;   // where the next tensor starts

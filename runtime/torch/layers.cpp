@@ -1,9 +1,10 @@
 #include "runtime/torch/layers.h"
 
 #include <ATen/ops/conv2d.h>
-#include <ATen/ops/linear.h>
 
 #include <cmath>
+
+#include "runtime/torch/dense.h"
 
 namespace scavenger {
 namespace {
@@ -26,7 +27,7 @@ DenseLayer::DenseLayer(Model& model, const std::string& prefix, std::int64_t inp
       bias_(model.add_parameter(prefix + ".bias", {outputs}, uniform_by_fan_in(inputs))) {}
 
 at::Tensor DenseLayer::operator()(const at::Tensor& x) const {
-  return at::linear(x, weight_, bias_);
+  return dense(x, weight_, bias_);
 }
 
 ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix, std::int64_t inputs,
@@ -36,7 +37,7 @@ ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix, std:
       bias_(model.add_parameter(prefix + ".bias", {outputs}, uniform_by_fan_in(inputs * 9))) {}
 
 at::Tensor ConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_, bias_, /*stride=*/1, /*padding=*/1);
+  return at::conv2d(x, weight_.tensor, bias_.tensor, /*stride=*/1, /*padding=*/1);
 }
 
 }  // namespace scavenger

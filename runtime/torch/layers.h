@@ -16,8 +16,8 @@ class DenseLayer final {
   at::Tensor operator()(const at::Tensor& x) const;
 
  private:
-  at::Tensor weight_;  // {outputs, inputs}
-  at::Tensor bias_;    // {outputs}
+  Parameter weight_;  // {outputs, inputs}
+  Parameter bias_;    // {outputs}
 };
 
 // A 3x3 convolution, zero-padded by 1: {b, inputs, h, w} -> {b, outputs, h, w}.
@@ -28,8 +28,8 @@ class ConvolutionLayer final {
   at::Tensor operator()(const at::Tensor& x) const;
 
  private:
-  at::Tensor weight_;  // {outputs, inputs, 3, 3}
-  at::Tensor bias_;    // {outputs}
+  Parameter weight_;  // {outputs, inputs, 3, 3}
+  Parameter bias_;    // {outputs}
 };
 
 }  // namespace scavenger

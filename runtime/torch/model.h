@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,18 @@ struct NamedTensor {
   InitialValues initial_values;
 };
 
+// Where a layer's own backward may write its parameter's gradient, in place of handing a tensor to
+// autograd from which it is copied. Filled in by the gradient collector.
+struct GradientSlot {
+  at::Tensor destination;         // of the parameter's shape, in the flat vector
+  std::function<void()> written;  // to be called when the gradient is complete there
+  int uses = 0;                   // by such layers in this iteration's forward pass, which count it
+};
+
+struct Parameter : NamedTensor {
+  std::shared_ptr<GradientSlot> slot;
+};
+
 // Thread: one thread. The tensors are handles: the trainer moves what is behind them to other
 // memory.
 class Model {
@@ -35,7 +48,7 @@ class Model {
   virtual ~Model() = default;
 
   // In the order in which they were added, as PyTorch's named_parameters().
-  const std::vector<NamedTensor>& parameters() const { return parameters_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
   // State that gradients do not train: BatchNorm's running statistics.
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
 
@@ -50,13 +63,13 @@ class Model {
   void set_training(bool training) { training_ = training; }
 
   // For the layers that a model is made of.
-  at::Tensor add_parameter(std::string name, const std::vector<std::int64_t>& shape,
-                           InitialValues initial_values);
+  Parameter add_parameter(std::string name, const std::vector<std::int64_t>& shape,
+                          InitialValues initial_values);
   at::Tensor add_buffer(std::string name, const std::vector<std::int64_t>& shape,
                         InitialValues initial_values);
 
  private:
-  std::vector<NamedTensor> parameters_;
+  std::vector<Parameter> parameters_;
   std::vector<NamedTensor> buffers_;
   bool training_ = true;
 };

@@ -17,7 +17,8 @@
 namespace scavenger {
 namespace {
 
-TensorLayout layout_of(const std::vector<NamedTensor>& tensors) {
+template <typename Named>
+TensorLayout layout_of(const std::vector<Named>& tensors) {
   TensorLayout layout;
   for (const NamedTensor& named : tensors) layout.add(named.name, named.tensor.sizes().vec());
   return layout;
@@ -27,7 +28,8 @@ std::span<float> values_of(const at::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
 }
 
-void write_initial_values(const std::vector<NamedTensor>& tensors, std::uint64_t seed,
+template <typename Named>
+void write_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
                           std::string_view purpose) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     RandomStream stream(seed, purpose, {i});
@@ -69,7 +71,7 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_
 
 void ModelTrainer::bind(std::span<float> weights, std::span<float> gradients) {
   SCAVENGER_CHECK(weights.size() == parameters_.flat_size());
-  collector_.bind(gradients);
+  collector_.bind(parameters_, gradients);
   for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) {
     const TensorPlace& place = parameters_.tensors()[i];
     model_->parameters()[i].tensor.set_data(
@@ -109,13 +111,13 @@ TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t ra
   model_->set_training(true);
   const double start = clock_.now_seconds();
 
+  collector_.begin(ready);
   const at::Tensor loss =
       at::cross_entropy_loss(model_->forward(features_of(batch)), labels_of(batch));
   const double mean_loss = loss.item<double>();
   require_finite(mean_loss);
   const double backward_start = clock_.now_seconds();
 
-  collector_.begin(ready);
   loss.backward();
   collector_.finish();
 

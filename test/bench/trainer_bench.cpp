@@ -1,11 +1,14 @@
 // Seconds per training iteration of one worker without synchronisation: forward, backward, and a
 // plain SGD step. trainer_bench.py runs it against the same loop in PyTorch.
 //
-//   trainer_bench mlp|cnn THREADS SECONDS     prints one line per iteration: seconds
+//   trainer_bench mlp|cnn THREADS SECONDS     prints one line per iteration: wall and CPU seconds
+
+#include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/clock.h"
@@ -35,6 +38,13 @@ TorchTrainerOptions options_of(const std::string& model) {
   return options;
 }
 
+// Of all threads of the process.
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 void run(const std::string& model, std::uint32_t threads, double seconds) {
   TorchTrainerOptions options = options_of(model);
   options.threads = threads;
@@ -42,16 +52,19 @@ void run(const std::string& model, std::uint32_t threads, double seconds) {
   const Batch batch = random_batch(options.sample_shape, kBatchSize, options.classes);
   const SteadyClock clock;
   const double start = clock.now_seconds();
-  std::vector<double> durations;
+  std::vector<std::pair<double, double>> durations;
+  double cpu_now = cpu_seconds();
   for (double now = start; now < start + seconds;) {
     bound.trainer->forward_backward(batch, 0, {});
     for (std::size_t i = 0; i < bound.weights.size(); ++i)
       bound.weights[i] -= kLearningRate * bound.gradients[i];
     const double end = clock.now_seconds();
-    durations.push_back(end - now);
+    const double cpu_end = cpu_seconds();
+    durations.emplace_back(end - now, cpu_end - cpu_now);
     now = end;
+    cpu_now = cpu_end;
   }
-  for (const double duration : durations) std::printf("%.9f\n", duration);
+  for (const auto& [wall, cpu] : durations) std::printf("%.9f %.9f\n", wall, cpu);
 }
 
 }  // namespace

@@ -7,8 +7,11 @@
 #include <ATen/ops/linear.h>
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <thread>
 
+#include "runtime/base/error.h"
+#include "runtime/torch/dense.h"
 #include "test/torch/bound_trainer.h"
 #include "test/torch/random_batch.h"
 
@@ -27,25 +30,41 @@ class RepeatedModel final : public Model {
   explicit RepeatedModel(int times) : times_(times) {}
   at::Tensor forward(const at::Tensor& samples) override {
     at::Tensor x = samples;
-    for (int i = 0; i < times_; ++i) x = at::linear(x, weight_);
+    for (int i = 0; i < times_; ++i) x = at::linear(x, weight_.tensor);
     return x;
   }
 
  private:
   int times_;
-  at::Tensor unused_ = add_parameter("unused", {3}, count_up);
-  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+  Parameter unused_ = add_parameter("unused", {3}, count_up);
+  Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+};
+
+// The same with the layer that writes its gradients itself.
+class RepeatedDenseModel final : public Model {
+ public:
+  explicit RepeatedDenseModel(int times) : times_(times) {}
+  at::Tensor forward(const at::Tensor& samples) override {
+    at::Tensor x = samples;
+    for (int i = 0; i < times_; ++i) x = dense(x, weight_, bias_);
+    return x;
+  }
+
+ private:
+  int times_;
+  Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+  Parameter bias_ = add_parameter("bias", {kWidth}, count_up);
 };
 
 class NormalisedModel final : public Model {
  public:
   at::Tensor forward(const at::Tensor& samples) override {
-    return at::batch_norm(at::linear(samples, weight_), {}, {}, mean_, variance_, training(), 0.1,
-                          1e-5, false);
+    return at::batch_norm(at::linear(samples, weight_.tensor), {}, {}, mean_, variance_, training(),
+                          0.1, 1e-5, false);
   }
 
  private:
-  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+  Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
   at::Tensor mean_ = add_buffer("running_mean", {kWidth}, count_up);
   at::Tensor variance_ = add_buffer("running_var", {kWidth}, count_up);
 };
@@ -53,17 +72,29 @@ class NormalisedModel final : public Model {
 class DropoutModel final : public Model {
  public:
   at::Tensor forward(const at::Tensor& samples) override {
-    return at::linear(at::dropout(samples, 0.5, training()), weight_);
+    return at::linear(at::dropout(samples, 0.5, training()), weight_.tensor);
   }
   bool draws_random_numbers() const override { return true; }
 
  private:
-  at::Tensor weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+  Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
 };
 
 BoundTrainer bound_trainer(std::unique_ptr<Model> model) {
   return BoundTrainer(
       std::make_unique<ModelTrainer>(std::move(model), std::vector<std::int64_t>{kWidth}, 1));
+}
+
+// Of the mean loss along one weight, by central differences.
+double slope_at(BoundTrainer& bound, const Batch& batch, std::size_t place) {
+  const float step = 1e-2f;
+  const float weight = bound.weights[place];
+  bound.weights[place] = weight + step;
+  const double above = bound.trainer->evaluate(batch).loss;
+  bound.weights[place] = weight - step;
+  const double below = bound.trainer->evaluate(batch).loss;
+  bound.weights[place] = weight;
+  return (above - below) / (2.0 * step * batch.size);
 }
 
 std::vector<float> gradient_of(BoundTrainer& bound, std::uint64_t random_key) {
@@ -86,21 +117,32 @@ TEST_CASE("A parameter that is not used has gradient zero and is told of at the 
 }
 
 TEST_CASE("A parameter that is used twice is told of once, with the sum of both gradients") {
-  BoundTrainer bound = bound_trainer(std::make_unique<RepeatedModel>(2));
+  for (const bool writes_itself : {false, true}) {
+    BoundTrainer bound = writes_itself ? bound_trainer(std::make_unique<RepeatedDenseModel>(2))
+                                       : bound_trainer(std::make_unique<RepeatedModel>(2));
+    const Batch batch = random_batch({kWidth}, 6, kWidth);
+    int calls = 0;
+    bound.trainer->forward_backward(batch, 0, [&](auto, auto) { ++calls; });
+
+    const std::size_t tensor = writes_itself ? 0 : 1;
+    const std::size_t probe = bound.trainer->parameters().tensors()[tensor].offset + 5;
+
+    CHECK(calls == 2);
+    CHECK(bound.gradients[probe] == Approx(slope_at(bound, batch, probe)).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("Uses are counted anew in each iteration, also after one that failed") {
+  BoundTrainer bound = bound_trainer(std::make_unique<RepeatedDenseModel>(1));
   const Batch batch = random_batch({kWidth}, 6, kWidth);
-  int calls = 0;
-  bound.trainer->forward_backward(batch, 0, [&](auto, auto) { ++calls; });
+  Batch broken = batch;
+  broken.features[0] = std::numeric_limits<float>::quiet_NaN();
 
-  const std::size_t probe = kTensorAlignment + 5;
-  const float step = 1e-2f;
-  const float weight = bound.weights[probe];
-  bound.weights[probe] = weight + step;
-  const double above = bound.trainer->evaluate(batch).loss / 6;
-  bound.weights[probe] = weight - step;
-  const double below = bound.trainer->evaluate(batch).loss / 6;
+  CHECK_THROWS_AS(bound.trainer->forward_backward(broken, 0, {}), JobError);
+  bound.trainer->forward_backward(batch, 0, {});
+  bound.trainer->forward_backward(batch, 0, {});
 
-  CHECK(calls == 2);
-  CHECK(bound.gradients[probe] == Approx((above - below) / (2 * step)).epsilon(1e-3));
+  CHECK(bound.gradients[5] == Approx(slope_at(bound, batch, 5)).epsilon(1e-3));
 }
 
 TEST_CASE("Backward runs in the thread that asked for it") {
