@@ -1,0 +1,142 @@
+"""The real programs, as a user runs them: what every integration test here starts from.
+
+A test script calls main(): its first argument is the folder of the programs. Exit code 77: skipped.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+CONFIGS = SOURCE / "configs"
+SHARED_DATA = pathlib.Path(os.environ.get("SCAVENGER_SHARED_DATA", SOURCE.parent / "shared" / "data"))
+FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
+programs = pathlib.Path(".")
+
+
+class JobTest(unittest.TestCase):
+    """A test with a folder of its own, in which nothing may be left running."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_job_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.addCleanup(self.assert_no_orphans)
+
+    def assert_no_orphans(self):
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline and processes_of(self.folder):
+            time.sleep(0.05)
+        self.assertEqual(processes_of(self.folder), [], "processes of the job are left")
+
+    def command(self, *arguments):
+        return [str(programs / "scavenger-train"), *map(str, arguments)]
+
+    def environment(self):
+        # The tests of one machine share prepared data, and mark their processes by their folder.
+        return {**os.environ, "SCAVENGER_TEST_FOLDER": str(self.folder)}
+
+    def train(self, *arguments, check=0, timeout=240):
+        """Runs scavenger-train to its end; returns what it printed, both streams."""
+        done = subprocess.run(self.command(*arguments), env=self.environment(), cwd=self.folder, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=timeout)
+        if check is not None:
+            self.assertEqual(done.returncode, check, done.stdout)
+        return done.stdout
+
+    def start(self, *arguments):
+        process = subprocess.Popen(self.command(*arguments), env=self.environment(), cwd=self.folder, text=True,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   start_new_session=True)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        return process
+
+    def run_folder(self, name="run"):
+        return self.folder / name
+
+    def wait_for_event(self, run, name, count=1, timeout=60):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if len(events(run, name)) >= count:
+                return events(run, name)
+            time.sleep(0.01)
+        self.fail(f"no {count} events {name} in {run} within {timeout} s")
+
+
+def processes_of(folder):
+    """Pids of the live processes that carry a test's folder in their environment."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            environment = (entry / "environ").read_bytes()
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if f"SCAVENGER_TEST_FOLDER={folder}".encode() in environment.split(b"\0") and state != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def events(run, name=None):
+    path = pathlib.Path(run) / "events.jsonl"
+    if not path.exists():
+        return []
+    whole = path.read_text().rsplit("\n", 1)[0]
+    parsed = [json.loads(line) for line in whole.splitlines() if line]
+    return [event for event in parsed if name is None or event["event"] == name]
+
+
+def report(run):
+    return json.loads((pathlib.Path(run) / "report.json").read_text())
+
+
+def checkpoints(run):
+    return sorted((pathlib.Path(run) / "checkpoints").glob("iteration_*"))
+
+
+def read_safetensors(path):
+    """Name -> raw bytes; the format is read here by hand, so that this needs no package."""
+    content = pathlib.Path(path).read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + length])
+    data = content[8 + length:]
+    return {name: data[slice(*tensor["data_offsets"])] for name, tensor in header.items() if name != "__metadata__"}
+
+
+def last_weights(run):
+    return read_safetensors(checkpoints(run)[-1] / "weights.safetensors")
+
+
+def floats(raw):
+    import array
+    values = array.array("f")
+    values.frombytes(raw)
+    return values
+
+
+def largest_difference(a, b):
+    assert a.keys() == b.keys()
+    return max(abs(x - y) for name in a for x, y in zip(floats(a[name]), floats(b[name])))
+
+
+def main():
+    global programs
+    programs = pathlib.Path(sys.argv.pop(1)).resolve()
+    # Test modules import this file as "job"; run as a script they have their own copy of nothing.
+    sys.modules["job"].programs = programs
+    if not (programs / "scavenger-worker").exists():
+        print(f"skipped: {programs} has no scavenger-worker (built without LibTorch)")
+        sys.exit(77)
+    result = unittest.main(module="__main__", exit=False, verbosity=2).result
+    if result.testsRun == len(result.skipped) and result.wasSuccessful():
+        sys.exit(77)
+    sys.exit(0 if result.wasSuccessful() else 1)
