@@ -106,7 +106,11 @@ void ParameterShard::reconfigure(Membership membership) {
            fmt::format("shard {}, reconfiguration", shard_));
   }
   const std::size_t ranks = membership.local_batch_sizes.size();
-  SCAVENGER_CHECK(ranks > 0 && membership.gradients.size() == ranks);
+  SCAVENGER_CHECK(membership.gradients.size() == ranks);
+  if (std::ranges::all_of(membership.local_batch_sizes, [](auto size) { return size == 0; })) {
+    refuse("a membership without a worker that has samples",
+           fmt::format("shard {}, reconfiguration", shard_));
+  }
   for (const auto& gradient : membership.gradients) {
     SCAVENGER_CHECK(gradient.size() == memory_.weights.size());
   }

@@ -118,9 +118,9 @@ class ParameterShard final {
   void start(ShardProgress progress);
 
   // --- Membership. ---
-  // A later epoch than the present one, else ProtocolError. At a boundary it is a resize. In
-  // mid-iteration (a worker was lost) chunks already stepped stay so, and contributions to the
-  // others are forgotten: the new ranks bring those again.
+  // Throws ProtocolError where the epoch is not later than the present one, or no rank has samples.
+  // At a boundary it is a resize. In mid-iteration (a worker was lost) chunks already stepped stay
+  // so, and contributions to the others are forgotten: the new ranks bring those again.
   void reconfigure(Membership membership);
   // No chunk of iteration() has been stepped: weights and state are those after iteration() - 1.
   bool at_boundary() const { return stepped_chunks_ == 0; }

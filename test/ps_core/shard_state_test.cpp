@@ -188,12 +188,13 @@ TEST_CASE("at a boundary the workers and their shares change, and the sum follow
   CHECK(norms[3] < weighted);  // Jensen: |sum of shares x g_k|^2 <= sum of shares x |g_k|^2
 }
 
-TEST_CASE("a membership epoch that is not later is refused") {
+TEST_CASE("a membership epoch that is not later, or without samples, is refused") {
   ShardJob job({});
   job.reconfigure(5, {1, 1});
 
   CHECK_THROWS_AS(job.reconfigure(5, {1}), ProtocolError);
   CHECK_THROWS_AS(job.reconfigure(4, {1}), ProtocolError);
+  CHECK_THROWS_AS(job.reconfigure(6, {0, 0}), ProtocolError);
   CHECK(job.shards()[0].ranks() == 2);
 }
 
