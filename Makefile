@@ -35,7 +35,7 @@ setup:
 # Ninja configures again by itself when a CMakeLists.txt changes: cmake is only called for the first time.
 programs: setup
 	@test -f $(release)/build.ninja || cmake --preset release
-	@cmake --build $(release) --parallel $(JOBS) --target $(programs) -- --quiet
+	@cmake --build $(release) --parallel $(JOBS) --target $(programs)
 
 clean:
 	rm -rf build
