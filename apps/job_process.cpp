@@ -1,6 +1,7 @@
 #include "apps/job_process.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
@@ -20,6 +21,8 @@ int run_job_process(const std::string& program, int argc, char** argv,
   CLI11_PARSE(app, argc, argv);
   try {
     const LaunchTicket ticket = read_launch_ticket();
+    // The parent may have died before we asked to die with it.
+    if (ticket.parent_pid != 0 && ::getppid() != ticket.parent_pid) return 1;
     start_log(fmt::format("{} {}", name_of(ticket.role), ticket.index), LogLevel::kInfo);
     return body(ticket);
   } catch (const InputError& error) {

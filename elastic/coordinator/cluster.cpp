@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <utility>
@@ -61,6 +62,7 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   ticket.index = process.index;
   ticket.credentials = credentials_;
   ticket.controller = {"127.0.0.1", acceptor_.local_endpoint().port()};
+  ticket.parent_pid = ::getpid();
   ticket.threads = threads;
   ticket.listen_port = listen_port;
   ticket.config = config;

@@ -1,16 +1,17 @@
 #include "elastic/coordinator/coordinator.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "elastic/coordinator/host.h"
+#include "elastic/coordinator/job_facts.h"
 #include "elastic/report/json_report.h"
 #include "ps/core/optimizer.h"
 #include "runtime/base/check.h"
@@ -28,77 +29,7 @@ namespace {
 
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 
-Membership first_membership(const JobStart& start) {
-  Membership membership;
-  membership.epoch = 1;
-  membership.batch_size = start.config.batch_size;
-  membership.shares = split_batch(start.config.batch_size, start.config.cluster.workers);
-  if (start.checkpoint) {
-    const Checkpoint& checkpoint = start.checkpoint->content;
-    membership.epoch = static_cast<std::uint32_t>(checkpoint.membership_epoch) + 1;
-    membership.first_iteration = checkpoint.iteration;
-    membership.first_position = checkpoint.position;
-  }
-  return membership;
-}
-
-ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,
-                         double seconds_before) {
-  ControllerPlan plan;
-  plan.shards = shards;
-  plan.membership = first_membership(start);
-  plan.samples_per_epoch = data.train_samples;
-  plan.stop = start.config.stop;
-  plan.evaluation = start.config.evaluation;
-  plan.checkpoint = start.config.checkpoint;
-  plan.limits = start.config.limits;
-  plan.seconds_before = seconds_before;
-  plan.resumes_checkpoint = start.checkpoint.has_value();
-  if (start.checkpoint) {
-    const auto& history = start.checkpoint->content.history;
-    if (history.contains("best_score") && history["best_score"].is_number())
-      plan.best_score = history["best_score"].get<double>();
-  }
-  return plan;
-}
-
-fact::ProcessRole fact_role(Role role) {
-  return role == Role::kWorker ? fact::ProcessRole::kWorker : fact::ProcessRole::kShard;
-}
-
-fact::EndStatus fact_status(Status status) {
-  switch (status) {
-    case Status::kTargetReached:
-      return fact::EndStatus::kTargetReached;
-    case Status::kMaxEpochs:
-      return fact::EndStatus::kMaxEpochs;
-    case Status::kMaxIterations:
-      return fact::EndStatus::kMaxIterations;
-    case Status::kMaxTime:
-      return fact::EndStatus::kMaxTime;
-    case Status::kInterrupted:
-      return fact::EndStatus::kInterrupted;
-    case Status::kFailed:
-      return fact::EndStatus::kFailed;
-  }
-  return fact::EndStatus::kFailed;
-}
-
-int exit_code_of(Status status) {
-  if (status == Status::kFailed) return 1;
-  return status == Status::kInterrupted ? 130 : 0;
-}
-
-const char* name_of(Split split) {
-  return split == Split::kTrain ? "train" : "test";
-}
-
 }  // namespace
-
-// Writes checkpoints, one after the other, beside training.
-struct Coordinator::Writer {
-  asio::thread_pool thread{1};
-};
 
 Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions options)
     : start_(std::move(start)),
@@ -107,19 +38,21 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
       shard_count_(std::max(1U, start_.config.ps.shards)),
       config_json_(to_json(start_.config).dump()),
       events_(start_.folder.events(), clock_),
-      progress_(std::cout, clock_, options_.progress, [] { return terminal_width(1); }),
-      store_(disk_, start_.folder.checkpoints(),
-             {start_.config.checkpoint.keep_last, start_.config.checkpoint.keep_best}),
+      progress_(
+          std::cout, clock_, options_.progress, [] { return terminal_width(STDOUT_FILENO); },
+          [] { return can_write_now(STDOUT_FILENO); }),
       controller_(make_plan(start_, data_, shard_count_, events_.time_before()),
                   clock_.now_seconds()),
       iterations_(controller_.membership()),
       tick_timer_(io_),
       shard_ports_(shard_count_),
-      writer_(std::make_unique<Writer>()) {}
+      checkpoints_(
+          io_, clock_, start_.folder.checkpoints(),
+          {start_.config.checkpoint.keep_last, start_.config.checkpoint.keep_best},
+          [this] { feed(CheckpointSafe{}); },
+          [this](const CheckpointOutcome& outcome) { on_checkpoint(outcome); }) {}
 
-Coordinator::~Coordinator() {
-  writer_->thread.join();
-}
+Coordinator::~Coordinator() = default;
 
 std::vector<ProcessName> Coordinator::workers() const {
   std::vector<ProcessName> names;
@@ -142,7 +75,12 @@ int Coordinator::run() {
     while (const auto logged = earlier.next()) summary_.apply(*logged);
   }
   write_config(start_.folder, start_.config);
-  log(start_event());
+  fact::Start start_event = make_start_event(start_, data_, config_json_, events_.time_before());
+  start_event.host = describe_host(options_.host_cores);
+  log(std::move(start_event));
+  if (events_.bytes_cut() > 0)
+    log(fact::Warning{fmt::format("a torn last line of {} bytes was cut off the event log",
+                                  events_.bytes_cut())});
   for (const DamagedCheckpoint& damaged : start_.damaged)
     log(fact::CheckpointDamaged{damaged.folder, damaged.reason});
   if (start_.is_resume && !start_.checkpoint)
@@ -194,6 +132,7 @@ void Coordinator::watch_signals(asio::signal_set& signals) {
 
 void Coordinator::tick() {
   cluster_->check_signs_of_life();
+  log_iterations();
   feed(TimePassed{});
   progress_.tick(summary_.numbers());
   tick_timer_.expires_after(kTickPeriod);
@@ -213,6 +152,7 @@ void Coordinator::on_all_ended() {
 }
 
 void Coordinator::carry_out(const EndProcesses&) {
+  log_iterations();
   const auto& ending = controller_.ending();
   if (ending && ending->status == Status::kFailed)
     cluster_->kill_all();  // the others may wait for who is gone, and there is nothing to lose
@@ -337,27 +277,23 @@ void Coordinator::on_message(const ProcessName& process, const ControlMessage& m
   if (const auto* stats = std::get_if<IterationStats>(&message))
     return on_worker(process.index, *stats);
   if (const auto* part = std::get_if<Evaluated>(&message)) return on_worker(process.index, *part);
-  if (const auto* taken = std::get_if<SnapshotTaken>(&message); taken != nullptr && checkpoint_) {
-    checkpoint_->collector.set_optimizer_steps(taken->optimizer_steps);
-    return snapshot_part_arrived();
-  }
-  if (const auto* buffers = std::get_if<Buffers>(&message); buffers != nullptr && checkpoint_) {
-    checkpoint_->collector.set_buffers(buffers->values);
-    return snapshot_part_arrived();
-  }
+  if (const auto* taken = std::get_if<SnapshotTaken>(&message))
+    return checkpoints_.shard_has_copied(taken->optimizer_steps);
+  if (const auto* buffers = std::get_if<Buffers>(&message))
+    return checkpoints_.buffers_arrived(buffers->values);
   throw ProtocolError(
       {.what = process.text() + " sent a message that is not expected", .where = {}, .remedy = {}});
 }
 
 void Coordinator::on_worker(std::uint32_t rank, const IterationStats& stats) {
   iterations_.add(rank, stats);
-  if (auto merged = iterations_.take()) log(std::move(*merged));
   feed(IterationsDone{rank, iterations_.reported(rank)});
 }
 
 // ---- Evaluation: each worker does its part of the split. ----
 
 void Coordinator::carry_out(const EvaluateModel& action) {
+  log_iterations();
   const std::uint32_t count = controller_.membership().workers();
   const std::uint64_t samples =
       action.split == Split::kTrain ? data_.train_samples : data_.test_samples;
@@ -371,6 +307,10 @@ void Coordinator::carry_out(const EvaluateModel& action) {
     request.batch_size = start_.config.evaluation.batch_size;
     cluster_->send(worker, request);
   }
+}
+
+void Coordinator::log_iterations() {
+  if (auto merged = iterations_.take()) log(std::move(*merged));
 }
 
 void Coordinator::on_worker(std::uint32_t rank, const Evaluated& part) {
@@ -396,8 +336,7 @@ void Coordinator::on_worker(std::uint32_t rank, const Evaluated& part) {
   feed(EvaluationDone{loss, accuracy});
   if (const auto& target = start_.config.stop.target;
       target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
-    log(fact::TargetReached{target->metric == Metric::kAccuracy ? "accuracy" : "loss",
-                            name_of(target->split),
+    log(fact::TargetReached{name_of(target->metric), name_of(target->split),
                             target->metric == Metric::kAccuracy ? accuracy : loss, done, epoch});
   write_report();
 }
@@ -423,70 +362,36 @@ Checkpoint Coordinator::checkpoint_base() const {
 }
 
 void Coordinator::carry_out(const TakeCheckpoint& action) {
+  log_iterations();
   std::vector<std::string> state_names;
   for (const std::string_view name : ps::Optimizer(start_.config.optimizer).state_names())
     state_names.emplace_back(name);
   const ps::ChunkLayout layout(parameters_.flat_size(), start_.config.ps.chunk_bytes, shard_count_);
-  checkpoint_ =
-      std::make_unique<CheckpointRound>(checkpoint_base(), layout, std::move(state_names));
-  checkpoint_->start_seconds = clock_.now_seconds();
-  checkpoint_->is_best = action.is_best;
-  checkpoint_->missing_parts = shard_count_;
+  const bool has_buffers = buffers_.flat_size() > 0;
+  checkpoints_.begin(checkpoint_base(), layout, std::move(state_names),
+                     shard_count_ + (has_buffers ? 1 : 0), action.is_best);
   const Snapshot snapshot{controller_.iterations_done()};
   for (const ProcessName& shard : shards()) cluster_->send(shard, snapshot);
-  if (buffers_.flat_size() > 0) {
-    ++checkpoint_->missing_parts;
-    cluster_->send({Role::kWorker, 0}, SendBuffers{});
-  }
+  if (has_buffers) cluster_->send({Role::kWorker, 0}, SendBuffers{});
 }
 
-void Coordinator::snapshot_part_arrived() {
-  if (--checkpoint_->missing_parts > 0) return;
-  checkpoint_->stall_seconds = clock_.now_seconds() - checkpoint_->start_seconds;
-  feed(CheckpointSafe{});
-  write_checkpoint_if_complete();
-}
-
-std::span<std::byte> Coordinator::state_destination(const ProcessName& process,
-                                                    const FrameHeader& header) {
-  if (!checkpoint_ || process.role != Role::kShard)
-    throw ProtocolError(
-        {.what = process.text() + " sent state that nobody asked for", .where = {}, .remedy = {}});
-  return checkpoint_->collector.destination(header);
+std::span<std::byte> Coordinator::state_destination(const ProcessName&, const FrameHeader& header) {
+  return checkpoints_.destination(header);
 }
 
 void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {
-  checkpoint_->collector.arrived(header);
-  write_checkpoint_if_complete();
+  checkpoints_.arrived(header);
 }
 
-void Coordinator::write_checkpoint_if_complete() {
-  if (checkpoint_->missing_parts > 0 || !checkpoint_->collector.complete() || checkpoint_->writing)
-    return;
-  checkpoint_->writing = true;
-  asio::post(writer_->thread, [this] {
-    std::string error;
-    WrittenCheckpoint written;
-    try {
-      written = store_.write(checkpoint_->collector.checkpoint(), checkpoint_->is_best);
-    } catch (const Error& failure) {
-      error = failure.what();
-    }
-    asio::post(io_, [this, error, written] { checkpoint_written(error, written); });
-  });
-}
-
-void Coordinator::checkpoint_written(const std::string& error, const WrittenCheckpoint& written) {
-  const std::unique_ptr<CheckpointRound> round = std::move(checkpoint_);
-  const std::uint64_t iteration = round->collector.checkpoint().iteration;
-  if (error.empty())
+void Coordinator::on_checkpoint(const CheckpointOutcome& outcome) {
+  if (outcome.error.empty())
     log(fact::Checkpoint{
-        iteration, (std::filesystem::path("checkpoints") / written.folder.filename()).string(),
-        written.bytes, round->stall_seconds, clock_.now_seconds() - round->start_seconds,
-        round->is_best});
+        outcome.iteration,
+        (std::filesystem::path("checkpoints") / outcome.written.folder.filename()).string(),
+        outcome.written.bytes, outcome.stall_seconds, outcome.write_seconds, outcome.is_best});
   else
-    log(fact::CheckpointFailed{iteration, error});
-  feed(CheckpointDone{error.empty()});
+    log(fact::CheckpointFailed{outcome.iteration, outcome.error});
+  feed(CheckpointDone{outcome.error.empty()});
 }
 
 // ---- Losing. ----
@@ -499,33 +404,13 @@ void Coordinator::on_lost(const ProcessName& process, std::int64_t pid, const st
 
 // ---- The record. ----
 
-RunEvent Coordinator::start_event() const {
-  fact::Start event;
-  event.utc = utc_timestamp();
-  event.job_id = sha256_hex(start_.folder.path.string()).substr(0, 16);
-  event.name = start_.config.name;
-  event.version = version();
-  event.commit = commit();
-  event.config_digest = sha256_hex(config_json_);
-  event.host = describe_host(options_.host_cores);
-  if (start_.checkpoint)
-    event.resumed_from_iteration = start_.checkpoint->content.iteration;
-  else if (start_.is_resume)
-    event.resumed_from_iteration = 0;
-  event.time_before = events_.time_before();
-  event.workers = start_.config.cluster.workers;
-  event.price_per_worker_hour = start_.config.cluster.price_per_worker_hour;
-  event.samples_per_epoch = data_.train_samples;
-  if (const auto& target = start_.config.stop.target)
-    event.target = fact::Target{target->metric == Metric::kAccuracy ? "accuracy" : "loss",
-                                name_of(target->split), target->value};
-  event.limits = {start_.config.stop.max_epochs, start_.config.stop.max_iterations,
-                  start_.config.stop.max_seconds};
-  return event;
-}
-
 void Coordinator::log(RunEvent event) {
   const LoggedEvent logged = events_.append(std::move(event));
+  if (events_.problem() != log_problem_) {
+    log_problem_ = events_.problem();
+    progress_.clear();
+    if (!log_problem_.empty()) log_error("{}", log_problem_);
+  }
   summary_.apply(logged);
   progress_.show_event(logged, summary_.numbers());
 }

@@ -10,23 +10,16 @@
 #include <vector>
 
 #include "elastic/control/controller.h"
-#include "elastic/coordinator/checkpoint_collector.h"
+#include "elastic/coordinator/checkpoint_writer.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/iteration_merge.h"
+#include "elastic/coordinator/job_facts.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/report/event_log.h"
 #include "elastic/report/progress_display.h"
 #include "elastic/report/run_summary.h"
-#include "runtime/checkpoint/checkpoint_store.h"
-#include "runtime/checkpoint/disk.h"
 
 namespace scavenger::elastic {
-
-// What is known of the data once it has been read and checked.
-struct DataSize {
-  std::uint64_t train_samples = 0;
-  std::uint64_t test_samples = 0;
-};
 
 struct CoordinatorOptions {
   std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
@@ -34,7 +27,7 @@ struct CoordinatorOptions {
   std::uint32_t host_cores = 1;
 };
 
-// Thread: the one that calls run(), besides a writer of checkpoints of its own.
+// Thread: the one that calls run().
 class Coordinator final : private ClusterListener {
  public:
   // Throws InputError where another process works on the run folder.
@@ -70,13 +63,11 @@ class Coordinator final : private ClusterListener {
 
   void on_worker(std::uint32_t rank, const IterationStats& stats);
   void on_worker(std::uint32_t rank, const Evaluated& part);
-  void snapshot_part_arrived();
-  void write_checkpoint_if_complete();
-  void checkpoint_written(const std::string& error, const WrittenCheckpoint& written);
+  void log_iterations();  // those that all workers have reported
+  void on_checkpoint(const CheckpointOutcome& outcome);
   void send_state(const ProcessName& shard, std::uint32_t index);
   void write_report();
 
-  RunEvent start_event() const;
   void log(RunEvent event);
   Checkpoint checkpoint_base() const;
   std::vector<ProcessName> workers() const;
@@ -90,10 +81,9 @@ class Coordinator final : private ClusterListener {
   const std::uint32_t shard_count_;
   const std::string config_json_;
   EventLogWriter events_;
+  std::string log_problem_;  // why the event log is behind, once it was said
   RunSummary summary_;
   ProgressDisplay progress_;
-  LocalDisk disk_;
-  CheckpointStore store_;
   Controller controller_;
   IterationMerge iterations_;
   std::unique_ptr<Cluster> cluster_;
@@ -112,21 +102,7 @@ class Coordinator final : private ClusterListener {
   };
   std::optional<EvaluationRound> evaluation_;
 
-  struct CheckpointRound {
-    CheckpointRound(Checkpoint base, const ps::ChunkLayout& layout,
-                    std::vector<std::string> state_names)
-        : collector(std::move(base), layout, std::move(state_names)) {}
-
-    CheckpointCollector collector;
-    double start_seconds = 0.0;
-    double stall_seconds = 0.0;
-    std::uint32_t missing_parts = 0;  // shards' copies, and buffers, until training may go on
-    bool is_best = false;
-    bool writing = false;
-  };
-  std::unique_ptr<CheckpointRound> checkpoint_;
-  struct Writer;
-  std::unique_ptr<Writer> writer_;
+  CheckpointWriter checkpoints_;
 
   std::optional<EndJob> end_;
   int interrupts_ = 0;

@@ -27,6 +27,7 @@ std::string encode(const LaunchTicket& ticket) {
                                {"secret", to_hex(ticket.credentials.secret)},
                                {"host", ticket.controller.host},
                                {"port", ticket.controller.port},
+                               {"parent_pid", ticket.parent_pid},
                                {"threads", ticket.threads},
                                {"listen_port", ticket.listen_port},
                                {"config", ticket.config}};
@@ -44,6 +45,7 @@ LaunchTicket read_launch_ticket() {
     copy_hex(json.at("job_id").get<std::string>(), ticket.credentials.job_id);
     copy_hex(json.at("secret").get<std::string>(), ticket.credentials.secret);
     ticket.controller = {json.at("host").get<std::string>(), json.at("port").get<std::uint16_t>()};
+    ticket.parent_pid = json.at("parent_pid").get<std::int64_t>();
     ticket.threads = json.at("threads").get<std::uint32_t>();
     ticket.listen_port = json.at("listen_port").get<std::uint16_t>();
     ticket.config = json.at("config").get<std::string>();

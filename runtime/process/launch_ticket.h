@@ -16,6 +16,7 @@ struct LaunchTicket {
   std::uint32_t index = 0;
   JobCredentials credentials;
   Endpoint controller;
+  std::int64_t parent_pid = 0;    // 0: started from another host
   std::uint32_t threads = 1;      // for computing
   std::uint16_t listen_port = 0;  // shard: 0 for any free port
   std::string config;             // the job's resolved configuration, JSON

@@ -1,0 +1,76 @@
+// Takes checkpoints, one at a time: training waits only until the state is copied where it lives;
+// gathering it and writing it to disk go on beside training.
+#pragma once
+
+#include <boost/asio/thread_pool.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elastic/coordinator/checkpoint_collector.h"
+#include "runtime/base/clock.h"
+#include "runtime/checkpoint/checkpoint_store.h"
+#include "runtime/checkpoint/disk.h"
+#include "runtime/net/asio.h"
+
+namespace scavenger::elastic {
+
+struct CheckpointOutcome {
+  std::uint64_t iteration = 0;
+  WrittenCheckpoint written;
+  std::string error;           // empty where it was written
+  double stall_seconds = 0.0;  // training stood still
+  double write_seconds = 0.0;  // from the request to the end
+  bool is_best = false;
+};
+
+// Thread: the io_context's, besides a thread of its own that writes. The destructor waits for that.
+class CheckpointWriter final {
+ public:
+  // `safe`: the state is copied, training may go on; `done`: it is on disk, or could not be
+  // written.
+  CheckpointWriter(asio::io_context& io, const Clock& clock, const std::filesystem::path& folder,
+                   Retention retention, std::function<void()> safe,
+                   std::function<void(const CheckpointOutcome&)> done);
+  ~CheckpointWriter();
+
+  // `base` and the rest: as CheckpointCollector. `copies`: how many processes will say that they
+  // have copied theirs. Requires that none is under way.
+  void begin(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names,
+             std::uint32_t copies, bool is_best);
+
+  // All of these throw ProtocolError where nobody asked for it, or it does not fit.
+  void shard_has_copied(std::uint64_t optimizer_steps);
+  void buffers_arrived(std::vector<float> values);
+  std::span<std::byte> destination(const FrameHeader& header);
+  void arrived(const FrameHeader& header);
+
+ private:
+  struct Round {
+    Round(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names)
+        : collector(std::move(base), layout, std::move(state_names)) {}
+
+    CheckpointCollector collector;
+    std::uint32_t missing_copies = 0;
+    double start_seconds = 0.0;
+    CheckpointOutcome outcome;
+  };
+
+  Round& round();
+  void copied();
+  void write_if_complete();
+  void write();
+
+  asio::io_context& io_;
+  const Clock& clock_;
+  LocalDisk disk_;
+  CheckpointStore store_;
+  std::function<void()> safe_;
+  std::function<void(const CheckpointOutcome&)> done_;
+  std::unique_ptr<Round> round_;
+  asio::thread_pool thread_{1};
+};
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,29 @@
+// A job's start in the words of the controller and of the event log. Pure.
+#pragma once
+
+#include "elastic/control/controller.h"
+#include "elastic/coordinator/job_start.h"
+#include "elastic/report/event.h"
+
+namespace scavenger::elastic {
+
+// What is known of the data once it has been read and checked.
+struct DataSize {
+  std::uint64_t train_samples = 0;
+  std::uint64_t test_samples = 0;
+};
+
+// `seconds_before`: of the job's life in earlier processes.
+ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,
+                         double seconds_before);
+
+fact::Start make_start_event(const JobStart& start, const DataSize& data,
+                             const std::string& config_json, double seconds_before);
+
+fact::ProcessRole fact_role(Role role);
+fact::EndStatus fact_status(Status status);
+int exit_code_of(Status status);  // of scavenger-train: 0, 1 (failed) or 130 (interrupted)
+const char* name_of(Split split);
+const char* name_of(Metric metric);
+
+}  // namespace scavenger::elastic
