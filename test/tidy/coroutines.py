@@ -7,7 +7,8 @@ import re
 
 from source_tree import CPP_SUFFIXES, Finding, code_only, line_of
 
-CLOSING = {"(": ")", "[": "]", "{": "}"}
+# std::size_t{8} has no destructor to run twice. An empty type has none either, but the scanner does not know types.
+SCALAR_BRACES = re.compile(r"\b(?:std::)?(?:u?int(?:\d+_t)?|size_t|bool|float|double)\{[^{}]*\}")
 
 
 def awaited_expression(code, start):
@@ -27,7 +28,7 @@ def awaited_expression(code, start):
 def findings(tree):
     found = []
     for path in tree.files(*CPP_SUFFIXES):
-        code = code_only(tree.text(path))
+        code = SCALAR_BRACES.sub(lambda scalar: " " * len(scalar.group()), code_only(tree.text(path)))
         for match in re.finditer(r"\bco_await\b", code):
             expression = awaited_expression(code, match.end())
             brace = expression.find("{")

@@ -74,6 +74,9 @@ class TidyTest(unittest.TestCase):
         files = {"ps/a.cpp": "f() {\n  auto o = [x] {};  // co_await {\n  if (co_await g(std::move(o))) {\n    h();\n  }\n}\n"}
         self.assertEqual(self.findings(coroutines, files), [])
 
+    def test_a_number_in_braces_is_fine(self):
+        self.assertEqual(self.findings(coroutines, {"ps/a.cpp": "f() { co_await g(std::size_t{8} << 20); }\n"}), [])
+
     # banned
 
     def test_each_banned_word_is_found(self):
