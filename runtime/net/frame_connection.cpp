@@ -13,6 +13,7 @@ namespace scavenger {
 namespace {
 
 constexpr std::size_t kFramesPerWrite = 32;  // a gather write takes at most 64 buffers (Asio)
+constexpr TransferAll kTransferAll{};        // braces within co_await: g++ 12 destroys twice
 
 [[noreturn]] void fail(const boost::system::error_code& error) {
   throw ConnectionError(
@@ -62,7 +63,7 @@ void FrameConnection::write_queued() {
     if (!queue_[i].payload.empty())
       gather_.emplace_back(queue_[i].payload.data(), queue_[i].payload.size());
   }
-  asio::async_write(socket_, gather_, TransferAll{},
+  asio::async_write(socket_, gather_, kTransferAll,
                     [self = shared_from_this()](const boost::system::error_code& error,
                                                 std::size_t) { self->written(error); });
 }
@@ -80,7 +81,7 @@ void FrameConnection::written(const boost::system::error_code& error) {
 
 awaitable<FrameHeader> FrameConnection::receive_header(std::uint32_t payload_limit_bytes) {
   std::array<std::byte, kFrameHeaderBytes> bytes;
-  const auto [error, count] = co_await asio::async_read(socket_, asio::buffer(bytes), TransferAll{},
+  const auto [error, count] = co_await asio::async_read(socket_, asio::buffer(bytes), kTransferAll,
                                                         asio::as_tuple(use_awaitable));
   if (error) fail(error);
   co_return decode_frame_header(bytes, payload_limit_bytes);
@@ -89,7 +90,7 @@ awaitable<FrameHeader> FrameConnection::receive_header(std::uint32_t payload_lim
 awaitable<void> FrameConnection::receive_payload(std::span<std::byte> destination) {
   const asio::mutable_buffer buffer(destination.data(), destination.size());
   const auto [error, count] =
-      co_await asio::async_read(socket_, buffer, TransferAll{}, asio::as_tuple(use_awaitable));
+      co_await asio::async_read(socket_, buffer, kTransferAll, asio::as_tuple(use_awaitable));
   if (error) fail(error);
 }
 
