@@ -1,4 +1,5 @@
-// Who takes part in the training from one boundary to the next, and how the global batch is shared out.
+// Who takes part in the training from one boundary to the next, and how the global batch is shared
+// out.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,15 @@
 
 namespace scavenger {
 
-// K, B and the b_k between two reshapes. Epochs of membership count up from 1; messages carry theirs, and those of
-// another epoch change nothing (design, invariant 4).
+// K, B and the b_k between two reshapes. Epochs of membership count up from 1; messages carry
+// theirs, and those of another epoch change nothing (design, invariant 4).
 struct Membership {
   std::uint32_t epoch = 0;
-  std::uint32_t batch_size = 0;        // B = sum of shares
-  std::vector<std::uint32_t> shares;   // b_k by rank; none is 0
-  std::uint64_t first_iteration = 0;   // of this membership; iterations count up from 0 over the whole job
-  std::uint64_t first_position = 0;    // in the global sample order, of that iteration
+  std::uint32_t batch_size = 0;       // B = sum of shares
+  std::vector<std::uint32_t> shares;  // b_k by rank; none is 0
+  std::uint64_t first_iteration =
+      0;  // of this membership; iterations count up from 0 over the whole job
+  std::uint64_t first_position = 0;  // in the global sample order, of that iteration
 
   std::uint32_t workers() const { return static_cast<std::uint32_t>(shares.size()); }
   // Samples consumed before `iteration` starts.
