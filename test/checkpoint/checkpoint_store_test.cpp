@@ -231,6 +231,15 @@ TEST_CASE("After falling back, damaged checkpoints do not count as kept and go i
   CHECK(run.iterations() == Iterations{25, 30});
 }
 
+TEST_CASE("What was just written is kept although there are later checkpoints") {
+  Run run({.keep_last = 1, .keep_best = false});
+  run.write(20);
+
+  run.write(10);
+
+  CHECK(run.iterations() == Iterations{10, 20});
+}
+
 TEST_CASE("A damaged checkpoint is replaced when its iteration is reached again") {
   Run run({.keep_last = 1, .keep_best = false});
   run.write(10);
