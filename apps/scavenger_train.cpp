@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/host.h"
 #include "elastic/coordinator/job_start.h"
@@ -86,6 +87,7 @@ int train(const Arguments& arguments) {
     return 0;
   }
   const elastic::DataSize data = check_data(start.config.data);
+  elastic::check_ports_are_free(start.config.ps, elastic::shard_count(start.config.ps));
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
   elastic::CoordinatorOptions options;

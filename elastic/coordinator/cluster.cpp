@@ -33,6 +33,24 @@ void check_build(const Joined& message) {
 
 }  // namespace
 
+void check_ports_are_free(const PsConfig& config, std::uint32_t shards) {
+  if (config.port == 0) return;
+  asio::io_context io;
+  for (std::uint32_t shard = 0; shard < shards; ++shard) {
+    const std::uint32_t port = config.port + shard;
+    try {
+      if (port > 65535)
+        throw SystemError(
+            {.what = "there is no such port", .where = {}, .remedy = "use a lower ps.port"});
+      listen_on(io, {"127.0.0.1", static_cast<std::uint16_t>(port)});
+    } catch (const SystemError& error) {
+      throw InputError({.what = error.problem().what,
+                        .where = fmt::format("ps.port: port {} of shard {}", port, shard),
+                        .remedy = error.problem().remedy});
+    }
+  }
+}
+
 Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
                  JobCredentials credentials, Settings settings)
     : io_(io),

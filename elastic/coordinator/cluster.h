@@ -19,6 +19,9 @@
 
 namespace scavenger::elastic {
 
+// Throws InputError where a shard could not listen at its configured port.
+void check_ports_are_free(const PsConfig& config, std::uint32_t shards);
+
 // What the cluster tells its owner, always on the io_context's thread.
 class ClusterListener {
  public:

@@ -35,7 +35,7 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
     : start_(std::move(start)),
       data_(data),
       options_(std::move(options)),
-      shard_count_(std::max(1U, start_.config.ps.shards)),
+      shard_count_(shard_count(start_.config.ps)),
       config_json_(to_json(start_.config).dump()),
       events_(start_.folder.events(), clock_),
       progress_(

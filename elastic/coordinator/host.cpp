@@ -56,4 +56,8 @@ std::uint32_t threads_per_worker(const ClusterConfig& config, std::uint32_t core
   return std::max(1U, cores / config.workers);
 }
 
+std::uint32_t shard_count(const PsConfig& config) {
+  return std::max(1U, config.shards);
+}
+
 }  // namespace scavenger::elastic

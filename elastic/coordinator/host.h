@@ -17,4 +17,8 @@ fact::Host describe_host(std::uint32_t cores);
 // share of the cores. Shards need little time and take turns with the workers.
 std::uint32_t threads_per_worker(const ClusterConfig& config, std::uint32_t cores);
 
+// S as configured, or, where that is automatic, one: on one host a second shard only takes cores
+// from the workers.
+std::uint32_t shard_count(const PsConfig& config);
+
 }  // namespace scavenger::elastic
