@@ -2,7 +2,6 @@
 
 #include <boost/asio/use_future.hpp>
 #include <chrono>
-#include <thread>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -11,6 +10,7 @@ namespace scavenger {
 namespace {
 
 constexpr double kConnectSeconds = 20.0;
+constexpr auto kLastMessageTime = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -47,14 +47,12 @@ void ControlLink::note_iteration(std::uint64_t iteration) {
 
 void ControlLink::post_last(ControlMessage message) {
   post(std::move(message));
-  asio::post(io_.context(), [connection = connection_] { connection->close_when_written(); });
-  for (int i = 0; i < 100; ++i) {
-    const bool open =
-        asio::post(io_.context(), asio::use_future([this] { return connection_->is_open(); }))
-            .get();
-    if (!open) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+  const auto write_out = [](std::shared_ptr<FrameConnection> connection) -> awaitable<void> {
+    co_await connection->wait_until_queued_at_most(0);
+    connection->close();
+  };
+  asio::co_spawn(io_.context(), write_out(connection_), asio::use_future)
+      .wait_for(kLastMessageTime);
 }
 
 awaitable<void> ControlLink::connect(const LaunchTicket& ticket) {
