@@ -53,7 +53,8 @@ def run_peer(model_name, threads, seconds):
 def measure(command, model_name, threads, seconds):
     arguments = [*command, model_name, str(threads), str(seconds)]
     lines = subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.splitlines()
-    iterations = [tuple(map(float, line.split())) for line in lines[10:]]  # the first ones warm up
+    iterations = [tuple(map(float, line.split())) for line in lines]
+    iterations = iterations[min(10, len(iterations) // 2) :]  # the first ones warm up
     return {
         "wall, median": statistics.median(wall for wall, _ in iterations),
         "wall, fastest": min(wall for wall, _ in iterations),
@@ -67,7 +68,7 @@ def main():
     parser.add_argument("--models", nargs="+", default=["mlp", "cnn"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--seconds", type=float, default=3.0, help="of each turn")
     options = parser.parse_args()
     peer = [sys.executable, __file__, "--peer"]
     for model_name in options.models:
