@@ -12,8 +12,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Fewer squared differences than this say too little about the error for any interval.
-constexpr double kFewestDifferences = 2.0;
+// One squared difference says too little about the error for any interval. (Two, weighted
+// exponentially, count as slightly less than 2.)
+constexpr double kFewestDifferences = 1.9;
 
 // Squared successive differences overlap, so n of them carry about 2n/3 degrees of freedom.
 constexpr double kDegreesPerDifference = 2.0 / 3.0;

@@ -74,6 +74,7 @@ BoundedFit fit_in_box(const std::function<Residuals(std::span<const double>)>& r
                       std::vector<double> start, const Box& box) {
   constexpr int kMostSteps = 100;
   constexpr int kMostTrials = 12;
+  constexpr double kSmallestGain = 1e-9;  // relative; residuals are in units of their errors
   clamp_into(start, box);
   std::vector<double> x = std::move(start);
   Residuals here = residuals(x);
@@ -100,7 +101,7 @@ BoundedFit fit_in_box(const std::function<Residuals(std::span<const double>)>& r
         damping = std::min(damping * 4.0, 1e12);
       }
     }
-    if (gain <= 1e-12 * error + 1e-18) break;
+    if (gain <= kSmallestGain * (error + kSmallestGain)) break;
   }
   held = held_by_bounds(x, quadratic_model(here).gradient, box);
   return {std::move(x), error, std::move(here.jacobian), std::move(held)};

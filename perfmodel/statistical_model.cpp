@@ -129,7 +129,6 @@ void StatisticalModel::fit_epochs(std::span<const EpochObservation> epochs, doub
                                   double offset) {
   reference_batch_ = reference_batch;
   relative_ = epochs.empty();
-  degrees_of_freedom_ = kPriorDegrees;
   std::vector<double> x, y;
   for (const EpochObservation& o : epochs) {
     x.push_back(regressor(o.global_batch));
@@ -138,7 +137,7 @@ void StatisticalModel::fit_epochs(std::span<const EpochObservation> epochs, doub
   if (batch_sizes(epochs).size() >= 2) {
     line_ = fit_line(x, y);
     scatter_ = pooled_scatter(line_, mean_epochs(epochs));
-    degrees_of_freedom_ += line_.degrees_of_freedom;
+    quantile_ = student_quantile(kConfidence, kPriorDegrees + line_.degrees_of_freedom);
     rescale_covariance(line_, x, scatter_);
     return;
   }
@@ -148,6 +147,7 @@ void StatisticalModel::fit_epochs(std::span<const EpochObservation> epochs, doub
   const double slope = known / (offset + regressor(reference_batch_));
   line_ = fixed_line(slope * offset, slope);
   scatter_ = kUsualScatter * known;
+  quantile_ = student_quantile(kConfidence, kPriorDegrees);
 }
 
 Estimate StatisticalModel::epochs(double global_batch) const {
@@ -156,8 +156,7 @@ Estimate StatisticalModel::epochs(double global_batch) const {
   estimate.value = line_.predict(row);
   const double error = line_.standard_error(row);
   estimate.standard_error = error > 0.0 ? error : scatter_;
-  const double reach = student_quantile(kConfidence, degrees_of_freedom_) *
-                       std::hypot(estimate.standard_error, scatter_);
+  const double reach = quantile_ * std::hypot(estimate.standard_error, scatter_);
   estimate.low = estimate.value - reach;
   estimate.high = estimate.value + reach;
   return estimate;

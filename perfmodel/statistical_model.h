@@ -61,10 +61,10 @@ class StatisticalModel final {
   StatisticalForm form_ = StatisticalForm::kNoiseScale;
   bool relative_ = false;
   double reference_batch_ = 0.0;
-  LinearFit line_;        // e on the regressor: gamma_n(B), or B
-  LinearFit noise_line_;  // gamma_n on 1 / sqrt(B)
-  double scatter_ = 0.0;  // standard deviation of one run's epochs
-  double degrees_of_freedom_ = 0.0;
+  LinearFit line_;         // e on the regressor: gamma_n(B), or B
+  LinearFit noise_line_;   // gamma_n on 1 / sqrt(B)
+  double scatter_ = 0.0;   // standard deviation of one run's epochs
+  double quantile_ = 0.0;  // of Student's t, for the intervals
 };
 
 struct ScoredForm {

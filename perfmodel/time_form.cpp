@@ -1,12 +1,13 @@
 #include "perfmodel/time_form.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr double kFloorNorm = 8.0;
-constexpr double kOverlapNorm = 4.0;
+constexpr int kFloorDoublings = 3;    // an 8-norm
+constexpr int kOverlapDoublings = 2;  // a 4-norm
 
 struct NormOfTwo {
   double value = 0.0;
@@ -14,14 +15,20 @@ struct NormOfTwo {
   double d_second = 0.0;
 };
 
-// (x^n + y^n)^(1/n) of two numbers >= 0, without overflow. Its derivative at the origin is taken
-// as that along x.
-NormOfTwo norm_of_two(double x, double y, double n) {
+// (x^n + y^n)^(1/n), n = 2^doublings, of two numbers >= 0, by squares and square roots (pow would
+// be most of the cost of a fit). Its derivative at the origin is taken as that along x.
+NormOfTwo norm_of_two(double x, double y, int doublings) {
   const double larger = std::max(x, y);
   if (larger <= 0.0) return {0.0, 1.0, 0.0};
-  const double value =
-      larger * std::pow(std::pow(x / larger, n) + std::pow(y / larger, n), 1.0 / n);
-  return {value, std::pow(x / value, n - 1.0), std::pow(y / value, n - 1.0)};
+  const auto to_the_n = [&](double ratio) {
+    for (int i = 0; i < doublings; ++i) ratio *= ratio;
+    return ratio;
+  };
+  double root = to_the_n(x / larger) + to_the_n(y / larger);
+  for (int i = 0; i < doublings; ++i) root = std::sqrt(root);
+  const double value = larger * root;
+  const auto slope = [&](double z) { return z > 0.0 ? to_the_n(z / value) * value / z : 0.0; };
+  return {value, slope(x), slope(y)};
 }
 
 double shape_of(SyncShape shape, double workers) {
@@ -67,7 +74,7 @@ TimeParts evaluate(const TimeForm& form, const TimeParameters& parameters,
   const double local_batch = configuration.local_batch();
   const double linear = parameters[kComputeBase] + parameters[kComputePerSample] * local_batch;
   NormOfTwo alone{linear, 1.0, 0.0};
-  if (form.floor) alone = norm_of_two(linear, parameters[kComputeFloor], kFloorNorm);
+  if (form.floor) alone = norm_of_two(linear, parameters[kComputeFloor], kFloorDoublings);
   const double doublings = std::log2(workers);
   const double wait = 1.0 + parameters[kStraggling] * doublings;
   const bool alone_in_cluster = workers <= 1.0;
@@ -79,7 +86,7 @@ TimeParts evaluate(const TimeForm& form, const TimeParameters& parameters,
     parts.sync = parameters[kSyncBase] + parameters[kSyncSlope] * shape +
                  parameters[kSyncPerSample] * configuration.global_batch;
   const double share = parameters[kOverlapShare];
-  const NormOfTwo beside = norm_of_two(share * parts.compute, parts.sync, kOverlapNorm);
+  const NormOfTwo beside = norm_of_two(share * parts.compute, parts.sync, kOverlapDoublings);
   parts.seconds = (1.0 - share) * parts.compute + beside.value;
 
   const double d_compute = 1.0 - share + share * beside.d_first;

@@ -65,6 +65,7 @@ TimeModel::TimeModel(std::span<const TimeObservation> observations, const TimeMo
     sum += plausibilities_.back();
   }
   for (double& plausibility : plausibilities_) plausibility /= sum;
+  quantile_ = student_quantile(options_.confidence, best().degrees_of_freedom());
 
   const auto by_workers = [](const TimeObservation& a, const TimeObservation& b) {
     return a.configuration.workers < b.configuration.workers;
@@ -90,8 +91,7 @@ bool TimeModel::outside(const Configuration& configuration) const {
 TimePrediction TimeModel::predict(const Configuration& configuration) const {
   const double log_seconds = best().predict_log(configuration);
   const double variance = log_covariance({&configuration, 1})(0, 0);
-  const double reach = student_quantile(options_.confidence, best().degrees_of_freedom()) *
-                       std::sqrt(variance + measurement_variance());
+  const double reach = quantile_ * std::sqrt(variance + measurement_variance());
   TimePrediction prediction;
   Estimate& seconds = prediction.seconds;
   seconds.value = std::exp(log_seconds);

@@ -55,6 +55,7 @@ class TimeModel final {
   std::vector<TimeFit> fits_;
   std::vector<double> plausibilities_;  // Akaike weights of fits_
   std::size_t best_ = 0;
+  double quantile_ = 0.0;  // of Student's t, for the intervals
   double fewest_workers_ = 0.0;
   double most_workers_ = 0.0;
   double smallest_batch_ = 0.0;  // local
