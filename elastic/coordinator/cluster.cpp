@@ -16,8 +16,6 @@
 namespace scavenger::elastic {
 namespace {
 
-constexpr double kHandshakeSeconds = 5.0;
-constexpr std::uint32_t kHandshakeLimit = 64;  // strangers that may keep us waiting at a time
 constexpr std::size_t kLogTailBytes = 2000;
 // When a process dies, others notice by their connections: wait for all the news before saying who
 // was the cause.
@@ -58,11 +56,12 @@ Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& list
       listener_(listener),
       credentials_(credentials),
       settings_(std::move(settings)),
-      acceptor_(listen_on(io, {"127.0.0.1", 0})),
+      control_(io, {"127.0.0.1", 0}, credentials_, kControlQueueLimitBytes,
+               [this](std::shared_ptr<FrameConnection> connection) {
+                 return serve(std::move(connection));
+               }),
       loss_timer_(io),
-      kill_timer_(io) {
-  accept_next();
-}
+      kill_timer_(io) {}
 
 Cluster::~Cluster() = default;
 
@@ -79,7 +78,7 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   ticket.role = process.role;
   ticket.index = process.index;
   ticket.credentials = credentials_;
-  ticket.controller = {"127.0.0.1", acceptor_.local_endpoint().port()};
+  ticket.controller = {"127.0.0.1", control_.port()};
   ticket.parent_pid = ::getpid();
   ticket.threads = threads;
   ticket.listen_port = listen_port;
@@ -99,30 +98,7 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
 
 // ---- Talking. ----
 
-void Cluster::accept_next() {
-  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
-    if (error == asio::error::operation_aborted) return;
-    if (!error && handshakes_ < kHandshakeLimit)
-      asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
-    accept_next();
-  });
-}
-
-awaitable<void> Cluster::serve(tcp::socket socket) {
-  try {
-    ++handshakes_;
-    try {
-      socket = co_await authenticate_client(std::move(socket), credentials_, kHandshakeSeconds);
-    } catch (...) {
-      --handshakes_;
-      throw;
-    }
-    --handshakes_;
-  } catch (const Error& stranger) {
-    log_warning("a connection was refused: {}", stranger.what());
-    co_return;
-  }
-  auto connection = std::make_shared<FrameConnection>(std::move(socket), kControlQueueLimitBytes);
+awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
   std::optional<ProcessName> process;
   try {
     ControlMessage first = co_await receive_message(*connection);
@@ -139,17 +115,13 @@ awaitable<void> Cluster::serve(tcp::socket socket) {
     co_await serve_member(connection, *process);
   } catch (const Error& failure) {
     connection->close();
-    if (!process) {
-      log_warning("a connection was ended: {}", failure.what());
-      co_return;
-    }
     if (ending_) co_return;
+    if (!process) throw;
     log_warning("the connection to {} was ended: {}", process->text(), failure.what());
     members_.at(*process).refused = dynamic_cast<const ProtocolError*>(&failure) != nullptr;
-    // Its exit tells more than its silence, if it comes; a process that lives on without us is lost
-    // all the same.
-    if (!ending_)
-      lose(*process, fmt::format("lost its connection to the controller ({})", failure.what()));
+    // Its exit tells more than this, if it comes; a process that lives on without us is lost all
+    // the same.
+    lose(*process, fmt::format("lost its connection to the controller: {}", failure.what()));
   }
 }
 

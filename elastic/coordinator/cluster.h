@@ -13,6 +13,7 @@
 #include "elastic/control/controller.h"
 #include "runtime/base/clock.h"
 #include "runtime/config/job_config.h"
+#include "runtime/net/job_listener.h"
 #include "runtime/process/child_process.h"
 #include "runtime/process/launch_ticket.h"
 #include "runtime/protocol/control_channel.h"
@@ -84,8 +85,7 @@ class Cluster final {
     std::string how_lost;         // not empty: lost
   };
 
-  void accept_next();
-  awaitable<void> serve(tcp::socket socket);
+  awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_member(std::shared_ptr<FrameConnection> connection, ProcessName process);
   void admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
   void on_exit(const ProcessName& process, const ExitStatus& status);
@@ -98,9 +98,8 @@ class Cluster final {
   ClusterListener& listener_;
   const JobCredentials credentials_;
   const Settings settings_;
-  tcp::acceptor acceptor_;
+  JobListener control_;
   std::map<ProcessName, Member> members_;
-  std::uint32_t handshakes_ = 0;
   bool ending_ = false;
   std::optional<ProcessName> first_lost_;
   asio::steady_timer loss_timer_;

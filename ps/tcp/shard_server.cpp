@@ -14,8 +14,6 @@
 namespace scavenger::ps {
 namespace {
 
-constexpr double kHandshakeSeconds = 5.0;
-constexpr std::uint32_t kHandshakeLimit = 64;  // strangers that may keep us waiting at a time
 constexpr std::size_t kStreamQueueBytes = std::size_t{8} << 20;
 
 [[noreturn]] void refuse(std::string what) {
@@ -32,16 +30,12 @@ ShardServer::ShardServer(asio::io_context& io, const Endpoint& listen,
                          const JobCredentials& credentials, const OptimizerConfig& optimizer,
                          std::uint64_t chunk_bytes)
     : io_(io),
-      acceptor_(listen_on(io, listen)),
-      credentials_(credentials),
+      listener_(io, listen, credentials, SIZE_MAX,
+                [this](std::shared_ptr<FrameConnection> connection) {
+                  return serve(std::move(connection));
+                }),
       optimizer_(optimizer),
-      chunk_bytes_(chunk_bytes) {
-  accept_next();
-}
-
-std::uint16_t ShardServer::port() const {
-  return acceptor_.local_endpoint().port();
-}
+      chunk_bytes_(chunk_bytes) {}
 
 // ---- Configuration and state. ----
 
@@ -88,33 +82,14 @@ double ShardServer::learning_rate_at(std::uint64_t iteration) const {
 
 // ---- Connections. ----
 
-void ShardServer::accept_next() {
-  acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
-    if (error == asio::error::operation_aborted) return;
-    if (!error && handshakes_ < kHandshakeLimit)
-      asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
-    accept_next();
-  });
-}
-
-awaitable<void> ShardServer::serve(tcp::socket socket) {
-  Client client;
+awaitable<void> ShardServer::serve(std::shared_ptr<FrameConnection> connection) {
+  Client client{std::move(connection), std::nullopt};
   try {
-    ++handshakes_;
-    try {
-      socket = co_await authenticate_client(std::move(socket), credentials_, kHandshakeSeconds);
-    } catch (...) {
-      --handshakes_;
-      throw;
-    }
-    --handshakes_;
-    client.connection = std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
     co_await serve_frames(client);
-  } catch (const Error& failure) {
-    log_warning("a connection was ended: {}", failure.what());
+  } catch (const Error&) {
+    if (client.rank) clients_[*client.rank] = nullptr;
+    throw;
   }
-  if (client.rank) clients_[*client.rank] = nullptr;
-  if (client.connection) client.connection->close();
 }
 
 awaitable<void> ShardServer::serve_frames(Client& client) {

@@ -14,8 +14,7 @@
 
 #include "ps/core/shard_state.h"
 #include "runtime/config/job_config.h"
-#include "runtime/net/authentication.h"
-#include "runtime/net/frame_connection.h"
+#include "runtime/net/job_listener.h"
 #include "runtime/protocol/control_message.h"
 
 namespace scavenger::ps {
@@ -27,7 +26,7 @@ class ShardServer final {
   ShardServer(asio::io_context& io, const Endpoint& listen, const JobCredentials& credentials,
               const OptimizerConfig& optimizer, std::uint64_t chunk_bytes);
 
-  std::uint16_t port() const;
+  std::uint16_t port() const { return listener_.port(); }
 
   // Makes the shard. Where `message.has_state`, load_state() has to bring all of it before workers
   // are served. Throws ProtocolError, ConfigError.
@@ -55,8 +54,7 @@ class ShardServer final {
     std::optional<std::uint32_t> rank;
   };
 
-  void accept_next();
-  awaitable<void> serve(tcp::socket socket);
+  awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_frames(Client& client);
   awaitable<void> take_initial(Client& client, FrameHeader header);
   awaitable<void> take_gradient(Client& client, FrameHeader header);
@@ -67,8 +65,7 @@ class ShardServer final {
   double learning_rate_at(std::uint64_t iteration) const;
 
   asio::io_context& io_;
-  tcp::acceptor acceptor_;
-  JobCredentials credentials_;
+  JobListener listener_;
   OptimizerConfig optimizer_;
   std::uint64_t chunk_bytes_;
 
@@ -82,7 +79,6 @@ class ShardServer final {
   std::size_t pieces_to_load_ = 0;  // chunks of initial weights or of state
   std::vector<std::byte> state_payload_;
   std::vector<Client*> clients_;                // by rank; null where not there
-  std::uint32_t handshakes_ = 0;                // under way
   std::optional<ShardSnapshot> sent_snapshot_;  // its memory is being written to the controller
 };
 
