@@ -102,6 +102,25 @@ TEST_CASE("A reshape drops what was loaded for the old plan") {
   }
 }
 
+TEST_CASE("The buffers of dropped batches are filled again") {
+  const SteadyClock clock;
+  std::atomic<int> assembled = 0;
+  BatchLoader loader(
+      [&](std::uint64_t first, std::uint32_t size, Batch& batch) {
+        assemble_positions(first, size, batch);
+        ++assembled;
+      },
+      clock, 3);
+
+  for (int plan = 1; plan <= 5; ++plan) {
+    assembled = 0;
+    loader.start(kPlan);
+    while (assembled < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  CHECK(loader.next().batch.first_position == 1004);
+}
+
 TEST_CASE("A batch that is being assembled during a reshape is dropped as well") {
   const SteadyClock clock;
   Gate gate;
