@@ -1,5 +1,5 @@
 // A whole job of parameter shards in one thread, for tests: any number of shards and workers, any
-// order of arrival, gradients that depend on iteration, rank and the weights.
+// order of arrival, gradients that depend on iteration and rank.
 #pragma once
 
 #include <cstdint>
@@ -69,11 +69,17 @@ class ShardJob final {
             .rank = rank};
   }
 
+  // What a rank brings in an iteration, as a flat vector.
+  static std::vector<float> gradient(std::uint64_t size, std::uint64_t iteration,
+                                     std::uint32_t rank) {
+    return random_floats(size, iteration * 100 + rank);
+  }
+
   // One rank's gradient of one chunk arrives.
   Outcome bring(std::uint32_t chunk, std::uint32_t rank, double learning_rate = 0.1) {
     ParameterShard& shard = shards_[layout_.shard_of(chunk)];
     const ChunkRange range = layout_.range(chunk);
-    const auto values = random_floats(layout_.flat_size(), shard.iteration() * 100 + rank);
+    const auto values = gradient(layout_.flat_size(), shard.iteration(), rank);
     std::ranges::copy(std::span(values).subspan(range.first, range.size),
                       shard.gradient(rank, chunk).begin());
     return shard.contribute(stamp(chunk, rank), learning_rate);

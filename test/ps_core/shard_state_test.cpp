@@ -59,6 +59,28 @@ TEST_CASE("any chunk size gives the same weights, and norms to rounding") {
   }
 }
 
+TEST_CASE("a job's weights are those of one reducer over the whole vector, step by step") {
+  const ShardJob::Options options{.shard_count = 2,
+                                  .optimizer = {.type = OptimizerType::kAdam, .schedule = {}}};
+  ShardJob job(options);
+  const std::size_t n = options.flat_size;
+  std::vector<float> weights = job.weights(), exp_avg(n), exp_avg_sq(n);
+  std::vector<double> rank_sqr_norms(2);
+  job.reconfigure(1, {3, 5});
+
+  for (std::uint64_t iteration = 0; iteration < 4; ++iteration) {
+    const auto g0 = ShardJob::gradient(n, iteration, 0), g1 = ShardJob::gradient(n, iteration, 1);
+    const std::vector<Contribution> contributions = {{.gradient = g0.data(), .share = 3.0F / 8},
+                                                     {.gradient = g1.data(), .share = 5.0F / 8}};
+    const OptimizerStep step = Optimizer(options.optimizer).step(0.1, iteration + 1);
+    ChunkReducer().update(contributions, step, weights, {exp_avg, exp_avg_sq}, rank_sqr_norms);
+    job.iterate(iteration);
+
+    CHECK(job.weights() == weights);
+    CHECK(job.sqr_norms()[1] == Approx(rank_sqr_norms[1]).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("all of it holds for Adam, whose state has two vectors") {
   const OptimizerConfig adam = {
       .type = OptimizerType::kAdamW, .weight_decay = 1e-2, .schedule = {}};
