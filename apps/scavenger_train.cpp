@@ -81,7 +81,9 @@ int train(const Arguments& arguments) {
   if (!arguments.resume.empty())
     start = elastic::resume_job(arguments.resume, all_overrides(arguments));
   else
-    start.config = load_job_config(arguments.config, all_overrides(arguments));
+    start.config =
+        load_job_config(arguments.config, all_overrides(arguments),
+                        arguments.print_config ? DataFiles::kNotChecked : DataFiles::kMustExist);
   if (arguments.print_config) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
@@ -90,10 +92,12 @@ int train(const Arguments& arguments) {
   elastic::check_ports_are_free(start.config.ps, elastic::shard_count(start.config.ps));
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
-  elastic::CoordinatorOptions options;
-  options.program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  options.progress = elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO);
-  options.host_cores = elastic::usable_cores();
+  const elastic::CoordinatorOptions options{
+      .program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path(),
+      .output = std::cout,
+      .output_file_descriptor = STDOUT_FILENO,
+      .progress = elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO),
+      .host_cores = elastic::usable_cores()};
   elastic::Coordinator coordinator(std::move(start), data, options);
   return coordinator.run();
 }

@@ -1,12 +1,10 @@
 #include "elastic/coordinator/coordinator.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <chrono>
-#include <iostream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,8 +37,9 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
       config_json_(to_json(start_.config).dump()),
       events_(start_.folder.events(), clock_),
       progress_(
-          std::cout, clock_, options_.progress, [] { return terminal_width(STDOUT_FILENO); },
-          [] { return can_write_now(STDOUT_FILENO); }),
+          options_.output, clock_, options_.progress,
+          [file = options_.output_file_descriptor] { return terminal_width(file); },
+          [file = options_.output_file_descriptor] { return can_write_now(file); }),
       controller_(make_plan(start_, data_, shard_count_, events_.time_before()),
                   clock_.now_seconds()),
       iterations_(controller_.membership()),

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ namespace scavenger::elastic {
 
 struct CoordinatorOptions {
   std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
+  // Where people look on. The stream must outlive the coordinator.
+  std::ostream& output;
+  int output_file_descriptor = 1;
   ProgressStyle progress = ProgressStyle::kLines;
   std::uint32_t host_cores = 1;
 };

@@ -18,7 +18,7 @@ std::vector<InstructionSet> supported_instruction_sets();
 
 // A sum of squares is kept in kLanes doubles. Squares are taken, and runs of kRunFloats / kLanes of
 // them added, in float, since widening each float to double would cost more than all the rest: the
-// relative error stays below 8 x 2^-24, and is far smaller for the many runs of a gradient. Values
+// relative error stays below 32 x 2^-24, and is far smaller for the many runs of a gradient. Values
 // beyond 1e19 give an infinite sum; those below 1e-23 count as zero.
 inline constexpr std::size_t kLanes = 16;
 inline constexpr std::size_t kRunFloats = 32 * kLanes;
