@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -48,6 +49,10 @@ at::Tensor labels_of(const Batch& batch) {
   return view_of(batch.labels, {static_cast<std::int64_t>(batch.size)}, at::kLong);
 }
 
+bool starts_cache_line(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % (kTensorAlignment * sizeof(float)) == 0;
+}
+
 void require_finite(double loss) {
   if (std::isfinite(loss)) return;
   throw JobError({.what = "the loss is " + std::to_string(loss) + ", not a finite number",
@@ -71,6 +76,7 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_
 
 void ModelTrainer::bind(std::span<float> weights, std::span<float> gradients) {
   SCAVENGER_CHECK(weights.size() == parameters_.flat_size());
+  SCAVENGER_CHECK(starts_cache_line(weights.data()) && starts_cache_line(gradients.data()));
   collector_.bind(parameters_, gradients);
   for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) {
     const TensorPlace& place = parameters_.tensors()[i];
@@ -141,14 +147,16 @@ EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
           .loss = losses.sum(at::kDouble).item<double>()};
 }
 
-// {b, sample shape...}, in the batch's own memory.
+// {b, sample shape...}, in the batch's own memory where that starts a cache line. Elsewhere a copy:
+// MKL's results depend on alignment, and so two runs would differ by where their batches happen to
+// lie.
 at::Tensor ModelTrainer::features_of(const Batch& batch) const {
   SCAVENGER_CHECK(batch.sample_shape == sample_shape_);
   std::vector<std::int64_t> shape = {static_cast<std::int64_t>(batch.size)};
   shape.insert(shape.end(), sample_shape_.begin(), sample_shape_.end());
   const at::Tensor features = view_of(batch.features, shape, at::kFloat);
   SCAVENGER_CHECK(static_cast<std::size_t>(features.numel()) == batch.features.size());
-  return features;
+  return starts_cache_line(batch.features.data()) ? features : features.clone();
 }
 
 }  // namespace scavenger

@@ -41,7 +41,8 @@ class Trainer {
 
   // From now on the model's parameters and their gradients are views of these two vectors of
   // parameters().flat_size() floats, which must outlive the trainer or the next bind(). Their
-  // content is left as it is.
+  // content is left as it is. Both start at a multiple of 64 bytes: where data lie decides which
+  // kernels a library takes, and so the last bits of the result.
   virtual void bind(std::span<float> weights, std::span<float> gradients) = 0;
 
   // Writes the model's initial weights, decided by the job's seed, into the bound weights.

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/base/file.h"
 #include "runtime/torch/torch_trainer.h"
@@ -35,10 +34,10 @@ TorchTrainerOptions options_of(const std::string& model) {
   return options;
 }
 
-template <typename T>
-void write_values(const std::filesystem::path& path, const std::vector<T>& values) {
+template <typename Values>
+void write_values(const std::filesystem::path& path, const Values& values) {
   write_file_atomically(path, std::string_view(reinterpret_cast<const char*>(values.data()),
-                                               values.size() * sizeof(T)));
+                                               values.size() * sizeof(values[0])));
 }
 
 void dump(const std::string& model, const std::filesystem::path& folder) {

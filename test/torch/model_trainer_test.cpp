@@ -97,7 +97,7 @@ double slope_at(BoundTrainer& bound, const Batch& batch, std::size_t place) {
   return (above - below) / (2.0 * step * batch.size);
 }
 
-std::vector<float> gradient_of(BoundTrainer& bound, std::uint64_t random_key) {
+FlatVector gradient_of(BoundTrainer& bound, std::uint64_t random_key) {
   bound.trainer->forward_backward(random_batch({kWidth}, 6, kWidth), random_key, {});
   return bound.gradients;
 }
@@ -180,9 +180,9 @@ TEST_CASE("Dropout is decided by the random key, and off in evaluation") {
   BoundTrainer bound = bound_trainer(std::make_unique<DropoutModel>());
   const Batch batch = random_batch({kWidth}, 6, kWidth);
 
-  const std::vector<float> first = gradient_of(bound, 1);
-  const std::vector<float> other = gradient_of(bound, 2);
-  const std::vector<float> again = gradient_of(bound, 1);
+  const FlatVector first = gradient_of(bound, 1);
+  const FlatVector other = gradient_of(bound, 2);
+  const FlatVector again = gradient_of(bound, 1);
 
   CHECK(first == again);
   CHECK(first != other);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -180,7 +182,7 @@ TEST_CASE("A gradient that was told of is final, and its weights are not read an
   reference.trainer->forward_backward(batch, 0, {});
   BoundTrainer bound(make_torch_trainer(small_cnn()));
 
-  std::vector<float> told(bound.gradients.size(), 0.0f);
+  FlatVector told(bound.gradients.size(), 0.0f);
   bound.trainer->forward_backward(batch, 0, [&](std::uint64_t first, std::uint64_t last) {
     std::copy(bound.gradients.begin() + static_cast<std::ptrdiff_t>(first),
               bound.gradients.begin() + static_cast<std::ptrdiff_t>(last),
@@ -210,9 +212,9 @@ TEST_CASE("A trainer that is bound to other memory trains there and leaves the o
   const Batch batch = random_batch({2, 3}, 3, 4);
   BoundTrainer bound(make_torch_trainer(small_mlp()));
   bound.trainer->forward_backward(batch, 0, {});
-  const std::vector<float> first_gradients = bound.gradients;
-  std::vector<float> weights = bound.weights;
-  std::vector<float> gradients(weights.size(), -1.0f);
+  const FlatVector first_gradients = bound.gradients;
+  FlatVector weights = bound.weights;
+  FlatVector gradients(weights.size(), -1.0f);
   for (float& weight : weights) weight *= 2.0f;
 
   bound.trainer->bind(weights, gradients);
@@ -251,6 +253,28 @@ TEST_CASE("Two runs give the same bits") {
   }
 }
 
+TEST_CASE("The bits of a gradient do not depend on where the batch lies in memory") {
+  TorchTrainerOptions options = small_mlp();
+  options.sample_shape = {63};
+  options.model.hidden = {33};
+  BoundTrainer bound(make_torch_trainer(options));
+  std::vector<Batch> batches;
+  std::set<std::uintptr_t> places;
+  for (int i = 0; i < 16; ++i) {
+    batches.push_back(random_batch(options.sample_shape, 2, 4));
+    places.insert(reinterpret_cast<std::uintptr_t>(batches.back().features.data()) % 64);
+  }
+  REQUIRE(places.size() > 1);
+
+  std::set<FlatVector> results;
+  for (const Batch& batch : batches) {
+    bound.trainer->forward_backward(batch, 0, {});
+    results.insert(bound.gradients);
+  }
+
+  CHECK(results.size() == 1);
+}
+
 TEST_CASE("Gradient descent on one batch learns it") {
   for (const TorchTrainerOptions& options : {small_mlp(), small_cnn()}) {
     const Batch batch = random_batch(options.sample_shape, 8, 4);
@@ -273,7 +297,7 @@ TEST_CASE("Evaluation counts samples and right answers and sums the loss, and mo
   BoundTrainer bound(make_torch_trainer(options));
   std::fill(bound.weights.begin(), bound.weights.end(), 0.0f);
   for (std::size_t i = 0; i < 4; ++i) bound.weights[i * 4 + i] = 1.0f;
-  const std::vector<float> weights = bound.weights;
+  const FlatVector weights = bound.weights;
   const Batch batch{.size = 3,
                     .sample_shape = {4},
                     .features = {9, 0, 0, 0, 0, 9, 0, 0, 0, 0, 9, 0},
@@ -286,7 +310,7 @@ TEST_CASE("Evaluation counts samples and right answers and sums the loss, and mo
   CHECK(sums.correct == 2);
   CHECK(sums.loss == Approx(2 * right + (9.0 + right)).epsilon(1e-5));
   CHECK(bound.weights == weights);
-  CHECK(bound.gradients == std::vector<float>(bound.gradients.size(), 7.0f));
+  CHECK(bound.gradients == FlatVector(bound.gradients.size(), 7.0f));
 }
 
 TEST_CASE("The loss of a training step is the sum that evaluation finds") {
@@ -319,7 +343,7 @@ TEST_CASE("An error while telling of gradients comes out as it is, and the train
   const Batch batch = random_batch({2, 3}, 5, 4);
   BoundTrainer bound(make_torch_trainer(small_mlp()));
   bound.trainer->forward_backward(batch, 0, {});
-  const std::vector<float> gradients = bound.gradients;
+  const FlatVector gradients = bound.gradients;
   int calls = 0;
 
   CHECK_THROWS_AS(
