@@ -151,7 +151,7 @@ void Controller::on(const IterationsDone& event) {
       iteration_seconds_ == 0.0 ? seconds : 0.7 * iteration_seconds_ + 0.3 * seconds;
   progress_seconds_ = now_seconds_;
   done_ = done;
-  check_deadlines();
+  ask_for_timed_boundaries();
   if (done_ == granted_ && (boundary_wanted_ || done_ == planned_boundary())) return at_boundary();
   extend_grant();
 }
@@ -183,6 +183,7 @@ void Controller::at_boundary() {
   stops_here();
   if (!evaluation_is_due()) return after_evaluation();
   state_ = State::kEvaluating;
+  boundary_seconds_ = now_seconds_;
   actions_.push_back(EvaluateModel{plan_.stop.target ? plan_.stop.target->split : Split::kTest});
 }
 
@@ -221,6 +222,7 @@ void Controller::after_evaluation() {
     return;
   }
   state_ = State::kSnapshotting;
+  boundary_seconds_ = now_seconds_;
   writing_ = true;
   checkpoint_wanted_ = false;
   checkpointed_at_ = done_;
@@ -298,6 +300,7 @@ void Controller::on(const AllProcessesEnded&) {
 
 void Controller::on(const TimePassed&) {
   check_deadlines();
+  ask_for_timed_boundaries();
 }
 
 void Controller::check_deadlines() {
@@ -308,6 +311,11 @@ void Controller::check_deadlines() {
     return fail(fmt::format("{} did not start within {}; limits.start_seconds", names_of(late),
                             format_duration(plan_.limits.start_seconds)));
   }
+  const bool at_work = state_ == State::kEvaluating || state_ == State::kSnapshotting;
+  if (at_work && now_seconds_ - boundary_seconds_ > plan_.limits.boundary_seconds)
+    return fail(fmt::format("{} did not end within {} (limits.boundary_seconds)",
+                            state_ == State::kEvaluating ? "an evaluation" : "copying the state",
+                            format_duration(plan_.limits.boundary_seconds)));
   if (state_ != State::kTraining) return;
   if (granted_ > done_ && now_seconds_ - progress_seconds_ > plan_.limits.iteration_seconds) {
     std::set<ProcessName> behind;
@@ -317,6 +325,11 @@ void Controller::check_deadlines() {
         fmt::format("iteration {} did not end within {} (limits.iteration_seconds): waiting for {}",
                     done_, format_duration(plan_.limits.iteration_seconds), names_of(behind)));
   }
+}
+
+// What the clock asks for: a checkpoint, or the end.
+void Controller::ask_for_timed_boundaries() {
+  if (state_ != State::kTraining) return;
   const double every_seconds = plan_.checkpoint.every_seconds;
   if (every_seconds > 0.0 && !writing_ && now_seconds_ - last_checkpoint_seconds_ >= every_seconds)
     boundary_wanted_ = true;

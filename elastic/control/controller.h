@@ -148,6 +148,7 @@ class Controller final {
   void finish(Status status, std::string reason);
   void fail(std::string reason);
   void check_deadlines();
+  void ask_for_timed_boundaries();
   bool stops_here();
   bool evaluation_is_due() const;
   std::uint64_t planned_boundary() const;
@@ -166,6 +167,7 @@ class Controller final {
   std::uint64_t granted_;           // iterations that workers may do
   double progress_seconds_ = 0.0;   // when done_ last grew
   double iteration_seconds_ = 0.0;  // smoothed
+  double boundary_seconds_ = 0.0;   // when the evaluation or the copying began
   std::uint64_t next_evaluation_ = kNever;
   std::uint64_t next_checkpoint_ = kNever;
   double last_checkpoint_seconds_;

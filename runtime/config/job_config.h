@@ -160,6 +160,7 @@ struct LimitsConfig {
   double start_seconds = 60.0;       // from starting a process to its hello
   double heartbeat_seconds = 5.0;    // silence after which a process counts as hung
   double iteration_seconds = 600.0;  // the longest iteration
+  double boundary_seconds = 3600.0;  // the longest evaluation, or copying of the state
   double stop_seconds = 10.0;        // from asking a process to end to killing it
 
   bool operator==(const LimitsConfig&) const = default;

@@ -284,6 +284,7 @@ JobConfig job_config_from(const Json& document) {
   read(limits, "start_seconds", config.limits.start_seconds);
   read(limits, "heartbeat_seconds", config.limits.heartbeat_seconds);
   read(limits, "iteration_seconds", config.limits.iteration_seconds);
+  read(limits, "boundary_seconds", config.limits.boundary_seconds);
   read(limits, "stop_seconds", config.limits.stop_seconds);
   return config;
 }
@@ -310,6 +311,7 @@ Json to_json(const JobConfig& config) {
            {{"start_seconds", config.limits.start_seconds},
             {"heartbeat_seconds", config.limits.heartbeat_seconds},
             {"iteration_seconds", config.limits.iteration_seconds},
+            {"boundary_seconds", config.limits.boundary_seconds},
             {"stop_seconds", config.limits.stop_seconds}}}};
 }
 

@@ -174,7 +174,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(evaluation={"every_epochs":0.5,"every_iterations":10,"batch_size":9})",
       R"(checkpoint={"every_epochs":0.3,"every_iterations":5,"every_seconds":60,"keep_last":1,
           "keep_best":false})",
-      R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"stop_seconds":4})"};
+      R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"boundary_seconds":5,"stop_seconds":4})"};
   if (variant == "sgd, step, mlp, csv") {
     const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";
     all.insert(all.end(),
