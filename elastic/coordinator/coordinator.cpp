@@ -262,6 +262,7 @@ void Coordinator::carry_out(const ConfigureWorkers&) {
     if (start_.checkpoint) message.buffers = start_.checkpoint->content.buffer_values;
     cluster_->send(worker, message);
   }
+  start_.checkpoint.reset();  // all of it is where it belongs
 }
 
 // ---- Training. ----

@@ -10,7 +10,7 @@ find_package(SQLite3 REQUIRED)
 if(NOT DEFINED BOOST_ROOT AND NOT DEFINED ENV{BOOST_ROOT} AND EXISTS ${CMAKE_SOURCE_DIR}/.deps/boost/boost/version.hpp)
   set(BOOST_ROOT ${CMAKE_SOURCE_DIR}/.deps/boost)  # fetched by scripts/setup.sh where the distribution's is too old
 endif()
-find_package(Boost 1.81 REQUIRED)  # header-only parts: Asio, Beast
+find_package(Boost 1.81 REQUIRED)  # header-only parts: Asio, Beast, Math
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
