@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -14,7 +15,6 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 
@@ -28,7 +28,7 @@ ExitStatus status_of(int wait_status) {
   return {.code = WEXITSTATUS(wait_status), .signal = 0};
 }
 
-// posix_spawn's plan for the child's files: input from a pipe, output to the log, nothing else
+// posix_spawn's plan for the child's files: input from a file, output to the log, nothing else
 // inherited.
 class SpawnPlan final {
  public:
@@ -74,16 +74,20 @@ class SpawnPlan final {
   posix_spawnattr_t attributes_{};
 };
 
-// A pipe that already holds `content` and then ends.
-FileDescriptor filled_pipe(const std::string& content) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw SystemError(errno, {.what = "cannot make a pipe", .where = {}, .remedy = {}});
-  FileDescriptor reading(ends[0]);
-  const FileDescriptor writing(ends[1]);
-  const auto written = ::write(writing.get(), content.data(), content.size());
-  SCAVENGER_CHECK(written == static_cast<ssize_t>(content.size()));  // fits the pipe's buffer
-  return reading;
+// A file in memory, without a name, that holds `content`. A pipe would hold 64 KiB, and then wait
+// for a reader that is not there yet.
+FileDescriptor unnamed_file(const std::string& content) {
+  FileDescriptor file(::memfd_create("standard input", MFD_CLOEXEC));
+  std::size_t written = 0;
+  while (file.get() >= 0 && written < content.size()) {
+    const auto count = ::write(file.get(), content.data() + written, content.size() - written);
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  if (written < content.size() || ::lseek(file.get(), 0, SEEK_SET) != 0)
+    throw SystemError(errno,
+                      {.what = "cannot make a process's input", .where = "memory", .remedy = {}});
+  return file;
 }
 
 }  // namespace
@@ -96,7 +100,7 @@ std::string ExitStatus::text() const {
 ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                            std::function<void(ExitStatus)> ended)
     : ended_(std::move(ended)) {
-  const FileDescriptor input = filled_pipe(command.standard_input);
+  const FileDescriptor input = unnamed_file(command.standard_input);
   SpawnPlan plan(input.get(), command.log);
   pid_ = plan.spawn(command);
   running_ = true;

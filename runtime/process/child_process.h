@@ -27,7 +27,7 @@ class ChildProcess final {
   struct Command {
     std::filesystem::path program;
     std::vector<std::string> arguments;  // without the program's name
-    std::string standard_input;          // at most 64 KiB; then end of file
+    std::string standard_input;          // then end of file
     std::filesystem::path log;           // standard output and error, appended
   };
 

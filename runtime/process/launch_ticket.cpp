@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
@@ -16,6 +17,22 @@ void copy_hex(const std::string& text, std::array<std::byte, size>& destination)
   if (bytes.size() != size)
     throw InputError({.what = "a key has a wrong length", .where = "launch ticket", .remedy = {}});
   std::copy(bytes.begin(), bytes.end(), destination.begin());
+}
+
+// The JSON library would take -1 for 4294967295.
+template <typename Number>
+Number whole_number(const nlohmann::json& value, Number least) {
+  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() >= least &&
+                    value.get<std::uint64_t>() <= std::numeric_limits<Number>::max();
+  if (!fits)
+    throw InputError({.what = "a number is out of range", .where = "launch ticket", .remedy = {}});
+  return value.get<Number>();
+}
+
+Role role_of(const std::string& name) {
+  for (const Role role : {Role::kWorker, Role::kShard})
+    if (name == name_of(role)) return role;
+  throw InputError({.what = "there is no such role", .where = "launch ticket", .remedy = {}});
 }
 
 }  // namespace
@@ -40,14 +57,15 @@ LaunchTicket read_launch_ticket() {
   try {
     const auto json = nlohmann::json::parse(line);
     LaunchTicket ticket;
-    ticket.role = json.at("role") == "worker" ? Role::kWorker : Role::kShard;
-    ticket.index = json.at("index").get<std::uint32_t>();
+    ticket.role = role_of(json.at("role").get<std::string>());
+    ticket.index = whole_number<std::uint32_t>(json.at("index"), 0);
     copy_hex(json.at("job_id").get<std::string>(), ticket.credentials.job_id);
     copy_hex(json.at("secret").get<std::string>(), ticket.credentials.secret);
-    ticket.controller = {json.at("host").get<std::string>(), json.at("port").get<std::uint16_t>()};
+    ticket.controller = {json.at("host").get<std::string>(),
+                         whole_number<std::uint16_t>(json.at("port"), 1)};
     ticket.parent_pid = json.at("parent_pid").get<std::int64_t>();
-    ticket.threads = json.at("threads").get<std::uint32_t>();
-    ticket.listen_port = json.at("listen_port").get<std::uint16_t>();
+    ticket.threads = whole_number<std::uint32_t>(json.at("threads"), 1);
+    ticket.listen_port = whole_number<std::uint16_t>(json.at("listen_port"), 0);
     ticket.config = json.at("config").get<std::string>();
     return ticket;
   } catch (const nlohmann::json::exception&) {
