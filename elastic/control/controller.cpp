@@ -195,11 +195,12 @@ void Controller::on(const EvaluationDone& event) {
                     plan_.membership, done_, plan_.samples_per_epoch);
   const bool by_loss = !plan_.stop.target || plan_.stop.target->metric == Metric::kLoss;
   score_here_ = by_loss ? -event.loss : event.accuracy;
-  best_here_ = !plan_.best_score || *score_here_ > *plan_.best_score;
+  if (!std::isfinite(*score_here_)) score_here_.reset();  // nothing would ever be better than NaN
+  best_here_ = score_here_ && (!plan_.best_score || *score_here_ > *plan_.best_score);
   if (best_here_) plan_.best_score = score_here_;
   if (plan_.stop.target) {
     const double value = plan_.stop.target->value;
-    if (*score_here_ >= (by_loss ? -value : value))
+    if (score_here_ && *score_here_ >= (by_loss ? -value : value))
       ending_ = {Status::kTargetReached,
                  fmt::format("the target was reached after {} iterations", done_)};
   }

@@ -1,0 +1,212 @@
+// What ends a job before its time, in every state that it can be in.
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "elastic/control/controller.h"
+#include "test/control/scripted_job.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+namespace {
+
+struct Stage {
+  std::string name;
+  std::function<void(ScriptedJob&)> reach;
+};
+
+void train_to_checkpoint(ScriptedJob& job) {
+  job.start();
+  job.train_to_boundary();
+  job.evaluated(0.5);
+}
+
+const std::vector<Stage>& starting_stages() {
+  static const std::vector<Stage> stages = {
+      {"joining", [](ScriptedJob&) {}},
+      {"loading", [](ScriptedJob& job) { job.all_join(); }},
+      {"connecting",
+       [](ScriptedJob& job) {
+         job.all_join();
+         job.shards_ready();
+       }},
+  };
+  return stages;
+}
+
+const std::vector<Stage>& running_stages() {
+  static const std::vector<Stage> stages = {
+      {"training", [](ScriptedJob& job) { job.start(); }},
+      {"evaluating",
+       [](ScriptedJob& job) {
+         job.start();
+         job.train_to_boundary();
+       }},
+      {"snapshotting", train_to_checkpoint},
+      {"draining",
+       [](ScriptedJob& job) {
+         train_to_checkpoint(job);
+         job.feed(Interrupted{});
+         job.copied();
+       }},
+  };
+  return stages;
+}
+
+std::vector<Stage> all_stages() {
+  std::vector<Stage> stages = starting_stages();
+  stages.insert(stages.end(), running_stages().begin(), running_stages().end());
+  return stages;
+}
+
+ControllerPlan plan_with_boundaries() {
+  ControllerPlan plan = small_plan();
+  plan.evaluation.every_iterations = 5;
+  plan.checkpoint.every_iterations = 5;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("a process lost in any state ends the job, named") {
+  for (const Stage& stage : all_stages()) {
+    INFO(stage.name);
+    ScriptedJob job(plan_with_boundaries());
+    stage.reach(job);
+
+    CHECK(job.feed(ProcessLost{{Role::kWorker, 1}, "was killed"}) == Lines{"end processes"});
+    CHECK(job.feed(ProcessLost{{Role::kShard, 0}, "went with it"}).empty());
+    CHECK(job.ended() == Lines{"end job failed: worker 1 was killed"});
+  }
+}
+
+TEST_CASE("what makes a job impossible ends it in any state, with the reason") {
+  for (const Stage& stage : all_stages()) {
+    INFO(stage.name);
+    ScriptedJob job(plan_with_boundaries());
+    stage.reach(job);
+
+    CHECK(job.feed(JobImpossible{"another model"}) == Lines{"end processes"});
+    CHECK(job.ended() == Lines{"end job failed: another model"});
+  }
+}
+
+TEST_CASE("an interrupt before training ends the job at once") {
+  for (const Stage& stage : starting_stages()) {
+    INFO(stage.name);
+    ScriptedJob job(plan_with_boundaries());
+    stage.reach(job);
+
+    CHECK(job.feed(Interrupted{}) == Lines{"end processes"});
+    CHECK(job.ended() == Lines{"end job interrupted: interrupted by the user"});
+  }
+}
+
+TEST_CASE("an interrupt in training finishes what is granted and takes a checkpoint") {
+  ScriptedJob job(plan_with_boundaries());
+  job.start();
+  job.iterate();
+
+  CHECK(job.feed(Interrupted{}) == Lines{"announce"});
+  CHECK(job.train_to_boundary() == Lines{"checkpoint"});  // and no evaluation: somebody waits
+  CHECK(job.done() == job.granted());
+  CHECK(job.copied().empty());
+  CHECK(job.written() == Lines{"end processes"});
+  CHECK(job.ended() == Lines{"end job interrupted: interrupted by the user"});
+}
+
+TEST_CASE("an interrupt during an evaluation or a checkpoint lets that end, and trains no more") {
+  ScriptedJob evaluating(plan_with_boundaries());
+  evaluating.start();
+  evaluating.train_to_boundary();
+  ScriptedJob snapshotting(plan_with_boundaries());
+  train_to_checkpoint(snapshotting);
+
+  CHECK(evaluating.feed(Interrupted{}) == Lines{"announce"});
+  CHECK(evaluating.evaluated(0.5) == Lines{"checkpoint best"});
+  CHECK(snapshotting.feed(Interrupted{}) == Lines{"announce"});
+  for (ScriptedJob* job : {&evaluating, &snapshotting}) {
+    CHECK(job->copied().empty());
+    CHECK(job->written() == Lines{"end processes"});
+    CHECK(job->ended() == Lines{"end job interrupted: interrupted by the user"});
+  }
+}
+
+TEST_CASE("a second interrupt, and everything else after the end was decided, changes nothing") {
+  ScriptedJob job(plan_with_boundaries());
+  train_to_checkpoint(job);
+  job.feed(Interrupted{});
+  job.copied();
+
+  CHECK(job.feed(Interrupted{}).empty());
+  CHECK(job.written() == Lines{"end processes"});
+  CHECK(job.feed(Interrupted{}).empty());
+  CHECK(job.feed(ProcessLost{{Role::kWorker, 0}, "ended"}).empty());
+  CHECK(job.feed(TimePassed{}).empty());
+  CHECK(job.ended().size() == 1);
+  CHECK(job.ended().empty());
+  CHECK(job.feed(Interrupted{}).empty());
+}
+
+TEST_CASE("who did not start in time is named") {
+  ControllerPlan plan = small_plan();
+  plan.limits.start_seconds = 60.0;
+  ScriptedJob job(plan);
+  job.feed(ProcessJoined{{Role::kShard, 0}});
+  job.feed(ProcessJoined{{Role::kWorker, 0}});
+
+  job.pass(60.0);
+  CHECK(job.feed(TimePassed{}).empty());
+  job.pass(0.1);
+  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
+  CHECK(job.ended().front().starts_with("end job failed: worker 1 did not start within"));
+}
+
+TEST_CASE("who has joined but does not get ready in time is named") {
+  ScriptedJob job(small_plan());
+  job.all_join();
+  job.shards_ready();
+  job.feed(ProcessReady{{Role::kWorker, 1}});
+
+  job.pass(1000.0);
+
+  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
+  CHECK(job.ended().front().starts_with("end job failed: worker 0 did not start within"));
+}
+
+TEST_CASE("an iteration that takes too long ends the job, and names who is behind") {
+  ControllerPlan plan = small_plan();
+  plan.limits.iteration_seconds = 10.0;
+  ScriptedJob job(plan);
+  job.start();
+  job.feed(IterationsDone{0, 1});
+
+  job.pass(9.0);
+  CHECK(job.feed(TimePassed{}).empty());
+  job.pass(2.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
+  const std::string end = job.ended().front();
+  CHECK(end.find("iteration 0 did not end") != std::string::npos);
+  CHECK(end.find("waiting for worker 1") != std::string::npos);
+  CHECK(end.find("worker 0") == std::string::npos);
+}
+
+TEST_CASE("an evaluation or a copy for a checkpoint that never ends is not waited for for ever") {
+  ControllerPlan plan = plan_with_boundaries();
+  plan.limits.boundary_seconds = 10.0;
+  ScriptedJob evaluating(plan), snapshotting(plan);
+  evaluating.start();
+  evaluating.train_to_boundary();
+  train_to_checkpoint(snapshotting);
+
+  for (ScriptedJob* job : {&evaluating, &snapshotting}) {
+    job->pass(9.0);
+    CHECK(job->feed(TimePassed{}).empty());
+    job->pass(2.0);
+    REQUIRE(job->feed(TimePassed{}) == Lines{"end processes"});
+  }
+  CHECK(evaluating.ended().front().find("an evaluation did not end within 10.0 s") !=
+        std::string::npos);
+  CHECK(snapshotting.ended().front().find("copying the state did not end within") !=
+        std::string::npos);
+}

@@ -1,0 +1,125 @@
+// A Controller with a cluster that does what the test says: every action becomes a line of text.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "elastic/control/controller.h"
+
+namespace scavenger::elastic {
+
+using Lines = std::vector<std::string>;
+
+inline std::string line_of(const ControllerAction& action) {
+  return std::visit(
+      [](const auto& what) -> std::string {
+        using Action = std::decay_t<decltype(what)>;
+        if constexpr (std::is_same_v<Action, ConfigureShards>) return "configure shards";
+        if constexpr (std::is_same_v<Action, ConfigureWorkers>) return "configure workers";
+        if constexpr (std::is_same_v<Action, GrantIterations>)
+          return fmt::format("grant {}", what.until);
+        if constexpr (std::is_same_v<Action, EvaluateModel>)
+          return what.split == Split::kTrain ? "evaluate train" : "evaluate test";
+        if constexpr (std::is_same_v<Action, TakeCheckpoint>)
+          return what.is_best ? "checkpoint best" : "checkpoint";
+        if constexpr (std::is_same_v<Action, EndProcesses>) return "end processes";
+        if constexpr (std::is_same_v<Action, EndJob>)
+          return fmt::format("end job {}: {}", name_of(what.status), what.reason);
+        if constexpr (std::is_same_v<Action, Announce>) return "announce";
+      },
+      action);
+}
+
+// K = 2, S = 1, B = 10 of 100 samples: an epoch is 10 iterations.
+inline ControllerPlan small_plan() {
+  ControllerPlan plan;
+  plan.membership = {1, 10, {5, 5}, 0, 0};
+  plan.samples_per_epoch = 100;
+  plan.evaluation.every_epochs = 0.0;
+  plan.checkpoint.every_epochs = 0.0;
+  return plan;
+}
+
+class ScriptedJob final {
+ public:
+  explicit ScriptedJob(ControllerPlan plan)
+      : workers_(plan.membership.workers()),
+        shards_(plan.shards),
+        done_(plan.membership.first_iteration),
+        controller_(std::move(plan), 0.0) {}
+
+  Lines feed(const ControllerEvent& event) {
+    Lines lines;
+    for (const ControllerAction& action : controller_.step(event, now_)) {
+      lines.push_back(line_of(action));
+      if (const auto* grant = std::get_if<GrantIterations>(&action)) granted_ = grant->until;
+    }
+    return lines;
+  }
+  void pass(double seconds) { now_ += seconds; }
+
+  Lines all_join() {
+    Lines lines;
+    for (std::uint32_t i = 0; i < shards_; ++i) lines = feed(ProcessJoined{{Role::kShard, i}});
+    for (std::uint32_t i = 0; i < workers_; ++i) lines = feed(ProcessJoined{{Role::kWorker, i}});
+    return lines;
+  }
+  Lines shards_ready() {
+    Lines lines;
+    for (std::uint32_t i = 0; i < shards_; ++i) lines = feed(ProcessReady{{Role::kShard, i}});
+    return lines;
+  }
+  Lines workers_ready() {
+    Lines lines;
+    for (std::uint32_t i = 0; i < workers_; ++i) lines = feed(ProcessReady{{Role::kWorker, i}});
+    return lines;
+  }
+  Lines start() {
+    all_join();
+    shards_ready();
+    return workers_ready();
+  }
+
+  // All workers finish one iteration, a tenth of a second later.
+  Lines iterate() {
+    pass(0.1);
+    ++done_;
+    Lines lines;
+    for (std::uint32_t rank = 0; rank < workers_; ++rank) {
+      Lines more = feed(IterationsDone{rank, done_});
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+    return lines;
+  }
+  // Trains until the controller wants something else than more iterations: that.
+  Lines train_to_boundary() {
+    for (;;) {
+      Lines lines = iterate();
+      if (!lines.empty() && !lines.back().starts_with("grant")) return lines;
+    }
+  }
+  Lines evaluated(double loss, double accuracy = 0.0) {
+    return feed(EvaluationDone{loss, accuracy});
+  }
+  Lines copied() { return feed(CheckpointSafe{}); }
+  Lines written() { return feed(CheckpointDone{true}); }
+  Lines ended() { return feed(AllProcessesEnded{}); }
+
+  std::uint64_t done() const { return done_; }
+  std::uint64_t granted() const { return granted_; }
+  Controller& controller() { return controller_; }
+
+ private:
+  std::uint32_t workers_;
+  std::uint32_t shards_;
+  std::uint64_t done_;
+  std::uint64_t granted_ = 0;
+  double now_ = 0.0;
+  Controller controller_;
+};
+
+}  // namespace scavenger::elastic
