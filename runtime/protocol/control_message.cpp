@@ -1,6 +1,9 @@
 #include "runtime/protocol/control_message.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -16,18 +19,37 @@ void to_json(nlohmann::json& json, const TensorLayout& layout) {
     json.push_back({{"name", tensor.name}, {"shape", tensor.shape}});
 }
 
+namespace {
+
+// Far beyond any model; what is above is damage or malice.
+constexpr std::size_t kTensorLimit = 16384;
+constexpr std::uint64_t kTensorSizeLimit = std::uint64_t{1} << 40;  // floats
+
+void require(bool holds, const char* complaint) {
+  if (!holds) throw ProtocolError({.what = complaint, .where = "control message", .remedy = {}});
+}
+
+void check_shape(const std::vector<std::int64_t>& shape) {
+  std::uint64_t size = 1;
+  for (const std::int64_t dimension : shape) {
+    require(dimension > 0, "a tensor has a dimension below 1");
+    require(static_cast<std::uint64_t>(dimension) <= kTensorSizeLimit / size,
+            "a tensor is too large");
+    size *= static_cast<std::uint64_t>(dimension);
+  }
+}
+
+}  // namespace
+
 void from_json(const nlohmann::json& json, TensorLayout& layout) {
   layout = {};
+  require(json.size() <= kTensorLimit, "there are too many tensors");
   for (const auto& tensor : json) {
     const auto shape = tensor.at("shape").get<std::vector<std::int64_t>>();
-    for (const std::int64_t dimension : shape)
-      if (dimension <= 0)
-        throw ProtocolError(
-            {.what = "a tensor has a dimension below 1", .where = {}, .remedy = {}});
+    check_shape(shape);
     const auto name = tensor.at("name").get<std::string>();
     for (const TensorPlace& other : layout.tensors())
-      if (other.name == name)
-        throw ProtocolError({.what = "two tensors have one name", .where = {}, .remedy = {}});
+      require(other.name != name, "two tensors have one name");
     layout.add(name, shape);
   }
 }
@@ -72,6 +94,89 @@ constexpr const char* kNames[] = {"joined",   "configure_shard", "configure_work
                                   "stop",     "heartbeat",       "failed"};
 static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
 
+// Goes through MessagePack before it is taken apart, since the parser follows any nesting down the
+// stack, and a container of one byte takes 50 in memory. Says no to what no message needs.
+class NestingCheck final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(std::int64_t) override { return true; }
+  bool number_unsigned(std::uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(nlohmann::json::binary_t&) override { return true; }
+  bool key(std::string&) override { return true; }
+  bool start_object(std::size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;  // from_msgpack() will say it
+  }
+  bool too_much() const { return too_much_; }
+
+ private:
+  static constexpr int kDepthLimit = 8;
+  static constexpr std::size_t kContainerLimit = 4 * kTensorLimit + 100;
+
+  bool open() {
+    too_much_ = ++depth_ > kDepthLimit || ++containers_ > kContainerLimit;
+    return !too_much_;
+  }
+  bool close() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+  std::size_t containers_ = 0;
+  bool too_much_ = false;
+};
+
+nlohmann::json unpack(std::span<const std::byte> bytes) {
+  const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const auto* const end = begin + bytes.size();
+  NestingCheck check;
+  nlohmann::json::sax_parse(begin, end, &check, nlohmann::json::input_format_t::msgpack);
+  require(!check.too_much(), "it is nested too deeply, or has too many parts");
+  return nlohmann::json::from_msgpack(begin, end);
+}
+
+// ---- What the types cannot say. ----
+
+void check(const Membership& membership) {
+  const auto& shares = membership.shares;
+  require(!shares.empty() && std::ranges::find(shares, 0U) == shares.end(),
+          "a membership has no workers, or one without samples");
+  require(std::accumulate(shares.begin(), shares.end(), std::uint64_t{0}) == membership.batch_size,
+          "the shares of a membership do not add up to the batch");
+}
+
+void check(const ConfigureShard& message) {
+  check(message.membership);
+  require(message.index < message.shards, "there is no shard of that index");
+  require(message.flat_size > 0 && message.samples_per_epoch > 0, "there is nothing to train");
+}
+
+void check(const ConfigureWorker& message) {
+  check(message.membership);
+  require(message.rank < message.membership.workers(), "there is no worker of that rank");
+  require(!message.shards.empty(), "there are no shards");
+}
+
+void check(const Evaluate& message) {
+  require(message.split == "train" || message.split == "test", "there is no such split");
+  require(message.first <= message.last && message.batch_size > 0,
+          "an evaluation goes backwards, or never ends");
+}
+
+void check(const Evaluated& message) {
+  require(message.correct <= message.samples, "more samples are right than there are");
+}
+
+template <typename Message>
+void check(const Message&) {}
+
 template <std::size_t... Is>
 ControlMessage from_index(std::size_t index, const nlohmann::json& body,
                           std::index_sequence<Is...>) {
@@ -97,15 +202,19 @@ std::vector<std::byte> encode(const ControlMessage& message) {
 
 ControlMessage decode_control_message(std::span<const std::byte> bytes) {
   try {
-    const auto* const begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    const nlohmann::json json = nlohmann::json::from_msgpack(begin, begin + bytes.size());
+    const nlohmann::json json = unpack(bytes);
     const auto& name = json.at("message").get_ref<const std::string&>();
-    for (std::size_t i = 0; i < std::size(kNames); ++i)
-      if (name == kNames[i])
-        return from_index(i, json.at("body"),
-                          std::make_index_sequence<std::variant_size_v<ControlMessage>>());
-    throw ProtocolError(
-        {.what = "unknown message \"" + name + "\"", .where = "control message", .remedy = {}});
+    const auto* const kind = std::ranges::find(kNames, name);
+    require(kind != std::end(kNames), "it is of an unknown kind");
+    ControlMessage message =
+        from_index(static_cast<std::size_t>(kind - kNames), json.at("body"),
+                   std::make_index_sequence<std::variant_size_v<ControlMessage>>());
+    // The JSON library bends numbers until they fit, and passes over what it does not know. Only
+    // one text says this message: if it was another, something was bent or left out.
+    require(std::ranges::equal(encode(message), bytes),
+            "a value does not fit its field, or there is one too many");
+    std::visit([](const auto& content) { check(content); }, message);
+    return message;
   } catch (const nlohmann::json::exception& failure) {
     throw ProtocolError({.what = failure.what(), .where = "control message", .remedy = {}});
   }

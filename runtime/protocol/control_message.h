@@ -26,6 +26,7 @@ struct Joined {
   std::uint16_t port = 0;    // shard: where workers find it
   TensorLayout parameters;   // worker
   TensorLayout buffers;      // worker
+  bool operator==(const Joined&) const = default;
 };
 
 // Controller -> shard (which has the configuration from its launch ticket). Followed, where
@@ -39,11 +40,13 @@ struct ConfigureShard {
   std::uint64_t optimizer_steps = 0;
   bool has_state = false;
   Membership membership;
+  bool operator==(const ConfigureShard&) const = default;
 };
 
 struct ShardAddress {
   std::string host;
   std::uint16_t port = 0;
+  bool operator==(const ShardAddress&) const = default;
 };
 
 // Controller -> worker.
@@ -54,21 +57,25 @@ struct ConfigureWorker {
   bool writes_initial_weights = false;
   bool has_buffers = false;
   std::vector<float> buffers;  // the model's buffers from a checkpoint
+  bool operator==(const ConfigureWorker&) const = default;
 };
 
-struct Ready {};  // process -> controller: configured, connected, holding current weights
+struct Ready {
+  bool operator==(const Ready&) const = default;
+};  // process -> controller: configured, connected, holding current weights
 
 // Controller -> worker: go on until `until_iteration` iterations of the job are done. Only ever
 // grows.
 struct Train {
   std::uint64_t until_iteration = 0;
+  bool operator==(const Train&) const = default;
 };
 
 // Worker -> controller: what the iterations [first, first + loss.size()) cost here. All vectors
 // have one length.
 struct IterationStats {
   std::uint64_t first = 0;
-  double learning_rate = 0.0;
+  double learning_rate = 0.0;    // of the first
   std::vector<double> loss_sum;  // over this worker's samples
   std::vector<double> seconds;   // the whole iteration
   std::vector<double> data_wait_seconds;
@@ -77,6 +84,7 @@ struct IterationStats {
   std::vector<double> sync_wait_seconds;
   std::vector<double> local_sqr_norm;
   std::vector<double> global_sqr_norm;
+  bool operator==(const IterationStats&) const = default;
 };
 
 // Controller -> worker: sums over the samples [first, last) of a split, at the current weights.
@@ -85,44 +93,55 @@ struct Evaluate {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::uint32_t batch_size = 0;
+  bool operator==(const Evaluate&) const = default;
 };
 
 struct Evaluated {
   std::uint64_t samples = 0;
   std::uint64_t correct = 0;
   double loss_sum = 0.0;
+  bool operator==(const Evaluated&) const = default;
 };
 
-struct SendBuffers {};  // controller -> worker
+struct SendBuffers {
+  bool operator==(const SendBuffers&) const = default;
+};  // controller -> worker
 
 struct Buffers {
   std::vector<float> values;
+  bool operator==(const Buffers&) const = default;
 };
 
 // Controller -> shard, at a boundary: keep a copy of your state as of now and send it as kState
 // frames.
 struct Snapshot {
   std::uint64_t iteration = 0;
+  bool operator==(const Snapshot&) const = default;
 };
 
 // Shard -> controller: the copy is safe, training may go on; the kState frames follow.
 struct SnapshotTaken {
   std::uint64_t iteration = 0;
   std::uint64_t optimizer_steps = 0;
+  bool operator==(const SnapshotTaken&) const = default;
 };
 
-struct Stop {};  // controller -> process: end in order
+struct Stop {
+  bool operator==(const Stop&) const = default;
+};  // controller -> process: end in order
 
 // Process -> controller, at least every kHeartbeatSeconds, from a thread that does not compute.
 struct Heartbeat {
   std::uint64_t iteration = 0;
   double seconds_in_iteration = 0.0;
+  bool operator==(const Heartbeat&) const = default;
 };
 inline constexpr double kHeartbeatSeconds = 0.5;
 
 struct Failed {  // process -> controller, its last message
   std::string reason;
   bool by_peer = false;  // only that a connection to another process was lost
+  bool operator==(const Failed&) const = default;
 };
 
 using ControlMessage =
@@ -133,7 +152,8 @@ inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 
 std::vector<std::byte> encode(const ControlMessage& message);
 
-// Throws ProtocolError for what is not a control message.
+// Throws ProtocolError for what is not a control message, to the byte: no number out of range, no
+// unknown field; memberships add up, and ranks and indices are there.
 ControlMessage decode_control_message(std::span<const std::byte> bytes);
 
 std::string name_of(Role role);  // "worker", "shard"

@@ -1,0 +1,132 @@
+// Control messages of every kind, with values at random and at the ends of their ranges.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "runtime/base/random.h"
+#include "runtime/protocol/control_message.h"
+
+namespace scavenger {
+
+class SampleMessages final {
+ public:
+  explicit SampleMessages(std::uint64_t seed) : random_(seed, "sample messages") {}
+
+  // One of the alternative with this index.
+  ControlMessage message(std::size_t index) {
+    switch (index) {
+      case 0:
+        return Joined{Role::kShard, number<std::uint32_t>(), number<std::int64_t>(),
+                      text(),       number<std::uint16_t>(), layout(),
+                      layout()};
+      case 1: {
+        const auto shards = 1 + number<std::uint32_t>() / 2;
+        return ConfigureShard{shards - 1,
+                              shards,
+                              1 + number<std::uint64_t>() / 2,
+                              1 + number<std::uint64_t>() / 2,
+                              number<std::uint64_t>(),
+                              random_.below(2) == 0,
+                              membership()};
+      }
+      case 2: {
+        ConfigureWorker message{0, membership(), {}, true, true, floats()};
+        message.rank = message.membership.workers() - 1;
+        for (int i = 0; i < 3; ++i) message.shards.push_back({text(), number<std::uint16_t>()});
+        return message;
+      }
+      case 3:
+        return Ready{};
+      case 4:
+        return Train{number<std::uint64_t>()};
+      case 5:
+        return IterationStats{number<std::uint64_t>(),
+                              number(),
+                              doubles(),
+                              doubles(),
+                              doubles(),
+                              doubles(),
+                              doubles(),
+                              doubles(),
+                              doubles(),
+                              doubles()};
+      case 6: {
+        const auto first = number<std::uint64_t>() / 2;
+        return Evaluate{"test", first, first + 5, 1 + number<std::uint32_t>() / 2};
+      }
+      case 7: {
+        const auto samples = number<std::uint64_t>();
+        return Evaluated{samples, samples / 2, number()};
+      }
+      case 8:
+        return SendBuffers{};
+      case 9:
+        return Buffers{floats()};
+      case 10:
+        return Snapshot{number<std::uint64_t>()};
+      case 11:
+        return SnapshotTaken{number<std::uint64_t>(), number<std::uint64_t>()};
+      case 12:
+        return Stop{};
+      case 13:
+        return Heartbeat{number<std::uint64_t>(), number()};
+      default:
+        return Failed{text(), random_.below(2) == 0};
+    }
+  }
+
+ private:
+  template <typename Integer>
+  Integer number() {
+    if (random_.below(4) == 0) return std::numeric_limits<Integer>::max();
+    if (random_.below(4) == 0) return std::numeric_limits<Integer>::min();
+    return static_cast<Integer>(random_.bits() >> random_.below(64));
+  }
+  double number() {
+    const double special[] = {0.0,
+                              -0.0,
+                              1e-310,
+                              std::numeric_limits<double>::max(),
+                              std::numeric_limits<double>::infinity(),
+                              -std::numeric_limits<double>::infinity()};
+    const std::uint64_t which = random_.below(20);
+    return which < std::size(special) ? special[which] : random_.normal();
+  }
+  std::string text() {
+    const std::string samples[] = {"", "worker", "127.0.0.1", "Größe, 参数", std::string(300, 'x')};
+    return samples[random_.below(std::size(samples))];
+  }
+  std::vector<double> doubles() {
+    std::vector<double> values(random_.below(20));
+    for (double& value : values) value = number();
+    return values;
+  }
+  std::vector<float> floats() {
+    std::vector<float> values(random_.below(20));
+    for (float& value : values) value = static_cast<float>(random_.normal());
+    return values;
+  }
+  Membership membership() {
+    Membership membership{
+        number<std::uint32_t>(), 0, {}, number<std::uint64_t>(), number<std::uint64_t>()};
+    for (std::uint64_t workers = 1 + random_.below(5); workers > 0; --workers)
+      membership.shares.push_back(1 + static_cast<std::uint32_t>(random_.below(1000)));
+    for (const std::uint32_t share : membership.shares) membership.batch_size += share;
+    return membership;
+  }
+  TensorLayout layout() {
+    TensorLayout layout;
+    layout.add("scalar", {});
+    for (std::uint64_t i = random_.below(4); i > 0; --i)
+      layout.add("layers." + std::to_string(i),
+                 {static_cast<std::int64_t>(1 + random_.below(9)), 3});
+    return layout;
+  }
+
+  RandomStream random_;
+};
+
+}  // namespace scavenger
