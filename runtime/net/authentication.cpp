@@ -12,6 +12,8 @@
 namespace scavenger {
 namespace {
 
+constexpr std::array<std::byte, 1> kWelcome = {std::byte{1}};
+
 std::chrono::steady_clock::duration as_duration(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
@@ -49,6 +51,9 @@ awaitable<void> prove_as_client(tcp::socket& socket, const JobCredentials& crede
   co_await asio::async_write(socket, asio::buffer(proof), use_awaitable);
   std::array<std::byte, 1> verdict;
   co_await asio::async_read(socket, asio::buffer(verdict), use_awaitable);
+  if (verdict != kWelcome)
+    throw ProtocolError(
+        {.what = "the server says that we are not welcome", .where = "handshake", .remedy = {}});
 }
 
 awaitable<void> prove_as_server(tcp::socket& socket, const JobCredentials& credentials) {
@@ -61,12 +66,20 @@ awaitable<void> prove_as_server(tcp::socket& socket, const JobCredentials& crede
   std::array<std::byte, kProofBytes> proof;
   co_await asio::async_read(socket, asio::buffer(proof), use_awaitable);
   check_proof(proof, credentials, client_nonce, server_nonce);
-  const std::array<std::byte, 1> welcome = {std::byte{1}};
-  co_await asio::async_write(socket, asio::buffer(welcome), use_awaitable);
+  co_await asio::async_write(socket, asio::buffer(kWelcome), use_awaitable);
 }
 
 std::string name_of(const Endpoint& endpoint) {
   return fmt::format("{}:{}", endpoint.host, endpoint.port);
+}
+
+asio::ip::address numeric_address(const Endpoint& endpoint) {
+  boost::system::error_code error;
+  const auto address = asio::ip::make_address(endpoint.host, error);
+  if (error)
+    throw ConnectionError(
+        {.what = "this is not a numeric address", .where = name_of(endpoint), .remedy = {}});
+  return address;
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ std::string name_of(const Endpoint& endpoint) {
 awaitable<tcp::socket> connect_authenticated(Endpoint endpoint, JobCredentials credentials,
                                              double seconds) {
   const auto executor = co_await asio::this_coro::executor;
-  const tcp::endpoint address(asio::ip::make_address(endpoint.host), endpoint.port);
+  const tcp::endpoint address(numeric_address(endpoint), endpoint.port);
   const auto give_up = std::chrono::steady_clock::now() + as_duration(seconds);
   for (;;) {
     tcp::socket socket(executor);
