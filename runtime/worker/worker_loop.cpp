@@ -47,10 +47,12 @@ void WorkerLoop::run_iteration() {
   }
   const SyncResult sync = parts_.synchroniser.finish();
 
-  if (stats_.loss_sum.empty()) stats_.first = iteration_;
-  const auto position = static_cast<double>(membership_.position_at(iteration_));
-  stats_.learning_rate =
-      learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+  if (stats_.loss_sum.empty()) {
+    stats_.first = iteration_;
+    const auto position = static_cast<double>(membership_.position_at(iteration_));
+    stats_.learning_rate =
+        learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+  }
   stats_.loss_sum.push_back(step.loss_sum);
   stats_.data_wait_seconds.push_back(loaded.wait_seconds);
   stats_.forward_seconds.push_back(step.forward_seconds);

@@ -1,0 +1,74 @@
+#include "runtime/worker/worker_commands.h"
+
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "runtime/base/error.h"
+
+using namespace scavenger;
+
+TEST_CASE("iterations below the grant may be done, and none before there is one") {
+  WorkerCommands commands;
+  CHECK_FALSE(commands.granted(0));
+
+  commands.put(Train{5});
+
+  CHECK(commands.granted(4));
+  CHECK_FALSE(commands.granted(5));
+  CHECK_FALSE(commands.next(4));  // nothing to answer: train
+}
+
+TEST_CASE("a grant only grows") {
+  WorkerCommands commands;
+  commands.put(Train{5});
+
+  commands.put(Train{3});
+
+  CHECK(commands.granted(4));
+}
+
+TEST_CASE("requests come in order, and before any more training") {
+  WorkerCommands commands;
+  commands.put(Train{100});
+  commands.put(SendBuffers{});
+  commands.put(Stop{});
+
+  CHECK(std::holds_alternative<SendBuffers>(*commands.next(0)));
+  CHECK(std::holds_alternative<Stop>(*commands.next(0)));
+  CHECK_FALSE(commands.next(0));
+}
+
+TEST_CASE("a grant is not what somebody waits for who waits for a message") {
+  WorkerCommands commands;
+  commands.put(Train{UINT64_MAX});
+  commands.put(Stop{});
+
+  CHECK(std::holds_alternative<Stop>(commands.wait()));
+}
+
+TEST_CASE("a worker at the end of its grant sleeps until there is more, or a request") {
+  WorkerCommands commands;
+  commands.put(Train{1});
+  std::thread controller([&commands] {
+    commands.put(Train{2});
+    commands.put(Stop{});
+  });
+
+  ControlMessage last = commands.wait();
+  controller.join();
+
+  CHECK(std::holds_alternative<Stop>(last));
+  CHECK(commands.granted(1));
+}
+
+TEST_CASE("a lost controller wakes a worker that waits, with what was wrong") {
+  WorkerCommands commands;
+  std::thread reader([&commands] {
+    commands.fail(
+        std::make_exception_ptr(ConnectionError({.what = "gone", .where = {}, .remedy = {}})));
+  });
+
+  CHECK_THROWS_WITH(commands.next(7), Catch::Contains("gone"));
+  reader.join();
+  CHECK_THROWS_AS(commands.wait(), ConnectionError);
+}
