@@ -39,15 +39,15 @@ void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
   if (rank >= pending_.size() || stats.first != reported(rank))
     throw ProtocolError(
         {.what = "a worker's statistics leave iterations out", .where = {}, .remedy = {}});
-  IterationStats& pending = pending_[rank];
-  for (const auto series : all_series()) {
+  for (const auto series : all_series())
     if ((stats.*series).size() != stats.loss_sum.size())
       throw ProtocolError(
           {.what = "a worker's statistics are of unequal lengths", .where = {}, .remedy = {}});
+  IterationStats& pending = pending_[rank];
+  if (pending.loss_sum.empty()) pending.learning_rate = stats.learning_rate;
+  for (const auto series : all_series())
     (pending.*series)
         .insert((pending.*series).end(), (stats.*series).begin(), (stats.*series).end());
-  }
-  pending.learning_rate = stats.learning_rate;
 }
 
 std::optional<fact::Iterations> IterationMerge::take() {

@@ -1,0 +1,152 @@
+#include "elastic/coordinator/iteration_merge.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+namespace {
+
+Membership two_workers(std::uint64_t first_iteration = 0) {
+  return {3, 10, {6, 4}, first_iteration, 0};
+}
+
+// Every series has its own value for each iteration, so that none can be taken for another.
+IterationStats stats(std::uint64_t first, std::size_t count, double worker = 0.0) {
+  IterationStats made;
+  made.first = first;
+  made.learning_rate = 0.1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double base = 100.0 * worker + static_cast<double>(first + i);
+    made.loss_sum.push_back(base + 0.1);
+    made.seconds.push_back(base + 0.2);
+    made.data_wait_seconds.push_back(base + 0.3);
+    made.forward_seconds.push_back(base + 0.4);
+    made.backward_seconds.push_back(base + 0.5);
+    made.sync_wait_seconds.push_back(base + 0.6);
+    made.local_sqr_norm.push_back(base + 0.7);
+    made.global_sqr_norm.push_back(base + 0.8);
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("an iteration comes out when all workers have reported it") {
+  IterationMerge merge(two_workers());
+
+  CHECK_FALSE(merge.take());
+  merge.add(0, stats(0, 3));
+  CHECK_FALSE(merge.take());
+  merge.add(1, stats(0, 2));
+  const auto merged = merge.take();
+
+  REQUIRE(merged);
+  CHECK(merged->membership_epoch == 3);
+  CHECK(merged->first == 0);
+  CHECK(merged->count == 2);
+  CHECK_FALSE(merge.take());
+}
+
+TEST_CASE("workers out of step are put together, each iteration once and in order") {
+  IterationMerge merge(two_workers(5));
+  std::vector<double> losses;
+  std::uint64_t next = 5;
+  const auto take = [&] {
+    while (const auto merged = merge.take()) {
+      CHECK(merged->first == next);
+      next += merged->count;
+      losses.insert(losses.end(), merged->loss.begin(), merged->loss.end());
+    }
+  };
+
+  for (const std::size_t batch : {1U, 4U, 2U}) {
+    merge.add(0, stats(merge.reported(0), batch));
+    take();
+    merge.add(1, stats(merge.reported(1), 7 - batch));
+    take();
+  }
+
+  CHECK(next == 12);  // worker 0 has reported 7, worker 1 more
+  CHECK(merge.reported(0) == 12);
+  CHECK(merge.reported(1) == 19);
+  REQUIRE(losses.size() == 7);
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    CHECK(losses[i] == Approx(2.0 * (static_cast<double>(5 + i) + 0.1) / 10.0));
+}
+
+TEST_CASE("the loss is the mean over the samples of the batch, the time that of the slowest") {
+  IterationMerge merge(two_workers());
+  IterationStats first = stats(0, 1), second = stats(0, 1);
+  first.loss_sum = {6.0 * 0.5};   // 6 samples of 0.5
+  second.loss_sum = {4.0 * 1.0};  // 4 samples of 1
+  first.seconds = {0.25};
+  second.seconds = {0.75};
+
+  merge.add(0, first);
+  merge.add(1, second);
+  const auto merged = merge.take();
+
+  CHECK(merged->loss == std::vector<double>{0.7});
+  CHECK(merged->seconds == std::vector<double>{0.75});
+}
+
+TEST_CASE("each worker's series keep their places") {
+  IterationMerge merge(two_workers());
+  merge.add(0, stats(0, 2));
+  merge.add(1, stats(0, 2, 1.0));
+
+  const auto merged = merge.take();
+
+  CHECK(merged->learning_rate == 0.1);
+  CHECK(merged->global_sqr_norm == std::vector<double>{0.8, 1.8});
+  REQUIRE(merged->workers.size() == 2);
+  CHECK(merged->workers[1] ==
+        fact::WorkerSeries{
+            1, {100.3, 101.3}, {100.4, 101.4}, {100.5, 101.5}, {100.6, 101.6}, {100.7, 101.7}});
+}
+
+TEST_CASE("the learning rate is that of the first iteration") {
+  IterationMerge merge({1, 10, {10}, 0, 0});
+  IterationStats early = stats(0, 2), later = stats(2, 2);
+  early.learning_rate = 0.4;
+  later.learning_rate = 0.2;
+
+  merge.add(0, early);
+  merge.add(0, later);
+
+  CHECK(merge.take()->learning_rate == 0.4);
+}
+
+TEST_CASE("a gap, a repetition or an unknown worker is refused, and what was there stays") {
+  IterationMerge merge(two_workers(5));
+  merge.add(0, stats(5, 2));
+
+  CHECK_THROWS_AS(merge.add(0, stats(8, 1)), ProtocolError);
+  CHECK_THROWS_AS(merge.add(0, stats(6, 1)), ProtocolError);
+  CHECK_THROWS_AS(merge.add(1, stats(0, 1)), ProtocolError);
+  CHECK_THROWS_AS(merge.add(2, stats(5, 1)), ProtocolError);
+  CHECK(merge.reported(0) == 7);
+  CHECK(merge.reported(1) == 5);
+}
+
+TEST_CASE("series of unequal lengths are refused whole") {
+  std::vector<double> IterationStats::*const series[] = {
+      &IterationStats::loss_sum,          &IterationStats::seconds,
+      &IterationStats::data_wait_seconds, &IterationStats::forward_seconds,
+      &IterationStats::backward_seconds,  &IterationStats::sync_wait_seconds,
+      &IterationStats::local_sqr_norm,    &IterationStats::global_sqr_norm};
+  IterationMerge merge({1, 10, {10}, 0, 0});
+  for (const auto one : series) {
+    IterationStats longer = stats(0, 2);
+    (longer.*one).push_back(1.0);
+
+    CHECK_THROWS_AS(merge.add(0, longer), ProtocolError);
+  }
+
+  CHECK(merge.reported(0) == 0);
+  merge.add(0, stats(0, 1));
+  CHECK(merge.take()->global_sqr_norm == std::vector<double>{0.8});
+}
