@@ -48,18 +48,27 @@ void ShardServer::configure(const ConfigureShard& message) {
   samples_per_epoch_ = message.samples_per_epoch;
   optimizer_steps_ = message.optimizer_steps;
   const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
+  has_state_ = message.has_state;
   pieces_to_load_ = shard_->chunks().size() * vectors;
+  loaded_.assign(pieces_to_load_, 0);
   clients_.assign(membership_.workers(), nullptr);
 }
 
 void ShardServer::load_state(const FrameHeader& header) {
-  if (!shard_ || started_) refuse("state came when it was not expected");
+  if (!shard_ || started_ || !has_state_) refuse("state came when it was not expected");
   const auto floats = as_floats(state_payload_);
   if (header.rank == 0)
     shard_->load_weights(header.chunk, floats);
   else
     shard_->load_state(header.rank - 1, header.chunk, floats);
-  if (--pieces_to_load_ == 0) start_shard();
+  note_loaded(header.rank, header.chunk);
+}
+
+// A piece that comes twice does not stand for another.
+void ShardServer::note_loaded(std::size_t vector, std::uint32_t chunk) {
+  std::uint8_t& loaded =
+      loaded_[vector * shard_->chunks().size() + shard_->layout().index_in_shard(chunk)];
+  if (std::exchange(loaded, std::uint8_t{1}) == 0 && --pieces_to_load_ == 0) start_shard();
 }
 
 void ShardServer::start_shard() {
@@ -97,6 +106,7 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
     const FrameHeader header =
         co_await client.connection->receive_header(static_cast<std::uint32_t>(chunk_bytes_));
     if (!shard_) refuse("a worker came before the shard was configured");
+    if (header.payload_bytes % sizeof(float) != 0) refuse("a worker sent a part of a number");
     switch (header.type) {
       case FrameType::kInitial:
         co_await take_initial(client, header);
@@ -116,9 +126,9 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
 awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
   std::vector<std::byte> payload(header.payload_bytes);
   co_await client.connection->receive_payload(payload);
-  if (started_) refuse("initial weights came after the start");
+  if (started_ || has_state_) refuse("initial weights came when they were not expected");
   shard_->load_weights(header.chunk, as_floats(payload));
-  if (--pieces_to_load_ == 0) start_shard();
+  note_loaded(0, header.chunk);
 }
 
 void ShardServer::take_pull(Client& client, const FrameHeader& header) {

@@ -59,6 +59,7 @@ class ShardServer final {
   awaitable<void> take_initial(Client& client, FrameHeader header);
   awaitable<void> take_gradient(Client& client, FrameHeader header);
   void take_pull(Client& client, const FrameHeader& header);
+  void note_loaded(std::size_t vector, std::uint32_t chunk);
   void start_shard();
   void send_all_weights(Client& client);
   void publish(std::uint32_t chunk, std::uint64_t iteration);
@@ -76,7 +77,9 @@ class ShardServer final {
   std::vector<FloatBuffer> gradients_;  // by rank
   std::optional<ParameterShard> shard_;
   bool started_ = false;
-  std::size_t pieces_to_load_ = 0;  // chunks of initial weights or of state
+  bool has_state_ = false;            // the controller brings weights and state, not a worker
+  std::size_t pieces_to_load_ = 0;    // chunks of initial weights or of state
+  std::vector<std::uint8_t> loaded_;  // by vector and chunk
   std::vector<std::byte> state_payload_;
   std::vector<Client*> clients_;                // by rank; null where not there
   std::optional<ShardSnapshot> sent_snapshot_;  // its memory is being written to the controller

@@ -1,0 +1,157 @@
+#include <catch2/catch.hpp>
+#include <latch>
+
+#include "runtime/base/error.h"
+#include "test/ps_tcp/tcp_job.h"
+
+using namespace scavenger;
+using namespace scavenger::ps;
+
+namespace {
+
+// What each worker held after `iterations`, with norms of the last one.
+std::vector<TrainedState> train(TcpJob& job, std::uint64_t iterations) {
+  std::vector<TrainedState> states(job.options().shares.size());
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < states.size(); ++rank)
+    threads.emplace_back([&job, &state = states[rank], rank, iterations] {
+      TcpWorker worker(job, rank);
+      for (std::uint64_t iteration = 0; iteration < iterations; ++iteration)
+        state.results = {worker.iterate(iteration)};
+      state.weights = worker.weights();
+    });
+  for (std::thread& thread : threads) thread.join();
+  return states;
+}
+
+void check_against_reference(const TcpJobOptions& options) {
+  INFO("K = " << options.shares.size() << ", S = " << options.shards << ", " << options.chunk_bytes
+              << " bytes a chunk");
+  constexpr std::uint64_t kIterations = 6;
+  TcpJob job(options);
+
+  const auto states = train(job, kIterations);
+
+  const TrainedState expected = reference(options, kIterations);
+  for (std::size_t rank = 0; rank < states.size(); ++rank) {
+    CHECK(states[rank].weights == expected.weights);
+    const SyncResult& result = states[rank].results.at(0);
+    CHECK(result.local_gradient_sqr_norm == expected.results[rank].local_gradient_sqr_norm);
+    CHECK(result.global_gradient_sqr_norm == expected.results[rank].global_gradient_sqr_norm);
+    CHECK(result.wait_seconds >= 0.0);
+  }
+}
+
+// Reads the kState frames of a snapshot of all chunks, by vector.
+awaitable<void> collect_state(std::shared_ptr<FrameConnection> connection, ChunkLayout layout,
+                              std::vector<std::vector<float>>& vectors) {
+  for (auto& vector : vectors)
+    for (std::uint32_t chunk = 0; chunk < layout.chunk_count(); ++chunk) {
+      const FrameHeader header = co_await connection->receive_header(1u << 20);
+      const ChunkRange range = layout.range(header.chunk);
+      REQUIRE(header.type == FrameType::kState);
+      REQUIRE(header.payload_bytes == range.size * sizeof(float));
+      co_await connection->receive_payload(
+          std::as_writable_bytes(std::span(vector).subspan(range.first, range.size)));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("weights and norms are those of one thread, bit for bit, for any K and S") {
+  for (const std::vector<std::uint32_t>& shares :
+       {std::vector<std::uint32_t>{8}, {4, 4}, {1, 2, 3, 4}})
+    for (const std::uint32_t shards : {1U, 2U, 3U})
+      check_against_reference({.shares = shares, .shards = shards});
+}
+
+TEST_CASE("neither small chunks, of which the last is odd, nor one chunk for all change a bit") {
+  check_against_reference({.shares = {3, 5}, .shards = 3, .flat_size = 2003, .chunk_bytes = 64});
+  check_against_reference({.shares = {3, 5}, .flat_size = 1, .chunk_bytes = 64});
+  check_against_reference({.shares = {3, 5}, .flat_size = 3000, .chunk_bytes = 1 << 20});
+}
+
+TEST_CASE("a worker that joins late gets the weights before it trains") {
+  TcpJob job({.shares = {1, 1}});
+  std::latch other_is_there(1);
+  std::thread other([&] {
+    other_is_there.count_down();
+    TcpWorker worker(job, 1);  // waits for the initial weights, which are the other's
+    worker.iterate(0);
+  });
+  other_is_there.wait();
+
+  TcpWorker first(job, 0);
+  first.iterate(0);
+  other.join();
+
+  CHECK(first.weights() == reference(job.options(), 1).weights);
+}
+
+TEST_CASE("a snapshot sent while training goes on is the state of its boundary") {
+  constexpr std::uint64_t kBoundary = 5;
+  TcpJob job({.flat_size = 200003});
+  TcpWorker worker(job, 0);
+  for (std::uint64_t iteration = 0; iteration < kBoundary; ++iteration) worker.iterate(iteration);
+  IoThread controller;
+  tcp::acceptor acceptor(controller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  tcp::socket sending(job.shard(0).io()), receiving(controller.context());
+  sending.connect(acceptor.local_endpoint());
+  acceptor.accept(receiving);
+  auto receiver = std::make_shared<FrameConnection>(std::move(receiving), SIZE_MAX);
+  std::vector<std::vector<float>> vectors(2, std::vector<float>(job.options().flat_size));
+
+  auto received = asio::co_spawn(controller.context(),
+                                 collect_state(receiver, job.layout(), vectors), asio::use_future);
+  job.shard(0).on_thread([&] {
+    ShardServer& server = job.shard(0).server();
+    server.begin_snapshot(kBoundary);
+    asio::co_spawn(
+        job.shard(0).io(),
+        server.send_snapshot(std::make_shared<FrameConnection>(std::move(sending), SIZE_MAX)),
+        asio::detached);
+  });
+  for (std::uint64_t iteration = kBoundary; iteration < 2 * kBoundary; ++iteration)
+    worker.iterate(iteration);
+  received.get();
+
+  const TrainedState at_boundary = reference(job.options(), kBoundary);
+  CHECK(vectors[0] == at_boundary.weights);
+  CHECK(vectors[1] == at_boundary.momentum);
+  CHECK(worker.weights() == reference(job.options(), 2 * kBoundary).weights);
+}
+
+TEST_CASE("a snapshot of another iteration than the shard's is refused") {
+  TcpJob job({});
+  TcpWorker worker(job, 0);
+  worker.iterate(0);
+
+  const auto ask_for = [&](std::uint64_t iteration) {
+    job.shard(0).on_thread([&] { job.shard(0).server().begin_snapshot(iteration); });
+  };
+
+  CHECK_THROWS_AS(ask_for(0), ProtocolError);
+  CHECK_THROWS_AS(ask_for(2), ProtocolError);
+  CHECK_NOTHROW(ask_for(1));
+}
+
+TEST_CASE("a shard that is lost ends the wait of its workers, named") {
+  TcpJobOptions options{.shares = {1, 1}};
+  auto job = std::make_unique<TcpJob>(options);
+  TcpWorker worker(*job, 0);
+  worker.begin(0);  // the other never brings its part
+
+  job.reset();
+
+  CHECK_THROWS_WITH(worker.synchroniser().finish(), Catch::Contains("shard 0"));
+}
+
+TEST_CASE("a shard with another secret is not connected to") {
+  TcpJob job({});
+  IoThread io;
+  SteadyClock clock;
+  TcpSynchroniser synchroniser(io.context(), clock, job.layout());
+
+  CHECK_THROWS_AS(synchroniser.connect(job.configuration(0), JobCredentials::generate()),
+                  ConnectionError);
+}
