@@ -1,5 +1,6 @@
 #include "runtime/net/job_listener.h"
 
+#include <chrono>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -9,6 +10,7 @@ namespace scavenger {
 namespace {
 
 constexpr double kHandshakeSeconds = 5.0;
+constexpr auto kPauseAfterError = std::chrono::milliseconds(100);
 constexpr std::uint32_t kHandshakeLimit = 64;  // strangers that may keep us waiting at a time
 
 }  // namespace
@@ -18,6 +20,7 @@ JobListener::JobListener(asio::io_context& io, const Endpoint& endpoint,
                          Serve serve)
     : io_(io),
       acceptor_(listen_on(io, endpoint)),
+      pause_(io),
       credentials_(credentials),
       queue_limit_bytes_(queue_limit_bytes),
       serve_(std::move(serve)) {
@@ -27,9 +30,18 @@ JobListener::JobListener(asio::io_context& io, const Endpoint& endpoint,
 void JobListener::accept_next() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
-    if (!error && handshakes_ < kHandshakeLimit)
+    if (error) return accept_later();
+    if (handshakes_ < kHandshakeLimit)
       asio::co_spawn(io_, welcome(std::move(socket)), asio::detached);
     accept_next();
+  });
+}
+
+void JobListener::accept_later() {
+  log_warning("a connection could not be taken, as when there are too many open files");
+  pause_.expires_after(kPauseAfterError);
+  pause_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) accept_next();
   });
 }
 

@@ -26,11 +26,13 @@ class JobListener final {
 
  private:
   void accept_next();
+  void accept_later();
   awaitable<void> welcome(tcp::socket socket);
   awaitable<tcp::socket> authenticate(tcp::socket socket);
 
   asio::io_context& io_;
   tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
   const JobCredentials credentials_;
   const std::size_t queue_limit_bytes_;
   const Serve serve_;
