@@ -15,7 +15,10 @@ def listening_ports(pid):
     """The TCP ports at which a process listens, and the addresses."""
     sockets = set()
     for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        match = re.match(r"socket:\[(\d+)\]", os.readlink(entry))
+        try:
+            match = re.match(r"socket:\[(\d+)\]", os.readlink(entry))
+        except FileNotFoundError:  # closed since it was listed
+            continue
         if match:
             sockets.add(match.group(1))
     found = []
