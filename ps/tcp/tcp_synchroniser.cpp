@@ -36,13 +36,12 @@ TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, Chunk
 }
 
 TcpSynchroniser::~TcpSynchroniser() {
-  // The readers end with their connections; after the second round trip through the loop none is
-  // left.
   asio::post(io_, asio::use_future([this] {
                for (const auto& connection : connections_) connection->close();
              }))
       .get();
-  asio::post(io_, asio::use_future([] {})).get();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return readers_ == 0; });  // they end with their connections
 }
 
 void TcpSynchroniser::connect(const ConfigureWorker& configuration,
@@ -74,6 +73,10 @@ awaitable<void> TcpSynchroniser::connect_all(ConfigureWorker configuration,
       }
     connection.post(
         {.type = FrameType::kPull, .membership_epoch = membership_epoch_, .rank = rank_}, {});
+    {
+      const std::lock_guard lock(mutex_);
+      ++readers_;
+    }
     asio::co_spawn(io_, read_weights(connections_.back(), shard), asio::detached);
   }
 }
@@ -180,6 +183,7 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
 void TcpSynchroniser::fail(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(failure);
+  --readers_;
   changed_.notify_one();
 }
 

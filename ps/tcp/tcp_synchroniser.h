@@ -71,6 +71,7 @@ class TcpSynchroniser final : public Synchroniser {
   std::vector<std::uint8_t> arrived_;    // by chunk
   std::vector<double> local_sqr_norms_;  // by chunk
   std::vector<double> global_sqr_norms_;
+  std::uint32_t readers_ = 0;  // a reader only ends by fail()
   std::exception_ptr failure_;
 };
 
