@@ -20,18 +20,17 @@ ControlLink::ControlLink(IoThread& io, const LaunchTicket& ticket, const Clock& 
       heartbeat_(io.context()),
       iteration_start_seconds_(clock.now_seconds()) {
   asio::co_spawn(io_.context(), connect(ticket), asio::use_future).get();
-  asio::co_spawn(io_.context(), read(), asio::detached);
+  reader_ = asio::co_spawn(io_.context(), read(), asio::use_future);
   asio::post(io_.context(), [this] { beat(); });
 }
 
 ControlLink::~ControlLink() {
-  // The reader ends with its connection; after the second round trip through the loop it is gone.
   asio::post(io_.context(), asio::use_future([this] {
                heartbeat_.cancel();
                connection_->close();
              }))
       .get();
-  asio::post(io_.context(), asio::use_future([] {})).get();
+  reader_.wait();  // it ends with its connection
 }
 
 void ControlLink::post(ControlMessage message) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <future>
 #include <memory>
 
 #include "runtime/base/clock.h"
@@ -39,6 +40,7 @@ class ControlLink final {
   const Clock& clock_;
   WorkerCommands commands_;
   std::shared_ptr<FrameConnection> connection_;
+  std::future<void> reader_;
   asio::steady_timer heartbeat_;
   std::atomic<std::uint64_t> iteration_{0};
   std::atomic<double> iteration_start_seconds_;
