@@ -116,6 +116,31 @@ struct PsConfig {
   bool operator==(const PsConfig&) const = default;
 };
 
+enum class SyncStrategy { kParameterServer, kGloo, kNccl };
+enum class SyncTransport { kAutomatic, kSharedMemory, kTcp };
+enum class WirePrecision { kFloat32, kBfloat16 };
+
+// How the workers' gradients become new weights (docs/synchronisation.md).
+struct SyncConfig {
+  SyncStrategy strategy = SyncStrategy::kParameterServer;
+  SyncTransport transport = SyncTransport::kAutomatic;     // of the parameter server
+  WirePrecision wire_precision = WirePrecision::kFloat32;  // of gradients and weights over TCP
+
+  bool operator==(const SyncConfig&) const = default;
+};
+
+enum class OnWorkerLoss { kReplace, kShrink, kStop };
+
+// What happens when a process is lost.
+struct FaultsConfig {
+  OnWorkerLoss on_worker_loss = OnWorkerLoss::kReplace;
+  std::uint32_t max_losses = 100;  // of processes, in the whole job; one more ends it
+
+  bool operator==(const FaultsConfig&) const = default;
+};
+
+enum class Device { kAutomatic, kCpu, kCuda };
+
 enum class Split { kTrain, kTest };
 enum class Metric { kAccuracy, kLoss };
 
@@ -175,6 +200,9 @@ struct JobConfig {
   std::uint32_t batch_size = 64;  // B, the global batch
   ClusterConfig cluster;
   PsConfig ps;
+  SyncConfig sync;
+  FaultsConfig faults;
+  Device device = Device::kAutomatic;
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;

@@ -17,6 +17,20 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OptimizerType, {{OptimizerType::kSgd, "sgd"},
 NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"},
                                             {ScheduleType::kStep, "step"},
                                             {ScheduleType::kCosine, "cosine"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SyncStrategy, {{SyncStrategy::kParameterServer, "parameter_server"},
+                                            {SyncStrategy::kGloo, "gloo"},
+                                            {SyncStrategy::kNccl, "nccl"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SyncTransport, {{SyncTransport::kAutomatic, "auto"},
+                                             {SyncTransport::kSharedMemory, "shared_memory"},
+                                             {SyncTransport::kTcp, "tcp"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(WirePrecision, {{WirePrecision::kFloat32, "float32"},
+                                             {WirePrecision::kBfloat16, "bfloat16"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
+                                            {OnWorkerLoss::kShrink, "shrink"},
+                                            {OnWorkerLoss::kStop, "stop"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
+                                      {Device::kCpu, "cpu"},
+                                      {Device::kCuda, "cuda"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Split, {{Split::kTrain, "train"}, {Split::kTest, "test"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"}, {Metric::kLoss, "loss"}})
 
@@ -238,6 +252,17 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(ps, "port", config.ps.port);
 }
 
+void read_sync_and_faults(const Json& document, JobConfig& config) {
+  const Json& sync = document.at("sync");
+  read(sync, "strategy", config.sync.strategy);
+  read(sync, "transport", config.sync.transport);
+  read(sync, "wire_precision", config.sync.wire_precision);
+  const Json& faults = document.at("faults");
+  read(faults, "on_worker_loss", config.faults.on_worker_loss);
+  read(faults, "max_losses", config.faults.max_losses);
+  read(document, "device", config.device);
+}
+
 void read_intervals(const Json& document, JobConfig& config) {
   const Json& evaluation = document.at("evaluation");
   read(evaluation, "every_epochs", config.evaluation.every_epochs);
@@ -278,6 +303,7 @@ JobConfig job_config_from(const Json& document) {
   config.optimizer = optimizer_from(document.at("optimizer"));
   read(document, "batch_size", config.batch_size);
   read_cluster_and_ps(document, config);
+  read_sync_and_faults(document, config);
   config.stop = stop_from(document.at("stop"));
   read_intervals(document, config);
   const Json& limits = document.at("limits");
@@ -304,6 +330,14 @@ Json to_json(const JobConfig& config) {
            {{"shards", count_or_automatic(config.ps.shards)},
             {"chunk_bytes", config.ps.chunk_bytes},
             {"port", config.ps.port}}},
+          {"sync",
+           {{"strategy", config.sync.strategy},
+            {"transport", config.sync.transport},
+            {"wire_precision", config.sync.wire_precision}}},
+          {"faults",
+           {{"on_worker_loss", config.faults.on_worker_loss},
+            {"max_losses", config.faults.max_losses}}},
+          {"device", config.device},
           {"stop", stop_to_json(config.stop)},
           {"evaluation", evaluation_to_json(config.evaluation)},
           {"checkpoint", checkpoint_to_json(config.checkpoint)},
