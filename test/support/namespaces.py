@@ -51,16 +51,15 @@ class Host:
 
 class Network:
     """`hosts` namespaces at one switch, 10.77.0.1 and on. `rate`: of each host's link in each direction, as tc writes
-    it ("1gbit"); None: as fast as the machine copies. `delay`: of each link in one direction ("1ms")."""
+    it ("1gbit"); None: as fast as the machine copies."""
 
-    def __init__(self, hosts=2, rate=None, delay=None):
+    def __init__(self, hosts=2, rate=None):
         # The owner's pid is in the name, so that what a killed test left can be told and removed.
         mark = f"{PREFIX}{os.getpid()}-{next(counter)}"
         self.switch = f"{mark}-switch"
         self.hosts = [Host(f"vm{i}", f"{mark}-vm{i}", f"10.77.0.{i + 1}", self.switch, f"port{i}")
                       for i in range(hosts)]
         self.rate = rate
-        self.delay = delay
 
     def __enter__(self):
         remove_abandoned()
@@ -92,11 +91,9 @@ class Network:
 
     def shape(self, namespace, device):
         """What leaves by `device`, which is one direction of the cable."""
-        if self.delay:
-            tc(namespace, "add", "dev", device, "root", "handle", "1:", "netem", "delay", self.delay, "limit", "10000")
         if self.rate:
-            parent = ["parent", "1:"] if self.delay else ["root"]
-            tc(namespace, "add", "dev", device, *parent, "tbf", "rate", self.rate, "burst", "128kb", "latency", "20ms")
+            ip("netns", "exec", namespace, "tc", "qdisc", "add", "dev", device, "root",
+               "tbf", "rate", self.rate, "burst", "128kb", "latency", "20ms")
 
     def remove(self):
         for namespace in [host.namespace for host in self.hosts] + [self.switch]:
@@ -114,8 +111,8 @@ def missing():
     try:
         with Network(hosts=1, rate="1gbit"):
             return None
-    except subprocess.CalledProcessError as failure:
-        return f"no namespaces here: {' '.join(failure.cmd)}: {failure.stderr.strip()}"
+    except OSError as failure:
+        return f"no namespaces here: {failure}"
 
 
 def remove_abandoned():
@@ -127,12 +124,9 @@ def remove_abandoned():
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, capture_output=True, text=True)
-
-
-def tc(namespace, verb, *words):
-    subprocess.run(["ip", "netns", "exec", namespace, "tc", "qdisc", verb, *words], check=True, capture_output=True,
-                   text=True)
+    done = subprocess.run(["ip", *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(done.args)}: {done.stderr.strip()}")
 
 
 # ---- What a link carries: the limit beside which a benchmark puts its numbers. ----
