@@ -65,17 +65,19 @@ ConfigureWorker wait_for_configuration(ControlLink& link, bool& stopped) {
 }
 
 // Answers the controller's requests; trains whenever there are none, as far as the grant goes.
-void work(Workshop& shop, WorkerLoop& loop, ControlLink& link) {
+void work(Workshop& shop, Synchroniser& synchroniser, WorkerLoop& loop, ControlLink& link) {
   auto evaluate_train = BatchAssembler::for_evaluation(shop.train, shop.config.data);
   auto evaluate_test = BatchAssembler::for_evaluation(shop.test, shop.config.data);
   for (;;) {
     const auto message = link.commands().next(loop.iteration());
     if (!message) {
       link.note_iteration(loop.iteration());
-      loop.run_iteration();
+      if (!loop.run_iteration())
+        throw ConnectionError({.what = synchroniser.problem(), .where = {}, .remedy = {}});
       if (!link.commands().granted(loop.iteration()))
         loop.flush();  // the controller waits for these
     } else if (const auto* request = std::get_if<Evaluate>(&*message)) {
+      shop.trainer->use_weights(synchroniser.weights());
       link.post(evaluate_range(
           *shop.trainer, request->split == "train" ? evaluate_train : evaluate_test, *request));
     } else if (std::holds_alternative<SendBuffers>(*message)) {
@@ -100,16 +102,21 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
   bool stopped = false;
   const ConfigureWorker configuration = wait_for_configuration(link, stopped);
   if (stopped) return;
-  const Membership& membership = configuration.membership;
+  const SyncGroup& group = configuration.group;
+  const Membership& membership = group.membership;
 
-  const auto shards = static_cast<std::uint32_t>(configuration.shards.size());
+  const auto shards = static_cast<std::uint32_t>(group.shards.size());
   const ps::ChunkLayout layout(shop.trainer->parameters().flat_size(), shop.config.ps.chunk_bytes,
                                shards);
-  ps::TcpSynchroniser synchroniser(io.context(), clock, layout);
-  shop.trainer->bind(synchroniser.weights(), synchroniser.gradients());
-  if (configuration.writes_initial_weights) shop.trainer->write_initial_weights();
+  ps::TcpSynchroniser synchroniser(io.context(), clock, layout, ticket.credentials);
+  const auto initial_weights = [&shop](std::span<float> weights) {
+    shop.trainer->use_weights(weights);
+    shop.trainer->write_initial_weights();
+  };
   if (configuration.has_buffers) shop.trainer->write_buffers(configuration.buffers);
-  synchroniser.connect(configuration, ticket.credentials);
+  if (!synchroniser.join(group, initial_weights))
+    throw ConnectionError({.what = synchroniser.problem(), .where = {}, .remedy = {}});
+  shop.trainer->use_gradients(synchroniser.gradients());
 
   auto assembler = BatchAssembler::for_training(shop.train, shop.config.data, shop.config.seed);
   BatchLoader loader(
@@ -118,15 +125,15 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
       },
       clock);
   loader.start({membership.first_iteration, membership.first_position, membership.batch_size,
-                membership.offset_of(configuration.rank), membership.shares[configuration.rank]});
+                membership.offset_of(group.rank), membership.shares[group.rank]});
   WorkerLoop loop({*shop.trainer, synchroniser, loader, clock}, shop.config, shop.train.size(),
-                  membership, configuration.rank,
+                  membership, group.rank,
                   [&link](IterationStats stats) { link.post(std::move(stats)); });
   link.post(Ready{});
-  log_info("rank {} of {}: {} parameters, {} samples of each batch of {}, {} threads",
-           configuration.rank, membership.workers(), shop.trainer->parameters().element_count(),
-           membership.shares[configuration.rank], membership.batch_size, ticket.threads);
-  work(shop, loop, link);
+  log_info("rank {} of {}: {} parameters, {} samples of each batch of {}, {} threads", group.rank,
+           membership.workers(), shop.trainer->parameters().element_count(),
+           membership.shares[group.rank], membership.batch_size, ticket.threads);
+  work(shop, synchroniser, loop, link);
 }
 
 int run_worker(const LaunchTicket& ticket) {

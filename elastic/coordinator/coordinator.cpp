@@ -254,10 +254,12 @@ void Coordinator::carry_out(const ConfigureWorkers&) {
                        start_.is_resume ? "resumed" : "start"});
   for (const ProcessName& worker : workers()) {
     ConfigureWorker message;
-    message.rank = worker.index;
-    message.membership = membership;
-    for (const std::uint16_t port : shard_ports_) message.shards.push_back({"127.0.0.1", port});
-    message.writes_initial_weights = worker.index == 0 && !start_.checkpoint;
+    SyncGroup& group = message.group;
+    group.rank = worker.index;
+    group.membership = membership;
+    for (const ProcessName& each : workers()) group.slots.push_back(each.index);
+    for (const std::uint16_t port : shard_ports_) group.shards.push_back({"127.0.0.1", port});
+    group.writes_initial_weights = worker.index == 0 && !start_.checkpoint;
     message.has_buffers = start_.checkpoint.has_value();
     if (start_.checkpoint) message.buffers = start_.checkpoint->content.buffer_values;
     cluster_->send(worker, message);

@@ -1,5 +1,7 @@
 #include "ps/core/kernels.h"
 
+#include <cstdint>
+
 #include "runtime/base/check.h"
 
 // One source, compiled for each instruction set. The pragmas hold for what is defined below them
@@ -11,9 +13,31 @@ namespace {
 
 constexpr std::size_t kPrefetchFloats = 1024;
 
+bool starts_cache_line(const float* values) {
+  return reinterpret_cast<std::uintptr_t>(values) % (kLanes * sizeof(float)) == 0;
+}
+
+bool may_stream(const StepBlock& block) {
+  return block.streaming && starts_cache_line(block.new_weights) &&
+         starts_cache_line(block.new_state[0]) && starts_cache_line(block.new_state[1]);
+}
+
+// Streamed stores reach memory in any order: those behind a later flag must be seen with it.
+void finish_streaming() {
+#if defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+
 namespace portable {
 constexpr std::size_t kWidth = 4;
+#if defined(__x86_64__)
+#define SCAVENGER_STREAM(values, vector) __builtin_ia32_movntps(values, vector)
+#else
+#define SCAVENGER_STREAM(values, vector) store(values, vector)
+#endif
 #include "ps/core/kernel_bodies.inc"
+#undef SCAVENGER_STREAM
 }  // namespace portable
 
 #if defined(__x86_64__)
@@ -22,7 +46,9 @@ constexpr std::size_t kWidth = 4;
 #pragma GCC target("avx2")
 namespace avx2 {
 constexpr std::size_t kWidth = 8;
+#define SCAVENGER_STREAM(values, vector) __builtin_ia32_movntps256(values, vector)
 #include "ps/core/kernel_bodies.inc"
+#undef SCAVENGER_STREAM
 }  // namespace avx2
 #pragma GCC pop_options
 
@@ -30,7 +56,9 @@ constexpr std::size_t kWidth = 8;
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,prefer-vector-width=512")
 namespace avx512 {
 constexpr std::size_t kWidth = 16;
+#define SCAVENGER_STREAM(values, vector) __builtin_ia32_movntps512(values, vector)
 #include "ps/core/kernel_bodies.inc"
+#undef SCAVENGER_STREAM
 }  // namespace avx512
 #pragma GCC pop_options
 

@@ -38,13 +38,19 @@ struct SumBlock {
 
 inline constexpr std::size_t kMaxStateVectors = 2;
 
-// What an optimizer steps: weights and state of the same n parameters as the gradient.
+// What an optimizer steps: weights and state of the same n parameters as the gradient, from one
+// version to another, or in place where both are the same.
 struct StepBlock {
   const float* gradient = nullptr;
   std::size_t n = 0;
-  float* weights = nullptr;
-  float* state[kMaxStateVectors] = {};  // SGD: momentum, or none; Adam: exp_avg, exp_avg_sq
-  double* lanes = nullptr;              // squares of the gradient are added here; or null
+  const float* weights = nullptr;
+  const float* state[kMaxStateVectors] = {};  // SGD: momentum, or none; Adam: exp_avg, exp_avg_sq
+  float* new_weights = nullptr;
+  float* new_state[kMaxStateVectors] = {};
+  double* lanes = nullptr;  // squares of the gradient are added here; or null
+  // Write past the caches, for models that do not fit there: it saves reading what is overwritten.
+  // Where the new weights and state start at multiples of 64 bytes; elsewhere it is ignored.
+  bool streaming = false;
 };
 
 // SGD with momentum as torch.optim.SGD; the fields are what is multiplied by, in float.

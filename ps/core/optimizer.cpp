@@ -41,17 +41,30 @@ AdamStep adam_step(const OptimizerConfig& config, double learning_rate, std::uin
 
 }  // namespace
 
-void OptimizerStep::apply(std::span<const float> gradient, std::span<float> weights,
-                          const StateSpans& state, const Kernels& kernels, double* lanes) const {
-  const std::size_t n = weights.size();
+Version Version::part(std::size_t first, std::size_t size) const {
+  Version result{.weights = weights.subspan(first, size), .state = {}};
+  for (std::size_t v = 0; v < kMaxStateVectors; ++v)
+    if (!state[v].empty()) result.state[v] = state[v].subspan(first, size);
+  return result;
+}
+
+void OptimizerStep::apply(std::span<const float> gradient, const Version& from, const Version& to,
+                          const Kernels& kernels, double* lanes, bool streaming) const {
+  const std::size_t n = gradient.size();
   const auto* adam = std::get_if<AdamStep>(&step_);
   const auto* sgd = std::get_if<SgdStep>(&step_);
   const std::size_t vectors = adam != nullptr ? 2 : sgd->momentum != 0.0F ? 1 : 0;
-  SCAVENGER_CHECK(gradient.size() == n);
-  StepBlock block{.gradient = gradient.data(), .n = n, .weights = weights.data(), .lanes = lanes};
+  SCAVENGER_CHECK(from.weights.size() == n && to.weights.size() == n);
+  StepBlock block{.gradient = gradient.data(),
+                  .n = n,
+                  .weights = from.weights.data(),
+                  .new_weights = to.weights.data(),
+                  .lanes = lanes,
+                  .streaming = streaming};
   for (std::size_t v = 0; v < vectors; ++v) {
-    SCAVENGER_CHECK(state[v].size() == n);
-    block.state[v] = state[v].data();
+    SCAVENGER_CHECK(from.state[v].size() == n && to.state[v].size() == n);
+    block.state[v] = from.state[v].data();
+    block.new_state[v] = to.state[v].data();
   }
   if (adam != nullptr) return kernels.adam(*adam, block);
   (vectors == 1 ? kernels.momentum_sgd : kernels.plain_sgd)(*sgd, block);

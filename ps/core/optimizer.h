@@ -20,14 +20,23 @@ namespace scavenger::ps {
 // empty. Zeros before the first step.
 using StateSpans = std::array<std::span<float>, kMaxStateVectors>;
 
+// The same parameters' weights and state.
+struct Version {
+  std::span<float> weights;
+  StateSpans state;
+
+  Version part(std::size_t first, std::size_t size) const;
+};
+
 // Everything about one step that is the same for all parameters. A value, cheap to copy.
 class OptimizerStep final {
  public:
-  // Steps these weights, and adds the squares of the gradient to kLanes doubles, unless null. Each
-  // parameter is stepped by itself: ranges may be cut and ordered in any way without a change of a
-  // bit. Requires spans of one length.
-  void apply(std::span<const float> gradient, std::span<float> weights, const StateSpans& state,
-             const Kernels& kernels, double* lanes = nullptr) const;
+  // Steps `from` into `to`, which is another version, or the same one; `from` is only read where it
+  // is another. Adds the squares of the gradient to kLanes doubles, unless null. Each parameter is
+  // stepped by itself: ranges may be cut and ordered in any way without a change of a bit. Requires
+  // spans of one length. `streaming`: see StepBlock.
+  void apply(std::span<const float> gradient, const Version& from, const Version& to,
+             const Kernels& kernels, double* lanes = nullptr, bool streaming = false) const;
 
  private:
   friend class Optimizer;

@@ -32,8 +32,8 @@ std::vector<float> batch_shares(std::span<const std::uint32_t> local_batch_sizes
 ChunkReducer::ChunkReducer(const Kernels& kernels) : kernels_(kernels), sum_(kBlockFloats) {}
 
 double ChunkReducer::update(std::span<const Contribution> contributions, const OptimizerStep& step,
-                            std::span<float> weights, const StateSpans& state,
-                            std::span<double> rank_sqr_norms) {
+                            const Version& from, const Version& to,
+                            std::span<double> rank_sqr_norms, bool streaming) {
   const std::size_t ranks = contributions.size();
   const bool with_norms = !rank_sqr_norms.empty();
   SCAVENGER_CHECK(ranks > 0 && (!with_norms || rank_sqr_norms.size() == ranks));
@@ -41,15 +41,11 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   // The sum of one whole batch is its gradient.
   const bool alone = ranks == 1 && contributions[0].share == 1.0F;
   double* sum_lanes = with_norms ? &lanes_[ranks * kLanes] : nullptr;
-  for (std::size_t first = 0; first < weights.size(); first += kBlockFloats) {
-    const std::size_t n = std::min(kBlockFloats, weights.size() - first);
+  for (std::size_t first = 0; first < to.weights.size(); first += kBlockFloats) {
+    const std::size_t n = std::min(kBlockFloats, to.weights.size() - first);
     const float* sum = alone ? contributions[0].gradient + first : sum_.span().data();
     if (!alone) sum_block(contributions, first, n, with_norms);
-    StateSpans block_state;
-    for (std::size_t s = 0; s < state.size(); ++s) {
-      if (!state[s].empty()) block_state[s] = state[s].subspan(first, n);
-    }
-    step.apply({sum, n}, weights.subspan(first, n), block_state, kernels_, sum_lanes);
+    step.apply({sum, n}, from.part(first, n), to.part(first, n), kernels_, sum_lanes, streaming);
   }
   if (!with_norms) return 0.0;
   const double sqr_norm = total(sum_lanes);

@@ -31,13 +31,13 @@ class ChunkReducer final {
  public:
   explicit ChunkReducer(const Kernels& kernels = best_kernels());
 
-  // Sums the contributions in the order given and steps the weights. Writes each rank's |g_k|^2 to
-  // `rank_sqr_norms` and returns |g|^2; with an empty `rank_sqr_norms` norms are not computed and 0
-  // is returned. Requires at least one contribution, and
-  // weights and state that overlap no gradient.
+  // Sums the contributions in the order given and steps `from` into `to`, which may be the same.
+  // Writes each rank's |g_k|^2 to `rank_sqr_norms` and returns |g|^2; with an empty
+  // `rank_sqr_norms` norms are not computed and 0 is returned. Requires at least one contribution,
+  // and versions that overlap no gradient. `streaming`: see StepBlock.
   double update(std::span<const Contribution> contributions, const OptimizerStep& step,
-                std::span<float> weights, const StateSpans& state,
-                std::span<double> rank_sqr_norms);
+                const Version& from, const Version& to, std::span<double> rank_sqr_norms,
+                bool streaming = false);
 
  private:
   void sum_block(std::span<const Contribution> contributions, std::size_t first, std::size_t n,

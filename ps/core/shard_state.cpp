@@ -28,42 +28,49 @@ constexpr const char* kSameJobRemedy =
 
 }  // namespace
 
-OwnedShardMemory::OwnedShardMemory(const ChunkLayout& layout, std::uint32_t shard,
-                                   const OptimizerConfig& config)
-    : weights_(layout.packed_size(shard)) {
-  for (std::size_t i = 0; i < Optimizer(config).state_names().size(); ++i) {
-    state_.emplace_back(layout.packed_size(shard));
-  }
+ShardMemory::ShardMemory(const ChunkLayout& layout, std::uint32_t shard,
+                         const Optimizer& optimizer) {
+  const std::uint64_t size = layout.packed_size(shard);
+  for (FloatBuffer& weights : weights_) weights = FloatBuffer(size);
+  for (auto& vectors : state_)
+    for (std::size_t v = 0; v < optimizer.state_names().size(); ++v) vectors[v] = FloatBuffer(size);
 }
 
-ShardMemory OwnedShardMemory::view() {
-  ShardMemory memory{.addressing = Addressing::kPacked, .weights = weights_.span(), .state = {}};
-  for (FloatBuffer& vector : state_) memory.state.push_back(vector.span());
-  return memory;
+Version ShardMemory::version(std::uint64_t iteration) {
+  Version version{.weights = weights_[iteration % 2].span(), .state = {}};
+  for (std::size_t v = 0; v < kMaxStateVectors; ++v)
+    version.state[v] = state_[iteration % 2][v].span();
+  return version;
 }
 
 ParameterShard::ParameterShard(ChunkLayout layout, std::uint32_t shard,
-                               const OptimizerConfig& optimizer, ShardMemory memory,
-                               const Kernels& kernels)
+                               const OptimizerConfig& optimizer, const Kernels& kernels)
     : layout_(layout),
       shard_(shard),
       chunks_(layout_.chunks_of(shard)),
       optimizer_(optimizer),
-      memory_(std::move(memory)),
+      memory_(layout_, shard_, optimizer_),
       reducer_(kernels),
-      chunk_progress_(chunks_.size()) {
-  const std::uint64_t packed_size = layout_.packed_size(shard_);
-  const bool flat = memory_.addressing == Addressing::kFlat;
-  SCAVENGER_CHECK(memory_.weights.size() == (flat ? layout_.flat_size() : packed_size));
-  SCAVENGER_CHECK(memory_.state.size() == optimizer_.state_names().size());
-  for (const auto& vector : memory_.state) SCAVENGER_CHECK(vector.size() == packed_size);
-}
+      chunk_progress_(chunks_.size()) {}
 
 // --- Start.
 
+void ParameterShard::start(ShardProgress progress) {
+  while (copy_chunk_to_snapshot()) {
+  }
+  progress_ = progress;
+  can_undo_ = false;
+  loading_ = true;
+  shares_.clear();
+  begin_iteration();
+  if (progress.optimizer_steps > 0) return;
+  for (const auto& vector : memory_.version(progress.iteration).state)
+    std::ranges::fill(vector, 0.0F);
+}
+
 void ParameterShard::check_load(std::uint32_t chunk, std::uint64_t size) const {
   const std::string where = fmt::format("shard {}, load of chunk {}", shard_, chunk);
-  if (started_) refuse("weights or state arrive after the shard has started", where);
+  if (!loading_) refuse("weights or state arrive when they are not expected", where);
   if (chunk >= layout_.chunk_count() || layout_.shard_of(chunk) != shard_) {
     refuse("the chunk does not belong to this shard", where);
   }
@@ -75,63 +82,61 @@ void ParameterShard::check_load(std::uint32_t chunk, std::uint64_t size) const {
 
 void ParameterShard::load_weights(std::uint32_t chunk, std::span<const float> weights) {
   check_load(chunk, weights.size());
-  std::ranges::copy(weights, memory_.weights.subspan(offset(chunk)).begin());
+  std::ranges::copy(weights, latest(chunk).weights.begin());
 }
 
 void ParameterShard::load_state(std::size_t vector, std::uint32_t chunk,
                                 std::span<const float> state) {
   check_load(chunk, state.size());
-  if (vector >= memory_.state.size()) {
-    refuse(fmt::format("the optimizer has {} state vectors", memory_.state.size()),
+  if (vector >= optimizer_.state_names().size()) {
+    refuse(fmt::format("the optimizer has {} state vectors", optimizer_.state_names().size()),
            fmt::format("shard {}, load of state vector {}", shard_, vector));
   }
-  std::ranges::copy(state, state_of(vector, chunk).begin());
-}
-
-void ParameterShard::start(ShardProgress progress) {
-  if (started_) refuse("the shard has started already", fmt::format("shard {}", shard_));
-  if (progress.optimizer_steps == 0) {
-    for (const auto& vector : memory_.state) std::ranges::fill(vector, 0.0F);
-  }
-  progress_ = progress;
-  started_ = true;
+  std::ranges::copy(state, latest(chunk).state[vector].begin());
 }
 
 // --- Membership.
 
-void ParameterShard::reconfigure(Membership membership) {
-  const bool first = shares_.empty();
-  if (!first && membership.epoch <= membership_.epoch) {
+void ParameterShard::reconfigure(Membership membership, std::uint64_t iteration) {
+  const std::string where = fmt::format("shard {}, reconfiguration", shard_);
+  if (membership.epoch <= membership_.epoch)
     refuse(fmt::format("membership epoch {} follows {}", membership.epoch, membership_.epoch),
-           fmt::format("shard {}, reconfiguration", shard_));
-  }
+           where);
   const std::size_t ranks = membership.local_batch_sizes.size();
   SCAVENGER_CHECK(membership.gradients.size() == ranks);
-  if (std::ranges::all_of(membership.local_batch_sizes, [](auto size) { return size == 0; })) {
-    refuse("a membership without a worker that has samples",
-           fmt::format("shard {}, reconfiguration", shard_));
-  }
-  for (const auto& gradient : membership.gradients) {
-    SCAVENGER_CHECK(gradient.size() == memory_.weights.size());
-  }
+  if (std::ranges::all_of(membership.local_batch_sizes, [](auto size) { return size == 0; }))
+    refuse("a membership without a worker that has samples", where);
+  for (const auto& gradient : membership.gradients)
+    SCAVENGER_CHECK(gradient.size() == layout_.packed_size(shard_));
+  go_back_to(iteration);
+  loading_ = false;
   membership_ = std::move(membership);
   shares_ = batch_shares(membership_.local_batch_sizes);
-  contributed_.assign(chunks_.size() * ranks, 0);
   rank_sqr_norms_.assign(chunks_.size() * ranks, 0.0);
-  forget_contributions(false);
+  begin_iteration();
 }
 
-void ParameterShard::forget_contributions(bool stepped_too) {
-  std::ranges::fill(contributed_, std::uint8_t{0});
+// What was stepped of the iteration under way is in the version that it writes: forgetting is
+// undoing.
+void ParameterShard::go_back_to(std::uint64_t iteration) {
+  if (iteration == progress_.iteration) return;
+  if (iteration + 1 != progress_.iteration || !can_undo_ || !at_boundary())
+    refuse(
+        fmt::format("iteration {} cannot be gone back to from {}", iteration, progress_.iteration),
+        fmt::format("shard {}, reconfiguration", shard_));
+  progress_ = {progress_.iteration - 1, progress_.optimizer_steps - 1};
+  can_undo_ = false;
+}
+
+void ParameterShard::begin_iteration() {
+  contributed_.assign(chunks_.size() * shares_.size(), 0);
   for (ChunkProgress& chunk : chunk_progress_) {
     chunk.contributions = 0;
-    if (stepped_too) chunk.stepped = false;
+    chunk.stepped = false;
   }
-  if (stepped_too) stepped_chunks_ = 0;
-  if (at_boundary()) {
-    learning_rate_.reset();
-    step_.reset();
-  }
+  stepped_chunks_ = 0;
+  learning_rate_.reset();
+  step_.reset();
 }
 
 // --- Training.
@@ -140,7 +145,7 @@ Admission ParameterShard::admit(const ChunkStamp& stamp, std::uint64_t gradient_
   const auto refuse_stamp = [&](std::string what) {
     refuse(std::move(what), fmt::format("shard {}, {}", shard_, describe(stamp)));
   };
-  if (!started_ || shares_.empty()) refuse_stamp("the shard has not been started");
+  if (shares_.empty()) refuse_stamp("the shard has not been started");
   if (stamp.membership_epoch < membership_.epoch) return Admission::kStale;
   if (stamp.membership_epoch > membership_.epoch) {
     refuse_stamp(fmt::format("the shard is at membership epoch {}", membership_.epoch));
@@ -161,7 +166,7 @@ Admission ParameterShard::admit(const ChunkStamp& stamp, std::uint64_t gradient_
   if (contributed_[index * ranks() + stamp.rank] != 0) {
     refuse_stamp("the rank has already brought this chunk");
   }
-  return chunk_progress_[index].stepped ? Admission::kStale : Admission::kAccepted;
+  return Admission::kAccepted;
 }
 
 Outcome ParameterShard::contribute(const ChunkStamp& stamp, double learning_rate) {
@@ -175,11 +180,15 @@ Outcome ParameterShard::contribute(const ChunkStamp& stamp, double learning_rate
   contributed_[index * ranks() + stamp.rank] = 1;
   if (++chunk.contributions < ranks()) return Outcome::kWaiting;
 
-  if (!chunk.copied) copy_to_snapshot(stamp.chunk);
+  const bool overwrites_snapshot =
+      !chunk.copied && progress_.iteration != snapshot_->progress.iteration;
+  if (overwrites_snapshot) copy_to_snapshot(stamp.chunk);
   step_chunk(stamp.chunk);
   chunk.stepped = true;
   if (++stepped_chunks_ < chunks_.size()) return Outcome::kChunkComplete;
-  finish_iteration();
+  progress_ = {progress_.iteration + 1, progress_.optimizer_steps + 1};
+  can_undo_ = true;
+  begin_iteration();
   return Outcome::kIterationComplete;
 }
 
@@ -200,45 +209,38 @@ void ParameterShard::step_chunk(std::uint32_t chunk) {
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     contributions_.push_back({.gradient = gradient(rank, chunk).data(), .share = shares_[rank]});
   }
-  StateSpans state;
-  for (std::size_t s = 0; s < memory_.state.size(); ++s) state[s] = state_of(s, chunk);
   const std::span<double> rank_sqr_norms =
       std::span(rank_sqr_norms_).subspan(index * ranks(), ranks());
-  chunk_progress_[index].sqr_norm = reducer_.update(
-      contributions_, *step_, memory_.weights.subspan(offset(chunk), layout_.range(chunk).size),
-      state, rank_sqr_norms);
-}
-
-void ParameterShard::finish_iteration() {
-  ++progress_.iteration;
-  ++progress_.optimizer_steps;
-  forget_contributions(true);
+  chunk_progress_[index].sqr_norm =
+      reducer_.update(contributions_, *step_, chunk_version(chunk, progress_.iteration),
+                      chunk_version(chunk, progress_.iteration + 1), rank_sqr_norms);
 }
 
 // --- What it holds.
 
-std::uint64_t ParameterShard::offset(std::uint32_t chunk) const {
+Version ParameterShard::chunk_version(std::uint32_t chunk, std::uint64_t iteration) const {
   SCAVENGER_CHECK(layout_.shard_of(chunk) == shard_);
-  return memory_.addressing == Addressing::kFlat ? layout_.range(chunk).first
-                                                 : layout_.packed_offset(chunk);
+  return memory_.version(iteration).part(layout_.packed_offset(chunk), layout_.range(chunk).size);
+}
+
+Version ParameterShard::latest(std::uint32_t chunk) const {
+  const bool stepped = chunk_progress_[layout_.index_in_shard(chunk)].stepped;
+  return chunk_version(chunk, progress_.iteration + (stepped ? 1 : 0));
 }
 
 std::span<float> ParameterShard::gradient(std::uint32_t rank, std::uint32_t chunk) const {
-  SCAVENGER_CHECK(rank < ranks());
-  return membership_.gradients[rank].subspan(offset(chunk), layout_.range(chunk).size);
+  SCAVENGER_CHECK(rank < ranks() && layout_.shard_of(chunk) == shard_);
+  return membership_.gradients[rank].subspan(layout_.packed_offset(chunk),
+                                             layout_.range(chunk).size);
 }
 
 std::span<const float> ParameterShard::weights(std::uint32_t chunk) const {
-  return memory_.weights.subspan(offset(chunk), layout_.range(chunk).size);
-}
-
-std::span<float> ParameterShard::state_of(std::size_t vector, std::uint32_t chunk) const {
-  SCAVENGER_CHECK(vector < memory_.state.size() && layout_.shard_of(chunk) == shard_);
-  return memory_.state[vector].subspan(layout_.packed_offset(chunk), layout_.range(chunk).size);
+  return latest(chunk).weights;
 }
 
 std::span<const float> ParameterShard::state(std::size_t vector, std::uint32_t chunk) const {
-  return state_of(vector, chunk);
+  SCAVENGER_CHECK(vector < optimizer_.state_names().size());
+  return latest(chunk).state[vector];
 }
 
 ChunkNorms ParameterShard::norms(std::uint32_t chunk) const {
@@ -251,11 +253,12 @@ ChunkNorms ParameterShard::norms(std::uint32_t chunk) const {
 // --- Snapshots.
 
 void ParameterShard::begin_snapshot() {
-  SCAVENGER_CHECK(started_ && at_boundary() && !snapshot_);
+  SCAVENGER_CHECK(!shares_.empty() && at_boundary() && !snapshot_);
   const std::uint64_t size = layout_.packed_size(shard_);
   snapshot_.emplace(
       ShardSnapshot{.progress = progress_, .weights = FloatBuffer(size), .state = {}});
-  for (std::size_t s = 0; s < memory_.state.size(); ++s) snapshot_->state.emplace_back(size);
+  for (std::size_t s = 0; s < optimizer_.state_names().size(); ++s)
+    snapshot_->state.emplace_back(size);
   for (ChunkProgress& chunk : chunk_progress_) chunk.copied = false;
   uncopied_chunks_ = static_cast<std::uint32_t>(chunks_.size());
   next_to_copy_ = 0;
@@ -269,11 +272,11 @@ bool ParameterShard::copy_chunk_to_snapshot() {
 }
 
 void ParameterShard::copy_to_snapshot(std::uint32_t chunk) {
+  const Version version = chunk_version(chunk, snapshot_->progress.iteration);
   const auto place = static_cast<std::ptrdiff_t>(layout_.packed_offset(chunk));
-  std::ranges::copy(weights(chunk), snapshot_->weights.span().begin() + place);
-  for (std::size_t s = 0; s < memory_.state.size(); ++s) {
-    std::ranges::copy(state(s, chunk), snapshot_->state[s].span().begin() + place);
-  }
+  std::ranges::copy(version.weights, snapshot_->weights.span().begin() + place);
+  for (std::size_t s = 0; s < snapshot_->state.size(); ++s)
+    std::ranges::copy(version.state[s], snapshot_->state[s].span().begin() + place);
   chunk_progress_[layout_.index_in_shard(chunk)].copied = true;
   --uncopied_chunks_;
 }

@@ -1,13 +1,15 @@
 // One shard of the parameter server as a plain object: the weights and optimizer state of its
 // chunks, and the rules of bulk-synchronous parallel training (BSP). No I/O, no threads, no clock.
 //
+// It keeps two versions: those after an even and after an odd number of iterations. An iteration
+// reads one and writes the other, so that it can be undone until the next one writes over what it
+// read (docs/synchronisation.md).
+//
 // The rules. The shard is at one iteration. A message names a membership epoch, an iteration, a
 // chunk and a rank, and is
 //   accepted  where epoch and iteration are the shard's, and the rank has not yet brought the
-//   chunk; stale     where the epoch is an earlier one, or the update it is for has been made
-//   already: an
-//             earlier iteration, or, after a reconfiguration in mid-iteration, a chunk that was
-//             stepped before it;
+//             chunk;
+//   stale     where the epoch or the iteration is an earlier one;
 //   an error  (ProtocolError) otherwise: a later epoch or iteration, a second time the same chunk
 //             from the same rank, a rank or chunk that is not there, a wrong size. A worker needs
 //             all new weights before it has the next gradient, so nobody can honestly be ahead.
@@ -15,6 +17,7 @@
 // order and stepped; with the last chunk the shard goes to the next iteration.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -45,28 +48,16 @@ enum class Outcome {
   kIterationComplete,  // the same, and it was the last chunk: iteration() has moved on
 };
 
-// Where a chunk lies in the weights and gradients that a shard is given.
-enum class Addressing {
-  kPacked,  // the shard's chunks only, one after the other: ChunkLayout::packed_offset
-  kFlat,    // the job's whole flat vector: ChunkLayout::range
-};
-
-// Memory that the shard works in but does not own, so that it may be shared with other processes.
-struct ShardMemory {
-  Addressing addressing = Addressing::kPacked;
-  std::span<float> weights;
-  std::vector<std::span<float>> state;  // one per Optimizer::state_names(), always packed
-};
-
-// Owned memory for a shard that shares it with nobody. Must outlive the ParameterShard.
-class OwnedShardMemory final {
+// Both versions of a shard's chunks, each packed: ChunkLayout::packed_offset.
+class ShardMemory final {
  public:
-  OwnedShardMemory(const ChunkLayout& layout, std::uint32_t shard, const OptimizerConfig& config);
-  ShardMemory view();
+  ShardMemory(const ChunkLayout& layout, std::uint32_t shard, const Optimizer& optimizer);
+  // After this number of iterations, or this plus or minus 2, 4, ...
+  Version version(std::uint64_t iteration);
 
  private:
-  FloatBuffer weights_;
-  std::vector<FloatBuffer> state_;
+  std::array<FloatBuffer, 2> weights_;
+  std::array<std::array<FloatBuffer, kMaxStateVectors>, 2> state_;
 };
 
 // The ranks of one membership epoch. A gradient vector belongs to the connection or the worker, not
@@ -74,7 +65,7 @@ class OwnedShardMemory final {
 struct Membership {
   std::uint64_t epoch = 0;
   std::vector<std::uint32_t> local_batch_sizes;  // b_k; only their ratios b_k / B matter
-  std::vector<std::span<float>> gradients;       // one per rank, addressed as the weights are
+  std::vector<std::span<float>> gradients;       // one per rank, packed
 };
 
 struct ShardProgress {
@@ -101,28 +92,31 @@ struct ShardSnapshot {
 // that they check it.
 class ParameterShard final {
  public:
-  // Requires memory of the right sizes, and a layout that has this shard.
+  // Requires a layout that has this shard.
   ParameterShard(ChunkLayout layout, std::uint32_t shard, const OptimizerConfig& optimizer,
-                 ShardMemory memory, const Kernels& kernels = best_kernels());
+                 const Kernels& kernels = best_kernels());
 
   const ChunkLayout& layout() const { return layout_; }
   std::uint32_t shard() const { return shard_; }
   const std::vector<std::uint32_t>& chunks() const { return chunks_; }
   const Optimizer& optimizer() const { return optimizer_; }
 
-  // --- Start. Load all weights (and the optimizer state, where steps were taken), then start. ---
-  // Both throw ProtocolError on a chunk of another shard or a wrong size, or after start().
+  // --- Start. Say where, load all weights (and the optimizer state, where steps were taken). ---
+  // At the start, and again where the shard goes back to a checkpoint. With no steps taken, state
+  // is set to zero. Nothing is accepted before the next reconfigure().
+  void start(ShardProgress progress);
+  // Both throw ProtocolError on a chunk of another shard or a wrong size, or unless called between
+  // start() and reconfigure().
   void load_weights(std::uint32_t chunk, std::span<const float> weights);
   void load_state(std::size_t vector, std::uint32_t chunk, std::span<const float> state);
-  // With no steps taken, state is set to zero. Throws ProtocolError when called twice.
-  void start(ShardProgress progress);
 
   // --- Membership. ---
-  // Throws ProtocolError where the epoch is not later than the present one, or no rank has samples.
-  // At a boundary it is a resize. In mid-iteration (a worker was lost) chunks already stepped stay
-  // so, and contributions to the others are forgotten: the new ranks bring those again.
-  void reconfigure(Membership membership);
-  // No chunk of iteration() has been stepped: weights and state are those after iteration() - 1.
+  // The ranks from now on, which bring the gradients of `iteration` next: the present one, which is
+  // begun anew where some of it has been brought, or the one before, which is undone. Throws
+  // ProtocolError where the epoch is not later than the present one, no rank has samples, or that
+  // iteration cannot be gone back to.
+  void reconfigure(Membership membership, std::uint64_t iteration);
+  // No chunk of iteration() has been stepped.
   bool at_boundary() const { return stepped_chunks_ == 0; }
   ShardProgress progress() const { return progress_; }
   std::uint64_t iteration() const { return progress_.iteration; }
@@ -139,13 +133,16 @@ class ParameterShard final {
   // ProtocolError.
   Outcome contribute(const ChunkStamp& stamp, double learning_rate);
 
+  // Their latest version: that after iteration() where the chunk has been stepped, else before it.
+  // It does not change before the chunk's next but one step.
   std::span<const float> weights(std::uint32_t chunk) const;
   std::span<const float> state(std::size_t vector, std::uint32_t chunk) const;
   ChunkNorms norms(std::uint32_t chunk) const;
 
   // --- Snapshots, which do not stop training. ---
-  // From now on the state of this boundary is kept: a chunk is copied at the latest just before it
-  // is stepped. Requires at_boundary(), and no other snapshot under way.
+  // From now on the state of this boundary is kept: a chunk is copied at the latest just before the
+  // step of the next iteration but one, which would write over it. Requires at_boundary(), and no
+  // other snapshot under way.
   void begin_snapshot();
   // Copies one chunk that has not been copied, for idle moments. False where none is left.
   bool copy_chunk_to_snapshot();
@@ -161,24 +158,25 @@ class ParameterShard final {
     double sqr_norm = 0.0;
   };
 
-  std::uint64_t offset(std::uint32_t chunk) const;
-  std::span<float> state_of(std::size_t vector, std::uint32_t chunk) const;
+  Version chunk_version(std::uint32_t chunk, std::uint64_t iteration) const;
+  Version latest(std::uint32_t chunk) const;
   void check_load(std::uint32_t chunk, std::uint64_t size) const;
   void set_learning_rate(const ChunkStamp& stamp, double learning_rate);
   void step_chunk(std::uint32_t chunk);
   void copy_to_snapshot(std::uint32_t chunk);
-  void finish_iteration();
-  void forget_contributions(bool stepped_too);
+  void go_back_to(std::uint64_t iteration);
+  void begin_iteration();
 
   ChunkLayout layout_;
   std::uint32_t shard_;
   std::vector<std::uint32_t> chunks_;
   Optimizer optimizer_;
-  ShardMemory memory_;
+  mutable ShardMemory memory_;  // hands out spans that may be written, also for reading
   ChunkReducer reducer_;
 
-  bool started_ = false;
+  bool loading_ = false;
   ShardProgress progress_;
+  bool can_undo_ = false;  // the version before progress_ is there
   Membership membership_;
   std::vector<float> shares_;
 

@@ -40,17 +40,32 @@ ShardServer::ShardServer(asio::io_context& io, const Endpoint& listen,
 // ---- Configuration and state. ----
 
 void ShardServer::configure(const ConfigureShard& message) {
-  if (shard_) refuse("the shard is configured already");
   const ChunkLayout layout(message.flat_size, chunk_bytes_, message.shards);
-  memory_.emplace(layout, message.index, optimizer_);
-  shard_.emplace(layout, message.index, optimizer_, memory_->view());
+  if (!shard_)
+    shard_.emplace(layout, message.index, optimizer_);
+  else if (shard_->layout() != layout || shard_->shard() != message.index)
+    refuse("the shard cannot become another one");
+  else if (message.membership.epoch <= membership_.epoch)
+    refuse(
+        fmt::format("membership epoch {} follows {}", message.membership.epoch, membership_.epoch));
+  const bool goes_on = started_ && !message.has_state;
+  started_ = false;
   membership_ = message.membership;
   samples_per_epoch_ = message.samples_per_epoch;
-  optimizer_steps_ = message.optimizer_steps;
-  const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
+  close_clients();
   has_state_ = message.has_state;
+  pieces_to_load_ = 0;
+  if (goes_on) return begin_membership();
+  shard_->start({membership_.first_iteration, message.optimizer_steps});
+  const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
   pieces_to_load_ = shard_->chunks().size() * vectors;
   loaded_.assign(pieces_to_load_, 0);
+}
+
+// Connections of an earlier membership: what they still carry must not reach this one's gradients.
+void ShardServer::close_clients() {
+  for (Client* client : clients_)
+    if (client != nullptr) client->connection->close();
   clients_.assign(membership_.workers(), nullptr);
 }
 
@@ -68,17 +83,16 @@ void ShardServer::load_state(const FrameHeader& header) {
 void ShardServer::note_loaded(std::size_t vector, std::uint32_t chunk) {
   std::uint8_t& loaded =
       loaded_[vector * shard_->chunks().size() + shard_->layout().index_in_shard(chunk)];
-  if (std::exchange(loaded, std::uint8_t{1}) == 0 && --pieces_to_load_ == 0) start_shard();
+  if (std::exchange(loaded, std::uint8_t{1}) == 0 && --pieces_to_load_ == 0) begin_membership();
 }
 
-void ShardServer::start_shard() {
-  shard_->start({membership_.first_iteration, optimizer_steps_});
+void ShardServer::begin_membership() {
   ps::Membership membership{membership_.epoch, membership_.shares, {}};
-  for (std::uint32_t rank = 0; rank < membership_.workers(); ++rank) {
+  while (gradients_.size() < membership_.workers())
     gradients_.emplace_back(shard_->layout().packed_size(shard_->shard()));
-    membership.gradients.push_back(gradients_.back().span());
-  }
-  shard_->reconfigure(std::move(membership));
+  for (std::uint32_t rank = 0; rank < membership_.workers(); ++rank)
+    membership.gradients.push_back(gradients_[rank].span());
+  shard_->reconfigure(std::move(membership), membership_.first_iteration);
   started_ = true;
   for (Client* client : clients_)
     if (client != nullptr) send_all_weights(*client);
@@ -96,7 +110,8 @@ awaitable<void> ShardServer::serve(std::shared_ptr<FrameConnection> connection) 
   try {
     co_await serve_frames(client);
   } catch (const Error&) {
-    if (client.rank) clients_[*client.rank] = nullptr;
+    if (client.rank && *client.rank < clients_.size() && clients_[*client.rank] == &client)
+      clients_[*client.rank] = nullptr;
     throw;
   }
 }
@@ -170,8 +185,8 @@ awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
 
 void ShardServer::publish(std::uint32_t chunk, std::uint64_t iteration) {
   const ChunkNorms norms = shard_->norms(chunk);
-  // The workers read these bytes before they send the next gradient of the chunk, and only then are
-  // they changed.
+  // These bytes stay as they are until the next iteration but one, whose gradients nobody has
+  // before all these were read.
   const auto weights = std::as_bytes(shard_->weights(chunk));
   for (std::uint32_t rank = 0; rank < clients_.size(); ++rank) {
     if (clients_[rank] == nullptr) continue;

@@ -28,8 +28,10 @@ class ShardServer final {
 
   std::uint16_t port() const { return listener_.port(); }
 
-  // Makes the shard. Where `message.has_state`, load_state() has to bring all of it before workers
-  // are served. Throws ProtocolError, ConfigError.
+  // Makes the shard, or, the second time, gives it a new membership: it goes on with what it has
+  // from the membership's first iteration, or, where `message.has_state`, from what load_state()
+  // brings, all of it before workers are served. Workers of the membership before are disconnected.
+  // Throws ProtocolError, ConfigError.
   void configure(const ConfigureShard& message);
 
   // Where the payload of a kState frame goes, and that it is there. `loaded_all()`: nothing is
@@ -60,7 +62,8 @@ class ShardServer final {
   awaitable<void> take_gradient(Client& client, FrameHeader header);
   void take_pull(Client& client, const FrameHeader& header);
   void note_loaded(std::size_t vector, std::uint32_t chunk);
-  void start_shard();
+  void begin_membership();
+  void close_clients();
   void send_all_weights(Client& client);
   void publish(std::uint32_t chunk, std::uint64_t iteration);
   double learning_rate_at(std::uint64_t iteration) const;
@@ -72,8 +75,6 @@ class ShardServer final {
 
   scavenger::Membership membership_;
   std::uint64_t samples_per_epoch_ = 1;
-  std::uint64_t optimizer_steps_ = 0;
-  std::optional<OwnedShardMemory> memory_;
   std::vector<FloatBuffer> gradients_;  // by rank
   std::optional<ParameterShard> shard_;
   bool started_ = false;

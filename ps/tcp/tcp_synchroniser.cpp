@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/use_future.hpp>
 #include <numeric>
 #include <utility>
@@ -21,10 +22,12 @@ constexpr double kConnectSeconds = 20.0;
 
 }  // namespace
 
-TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout)
+TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                                 const JobCredentials& credentials)
     : io_(io),
       clock_(clock),
       layout_(layout),
+      credentials_(credentials),
       weights_(layout.flat_size()),
       gradients_(layout.flat_size()),
       unfinished_(layout.chunk_count()),
@@ -36,31 +39,50 @@ TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, Chunk
 }
 
 TcpSynchroniser::~TcpSynchroniser() {
+  leave();
+}
+
+// ---- Joining. ----
+
+void TcpSynchroniser::leave() {
   asio::post(io_, asio::use_future([this] {
                for (const auto& connection : connections_) connection->close();
+               connections_.clear();
              }))
       .get();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return readers_ == 0; });  // they end with their connections
+  failure_ = nullptr;
 }
 
-void TcpSynchroniser::connect(const ConfigureWorker& configuration,
-                              const JobCredentials& credentials) {
-  rank_ = configuration.rank;
-  membership_epoch_ = configuration.membership.epoch;
-  expect_weights(configuration.membership.first_iteration);
-  asio::co_spawn(io_, connect_all(configuration, credentials), asio::use_future).get();
-  wait_for_weights();
+bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
+  SCAVENGER_CHECK(group.shards.size() == layout_.shard_count());
+  leave();
+  rank_ = group.rank;
+  membership_epoch_ = group.membership.epoch;
+  if (group.writes_initial_weights) initial_weights(weights_.span());
+  expect_weights(group.membership.first_iteration);
+  try {
+    asio::co_spawn(io_, connect_all(group),
+                   asio::bind_cancellation_slot(stop_connecting_.slot(), asio::use_future))
+        .get();
+  } catch (const boost::system::system_error&) {
+    SCAVENGER_CHECK(interrupted_);
+    return false;
+  } catch (const ConnectionError&) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
+  return wait_for_weights();
 }
 
-awaitable<void> TcpSynchroniser::connect_all(ConfigureWorker configuration,
-                                             JobCredentials credentials) {
-  for (std::uint32_t shard = 0; shard < configuration.shards.size(); ++shard) {
-    const Endpoint endpoint{configuration.shards[shard].host, configuration.shards[shard].port};
-    tcp::socket socket = co_await connect_authenticated(endpoint, credentials, kConnectSeconds);
+awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
+  for (std::uint32_t shard = 0; shard < group.shards.size(); ++shard) {
+    const Endpoint endpoint{group.shards[shard].host, group.shards[shard].port};
+    tcp::socket socket = co_await connect_authenticated(endpoint, credentials_, kConnectSeconds);
     connections_.push_back(std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX));
     FrameConnection& connection = *connections_.back();
-    if (configuration.writes_initial_weights)
+    if (group.writes_initial_weights)
       for (const std::uint32_t chunk : layout_.chunks_of(shard)) {
         const ChunkRange range = layout_.range(chunk);
         // Shards answer a pull only when all initial weights have arrived, so these bytes are
@@ -78,6 +100,30 @@ awaitable<void> TcpSynchroniser::connect_all(ConfigureWorker configuration,
       ++readers_;
     }
     asio::co_spawn(io_, read_weights(connections_.back(), shard), asio::detached);
+  }
+}
+
+void TcpSynchroniser::interrupt() {
+  {
+    const std::lock_guard lock(mutex_);
+    interrupted_ = true;
+  }
+  changed_.notify_all();
+  asio::post(io_, [this] { stop_connecting_.emit(asio::cancellation_type::all); });
+}
+
+void TcpSynchroniser::allow() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = false;
+}
+
+std::string TcpSynchroniser::problem() const {
+  const std::lock_guard lock(mutex_);
+  if (interrupted_ || !failure_) return {};
+  try {
+    std::rethrow_exception(failure_);
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 
@@ -102,10 +148,10 @@ void TcpSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
   }
 }
 
-SyncResult TcpSynchroniser::finish() {
+std::optional<SyncResult> TcpSynchroniser::finish() {
   for (const std::uint64_t floats : unfinished_) SCAVENGER_CHECK(floats == 0);
   const double start_seconds = clock_.now_seconds();
-  wait_for_weights();
+  if (!wait_for_weights()) return std::nullopt;
   SyncResult result;
   result.wait_seconds = clock_.now_seconds() - start_seconds;
   // In the order of chunks, so that the sums do not depend on who was first.
@@ -123,15 +169,16 @@ void TcpSynchroniser::expect_weights(std::uint64_t iteration) {
   std::fill(arrived_.begin(), arrived_.end(), std::uint8_t{0});
 }
 
-void TcpSynchroniser::wait_for_weights() {
+bool TcpSynchroniser::wait_for_weights() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return awaited_chunks_ == 0 || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
+  changed_.wait(lock, [this] { return awaited_chunks_ == 0 || failure_ || interrupted_; });
+  return awaited_chunks_ == 0;
 }
 
 // ---- The io thread. ----
 
 void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration) {
+  if (connections_.size() != layout_.shard_count()) return;  // it was interrupted while joining
   const ChunkRange range = layout_.range(chunk);
   connections_[layout_.shard_of(chunk)]->post(
       {.type = FrameType::kGradient,

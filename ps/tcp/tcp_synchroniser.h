@@ -3,11 +3,14 @@
 // vector.
 #pragma once
 
+#include <boost/asio/cancellation_signal.hpp>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "ps/core/chunk_layout.h"
@@ -15,7 +18,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/net/authentication.h"
 #include "runtime/net/frame_connection.h"
-#include "runtime/protocol/control_message.h"
 #include "runtime/training/synchroniser.h"
 
 namespace scavenger::ps {
@@ -24,33 +26,37 @@ namespace scavenger::ps {
 // outlive this.
 class TcpSynchroniser final : public Synchroniser {
  public:
-  TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout);
+  TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                  const JobCredentials& credentials);
   ~TcpSynchroniser() override;
 
-  // Connects to all shards as `rank`, brings initial weights() to them where told to, and gets
-  // theirs: on return, weights() are the job's. Throws ConnectionError, ProtocolError.
-  void connect(const ConfigureWorker& configuration, const JobCredentials& credentials);
-
+  // Connects to all shards anew.
+  bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
   std::span<float> weights() override { return weights_.span(); }
   std::span<float> gradients() override { return gradients_.span(); }
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
-  SyncResult finish() override;
+  std::optional<SyncResult> finish() override;
+  void interrupt() override;
+  void allow() override;
+  std::string problem() const override;
 
  private:
   using Connections = std::vector<std::shared_ptr<FrameConnection>>;
 
-  awaitable<void> connect_all(ConfigureWorker configuration, JobCredentials credentials);
+  void leave();
+  awaitable<void> connect_all(SyncGroup group);
   awaitable<void> read_weights(std::shared_ptr<FrameConnection> connection, std::uint32_t shard);
   void send_gradient(std::uint32_t chunk, std::uint64_t iteration);
   void expect_weights(std::uint64_t iteration);
-  void wait_for_weights();
+  bool wait_for_weights();
   void check_weights_frame(const FrameHeader& header, std::uint32_t shard);
   void fail(std::exception_ptr failure);
 
   asio::io_context& io_;
   const Clock& clock_;
   const ChunkLayout layout_;
+  const JobCredentials credentials_;
   FloatBuffer weights_;
   FloatBuffer gradients_;
   std::uint32_t rank_ = 0;
@@ -62,8 +68,9 @@ class TcpSynchroniser final : public Synchroniser {
 
   // The io thread's.
   Connections connections_;  // by shard
+  asio::cancellation_signal stop_connecting_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   // State below is protected by mutex_.
   std::uint64_t awaited_iteration_ = 0;  // kWeights frames must carry it
@@ -72,6 +79,7 @@ class TcpSynchroniser final : public Synchroniser {
   std::vector<double> local_sqr_norms_;  // by chunk
   std::vector<double> global_sqr_norms_;
   std::uint32_t readers_ = 0;  // a reader only ends by fail()
+  bool interrupted_ = false;
   std::exception_ptr failure_;
 };
 

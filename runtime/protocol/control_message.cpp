@@ -61,8 +61,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port,
                                    buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
                                    optimizer_steps, has_state, membership)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, rank, membership, shards,
-                                   writes_initial_weights, has_buffers, buffers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, shards,
+                                   writes_initial_weights, source_rank)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stuck, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Train, until_iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationStats, first, learning_rate, loss_sum, seconds,
                                    data_wait_seconds, forward_seconds, backward_seconds,
@@ -91,6 +94,7 @@ constexpr const char* kNames[] = {"joined",   "configure_shard", "configure_work
                                   "ready",    "train",           "iteration_stats",
                                   "evaluate", "evaluated",       "send_buffers",
                                   "buffers",  "snapshot",        "snapshot_taken",
+                                  "halt",     "halted",          "stuck",
                                   "stop",     "heartbeat",       "failed"};
 static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
 
@@ -159,9 +163,11 @@ void check(const ConfigureShard& message) {
 }
 
 void check(const ConfigureWorker& message) {
-  check(message.membership);
-  require(message.rank < message.membership.workers(), "there is no worker of that rank");
-  require(!message.shards.empty(), "there are no shards");
+  const SyncGroup& group = message.group;
+  check(group.membership);
+  require(group.rank < group.membership.workers() && group.source_rank < group.membership.workers(),
+          "there is no worker of that rank");
+  require(group.slots.size() == group.membership.workers(), "a worker has no slot, or two");
 }
 
 void check(const Evaluate& message) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/training/membership.h"
+#include "runtime/training/synchroniser.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {
@@ -43,18 +44,9 @@ struct ConfigureShard {
   bool operator==(const ConfigureShard&) const = default;
 };
 
-struct ShardAddress {
-  std::string host;
-  std::uint16_t port = 0;
-  bool operator==(const ShardAddress&) const = default;
-};
-
 // Controller -> worker.
 struct ConfigureWorker {
-  std::uint32_t rank = 0;
-  Membership membership;
-  std::vector<ShardAddress> shards;  // in the order of their indices
-  bool writes_initial_weights = false;
+  SyncGroup group;
   bool has_buffers = false;
   std::vector<float> buffers;  // the model's buffers from a checkpoint
   bool operator==(const ConfigureWorker&) const = default;
@@ -126,6 +118,24 @@ struct SnapshotTaken {
   bool operator==(const SnapshotTaken&) const = default;
 };
 
+// Controller -> worker and shard: end the iteration under way without finishing it, and wait to be
+// configured anew.
+struct Halt {
+  bool operator==(const Halt&) const = default;
+};
+
+struct Halted {  // the answer: the first iteration that is not done here
+  std::uint64_t iteration = 0;
+  bool operator==(const Halted&) const = default;
+};
+
+// Worker -> controller: an iteration cannot end, because a connection to a peer was lost. It waits
+// to be halted.
+struct Stuck {
+  std::string reason;
+  bool operator==(const Stuck&) const = default;
+};
+
 struct Stop {
   bool operator==(const Stop&) const = default;
 };  // controller -> process: end in order
@@ -146,7 +156,8 @@ struct Failed {  // process -> controller, its last message
 
 using ControlMessage =
     std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
-                 Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Stop, Heartbeat, Failed>;
+                 Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Halt, Halted, Stuck,
+                 Stop, Heartbeat, Failed>;
 
 inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 

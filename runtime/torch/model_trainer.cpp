@@ -18,6 +18,8 @@
 namespace scavenger {
 namespace {
 
+constexpr std::size_t kKeptViews = 4;
+
 template <typename Named>
 TensorLayout layout_of(const std::vector<Named>& tensors) {
   TensorLayout layout;
@@ -74,20 +76,27 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_
   write_initial_values(model_->buffers(), seed_, "buffers");
 }
 
-void ModelTrainer::bind(std::span<float> weights, std::span<float> gradients) {
-  SCAVENGER_CHECK(weights.size() == parameters_.flat_size());
-  SCAVENGER_CHECK(starts_cache_line(weights.data()) && starts_cache_line(gradients.data()));
+void ModelTrainer::use_weights(std::span<float> weights) {
+  if (weights.data() == weights_) return;
+  SCAVENGER_CHECK(weights.size() == parameters_.flat_size() && starts_cache_line(weights.data()));
+  weights_ = weights.data();
+  if (views_.size() > kKeptViews) views_.clear();
+  std::vector<at::Tensor>& views = views_[weights_];
+  if (views.empty())
+    for (const TensorPlace& place : parameters_.tensors())
+      views.push_back(at::from_blob(weights_ + place.offset, place.shape, at::kFloat));
+  for (std::size_t i = 0; i < views.size(); ++i) model_->parameters()[i].tensor.set_data(views[i]);
+}
+
+void ModelTrainer::use_gradients(std::span<float> gradients) {
+  SCAVENGER_CHECK(gradients.size() == parameters_.flat_size() &&
+                  starts_cache_line(gradients.data()));
   collector_.bind(parameters_, gradients);
-  for (std::size_t i = 0; i < parameters_.tensors().size(); ++i) {
-    const TensorPlace& place = parameters_.tensors()[i];
-    model_->parameters()[i].tensor.set_data(
-        at::from_blob(weights.data() + place.offset, place.shape, at::kFloat));
-  }
-  bound_ = true;
+  has_gradients_ = true;
 }
 
 void ModelTrainer::write_initial_weights() {
-  SCAVENGER_CHECK(bound_);
+  SCAVENGER_CHECK(weights_ != nullptr);
   write_initial_values(model_->parameters(), seed_, "weights");
 }
 
@@ -112,7 +121,7 @@ void ModelTrainer::write_buffers(std::span<const float> source) {
 
 TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t random_key,
                                             const GradientReady& ready) {
-  SCAVENGER_CHECK(bound_);
+  SCAVENGER_CHECK(weights_ != nullptr && has_gradients_);
   if (model_->draws_random_numbers()) at::manual_seed(random_key);
   model_->set_training(true);
   const double start = clock_.now_seconds();
@@ -133,7 +142,7 @@ TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t ra
 }
 
 EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
-  SCAVENGER_CHECK(bound_);
+  SCAVENGER_CHECK(weights_ != nullptr);
   const at::NoGradGuard no_gradients;
   model_->set_training(false);
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,7 +23,8 @@ class ModelTrainer final : public Trainer {
 
   const TensorLayout& parameters() const override { return parameters_; }
   const TensorLayout& buffers() const override { return buffers_; }
-  void bind(std::span<float> weights, std::span<float> gradients) override;
+  void use_weights(std::span<float> weights) override;
+  void use_gradients(std::span<float> gradients) override;
   void write_initial_weights() override;
   void read_buffers(std::span<float> destination) const override;
   void write_buffers(std::span<const float> source) override;
@@ -39,7 +41,10 @@ class ModelTrainer final : public Trainer {
   TensorLayout parameters_;
   TensorLayout buffers_;
   GradientCollector collector_;  // after model_, whose hooks point to it
-  bool bound_ = false;
+  float* weights_ = nullptr;
+  bool has_gradients_ = false;
+  // The parameters as views of the vectors used last: a synchroniser takes turns between two.
+  std::map<float*, std::vector<at::Tensor>> views_;
   SteadyClock clock_;
 };
 

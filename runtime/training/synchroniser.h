@@ -1,12 +1,41 @@
 // The port for making K workers take one step together: the worker loop knows only this. The
-// parameter server's clients implement it, over TCP and in shared memory; so can an all-reduce
-// engine.
+// parameter server's clients implement it, over TCP and in shared memory; so does all-reduce.
+// docs/synchronisation.md compares them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/training/membership.h"
 
 namespace scavenger {
+
+// Where a shard listens.
+struct ShardAddress {
+  std::string host;
+  std::uint16_t port = 0;
+  bool operator==(const ShardAddress&) const = default;
+};
+
+// What a worker is told about the others, from one reshape to the next.
+struct SyncGroup {
+  std::uint32_t rank = 0;  // this worker's, in the membership
+  Membership membership;
+  // By rank: the worker's index, which stays with a process while ranks change. Decides which part
+  // of shared memory is whose.
+  std::vector<std::uint32_t> slots;
+  std::vector<ShardAddress> shards;     // in the order of their indices; none for all-reduce
+  bool writes_initial_weights = false;  // this worker, for a new job
+  std::uint32_t source_rank = 0;        // all-reduce: who has the weights to go on from
+  bool operator==(const SyncGroup&) const = default;
+};
+
+// Writes the model's initial weights into a flat vector.
+using InitialWeights = std::function<void(std::span<float>)>;
 
 // What one synchronised iteration cost this worker, and the squared norms that it yielded.
 struct SyncResult {
@@ -15,22 +44,37 @@ struct SyncResult {
   double global_gradient_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
 };
 
-// Thread: all calls from the worker's compute thread, in the order begin, ready..., finish for each
-// iteration. Errors: any call may throw ConnectionError where a peer is lost; the iteration has
-// then not been applied for sure, and the gradients are still there.
+// Thread: all calls but interrupt() from the worker's compute thread: join, then begin, ready...,
+// finish for each iteration, then join again.
 class Synchroniser {
  public:
   virtual ~Synchroniser() = default;
 
-  // The flat vectors, owned here so that they can live in memory that is shared with others.
+  // Takes part in a new group. Returns true when weights() are the job's at
+  // group.membership.first_iteration; false where it was interrupted. Throws ConnectionError,
+  // ProtocolError.
+  virtual bool join(const SyncGroup& group, const InitialWeights& initial_weights) = 0;
+
+  // The flat vectors, owned here so that they can live in memory that is shared with others. The
+  // weights may be elsewhere after each finish() and join(), the gradients after each join().
   virtual std::span<float> weights() = 0;
   virtual std::span<float> gradients() = 0;
 
   virtual void begin(std::uint64_t iteration) = 0;
   // Gradients at [first, last) are final: they may be sent, and the weights there overwritten.
   virtual void gradient_ready(std::uint64_t first, std::uint64_t last) = 0;
-  // Blocks until weights() holds the weights after this iteration.
-  virtual SyncResult finish() = 0;
+  // Blocks until weights() are those after this iteration. Without a value where it was interrupted
+  // or a peer was lost (problem() says which): whether the iteration was made is then for the
+  // others to say, and the next call is join().
+  virtual std::optional<SyncResult> finish() = 0;
+
+  // Any thread: makes join() and finish() return as soon as they can. Holds until the next
+  // allow(), so that it is not missed by a call that is about to be made.
+  virtual void interrupt() = 0;
+  // Any thread: the next join() may be made.
+  virtual void allow() = 0;
+  // Why the last finish() or join() gave up, where that was not interrupt(): a lost connection.
+  virtual std::string problem() const = 0;
 };
 
 }  // namespace scavenger

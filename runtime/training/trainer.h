@@ -39,20 +39,21 @@ class Trainer {
   // one flat vector.
   virtual const TensorLayout& buffers() const = 0;
 
-  // From now on the model's parameters and their gradients are views of these two vectors of
-  // parameters().flat_size() floats, which must outlive the trainer or the next bind(). Their
-  // content is left as it is. Both start at a multiple of 64 bytes: where data lie decides which
-  // kernels a library takes, and so the last bits of the result.
-  virtual void bind(std::span<float> weights, std::span<float> gradients) = 0;
+  // From now on the model's parameters are views of this vector of parameters().flat_size() floats,
+  // and their gradients of that one, until the next call; their content is left as it is. Both
+  // start at a multiple of 64 bytes: where data lie decides which kernels a library takes, and so
+  // the last bits of the result. Cheap enough to change the weights in every iteration.
+  virtual void use_weights(std::span<float> weights) = 0;
+  virtual void use_gradients(std::span<float> gradients) = 0;
 
-  // Writes the model's initial weights, decided by the job's seed, into the bound weights.
+  // Writes the model's initial weights, decided by the job's seed, into the weights in use.
   virtual void write_initial_weights() = 0;
 
   virtual void read_buffers(std::span<float> destination) const = 0;
   virtual void write_buffers(std::span<const float> source) = 0;
 
-  // Computes the gradient of the mean loss over the batch at the bound weights into the bound
-  // gradients (which it zeroes first). `random_key` decides dropout and the like. Throws JobError
+  // Computes the gradient of the mean loss over the batch at the weights in use into the gradients
+  // in use (which it zeroes first). `random_key` decides dropout and the like. Throws JobError
   // where the loss is not a finite number.
   virtual TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                         const GradientReady& ready) = 0;

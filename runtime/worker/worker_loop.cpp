@@ -28,9 +28,10 @@ WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t sampl
       iteration_(membership_.first_iteration),
       last_report_seconds_(parts.clock.now_seconds()) {}
 
-void WorkerLoop::run_iteration() {
+bool WorkerLoop::run_iteration() {
   const double start_seconds = parts_.clock.now_seconds();
   const LoadedBatch loaded = parts_.loader.next();
+  parts_.trainer.use_weights(parts_.synchroniser.weights());
   parts_.synchroniser.begin(iteration_);
   const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
   TrainingStep step;
@@ -45,7 +46,8 @@ void WorkerLoop::run_iteration() {
          .where = fmt::format("iteration {}", iteration_),
          .remedy = "lower optimizer.learning_rate, or resume from the last good checkpoint"});
   }
-  const SyncResult sync = parts_.synchroniser.finish();
+  const auto sync = parts_.synchroniser.finish();
+  if (!sync) return false;
 
   if (stats_.loss_sum.empty()) {
     stats_.first = iteration_;
@@ -57,13 +59,14 @@ void WorkerLoop::run_iteration() {
   stats_.data_wait_seconds.push_back(loaded.wait_seconds);
   stats_.forward_seconds.push_back(step.forward_seconds);
   stats_.backward_seconds.push_back(step.backward_seconds);
-  stats_.sync_wait_seconds.push_back(sync.wait_seconds);
-  stats_.local_sqr_norm.push_back(sync.local_gradient_sqr_norm);
-  stats_.global_sqr_norm.push_back(sync.global_gradient_sqr_norm);
+  stats_.sync_wait_seconds.push_back(sync->wait_seconds);
+  stats_.local_sqr_norm.push_back(sync->local_gradient_sqr_norm);
+  stats_.global_sqr_norm.push_back(sync->global_gradient_sqr_norm);
   const double end_seconds = parts_.clock.now_seconds();
   stats_.seconds.push_back(end_seconds - start_seconds);
   ++iteration_;
   if (end_seconds - last_report_seconds_ >= kReportSeconds) flush();
+  return true;
 }
 
 void WorkerLoop::flush() {

@@ -34,9 +34,10 @@ class WorkerLoop final {
 
   std::uint64_t iteration() const { return iteration_; }  // the next one to be done
 
-  // Does one iteration. Statistics are reported in batches, about twenty times a second, but an
+  // Does one iteration; false where the synchroniser gave up, and iteration() is still to be done.
+  // Statistics are reported in batches, about twenty times a second, but an
   // iteration that takes longer than that reports at once.
-  void run_iteration();
+  bool run_iteration();
   // Reports what has not been reported.
   void flush();
 

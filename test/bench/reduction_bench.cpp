@@ -45,14 +45,15 @@ class Subject final {
   void update(bool with_norms) {
     const OptimizerStep step = optimizer_.step(1e-3, 2);
     std::vector<Contribution> contributions(gradients_.size());
+    const Version version{weights_.span(), {momentum_.span(), {}}};
     for (std::uint32_t chunk = 0; chunk < layout_.chunk_count(); ++chunk) {
       const auto [first, size] = layout_.range(chunk);
       for (std::size_t k = 0; k < gradients_.size(); ++k) {
         contributions[k] = {.gradient = gradients_[k].span().data() + first,
                             .share = 1.0F / static_cast<float>(gradients_.size())};
       }
-      reducer_.update(contributions, step, weights_.span().subspan(first, size),
-                      {momentum_.span().subspan(first, size), {}},
+      const Version chunk_version = version.part(first, size);
+      reducer_.update(contributions, step, chunk_version, chunk_version,
                       with_norms ? std::span<double>(sqr_norms_) : std::span<double>());
     }
   }

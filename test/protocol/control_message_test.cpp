@@ -34,7 +34,7 @@ ConfigureShard shard_message() {
   return {0, 2, 1000, 60000, 0, false, {1, 64, {32, 32}, 0, 0}};
 }
 ConfigureWorker worker_message() {
-  return {1, {1, 64, {32, 32}, 0, 0}, {{"127.0.0.1", 4000}}, false, false, {}};
+  return {{1, {1, 64, {32, 32}, 0, 0}, {0, 1}, {{"127.0.0.1", 4000}}, false, 0}, false, {}};
 }
 
 }  // namespace
@@ -91,8 +91,10 @@ TEST_CASE("a number that does not fit its field is refused, not bent until it do
                   ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/index", 0.5)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/flat_size", true)), ProtocolError);
-  CHECK_THROWS_AS(decode(changed(worker_message(), "/shards/0/port", 65536 + 80)), ProtocolError);
-  CHECK_THROWS_AS(decode(changed(worker_message(), "/membership/shares/0", -32)), ProtocolError);
+  CHECK_THROWS_AS(decode(changed(worker_message(), "/group/shards/0/port", 65536 + 80)),
+                  ProtocolError);
+  CHECK_THROWS_AS(decode(changed(worker_message(), "/group/membership/shares/0", -32)),
+                  ProtocolError);
 }
 
 TEST_CASE("a message with something missing, unknown or too much is refused") {
@@ -128,8 +130,8 @@ TEST_CASE("a place that is not there is refused") {
   CHECK_THROWS_AS(decode(changed(shard_message(), "/index", 2)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/flat_size", 0)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/samples_per_epoch", 0)), ProtocolError);
-  CHECK_THROWS_AS(decode(changed(worker_message(), "/rank", 2)), ProtocolError);
-  CHECK_THROWS_AS(decode(changed(worker_message(), "/shards", json::array())), ProtocolError);
+  CHECK_THROWS_AS(decode(changed(worker_message(), "/group/rank", 2)), ProtocolError);
+  CHECK_THROWS_AS(decode(changed(worker_message(), "/group/slots", json::array())), ProtocolError);
 }
 
 TEST_CASE("an evaluation that would never end, or of what is not there, is refused") {

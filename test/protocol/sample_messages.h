@@ -33,10 +33,14 @@ class SampleMessages final {
                               membership()};
       }
       case 2: {
-        ConfigureWorker message{0, membership(), {}, true, true, floats()};
-        message.rank = message.membership.workers() - 1;
-        for (int i = 0; i < 3; ++i) message.shards.push_back({text(), number<std::uint16_t>()});
-        return message;
+        SyncGroup group;
+        group.membership = membership();
+        group.rank = group.membership.workers() - 1;
+        for (std::uint32_t i = 0; i <= group.rank; ++i) group.slots.push_back(group.rank - i);
+        for (int i = 0; i < 3; ++i) group.shards.push_back({text(), number<std::uint16_t>()});
+        group.writes_initial_weights = random_.below(2) == 0;
+        group.source_rank = group.rank;
+        return ConfigureWorker{group, true, floats()};
       }
       case 3:
         return Ready{};
@@ -70,8 +74,14 @@ class SampleMessages final {
       case 11:
         return SnapshotTaken{number<std::uint64_t>(), number<std::uint64_t>()};
       case 12:
-        return Stop{};
+        return Halt{};
       case 13:
+        return Halted{number<std::uint64_t>()};
+      case 14:
+        return Stuck{text()};
+      case 15:
+        return Stop{};
+      case 16:
         return Heartbeat{number<std::uint64_t>(), number()};
       default:
         return Failed{text(), random_.below(2) == 0};

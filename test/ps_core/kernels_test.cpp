@@ -60,6 +60,8 @@ Traces run_sgd(const Kernels& kernels, std::size_t n, std::size_t start) {
                     .n = n,
                     .weights = weights.data(),
                     .state = {momentum.data()},
+                    .new_weights = weights.data(),
+                    .new_state = {momentum.data()},
                     .lanes = (options & 1) != 0 ? traces.lanes.data() : nullptr};
     kernels.plain_sgd(step, block);
     kernels.momentum_sgd(step, block);
@@ -91,6 +93,8 @@ Traces run_adam(const Kernels& kernels, std::size_t n, std::size_t start) {
                         .n = n,
                         .weights = weights.data(),
                         .state = {exp_avg.data(), exp_avg_sq.data()},
+                        .new_weights = weights.data(),
+                        .new_state = {exp_avg.data(), exp_avg_sq.data()},
                         .lanes = traces.lanes.data()});
     append(traces.floats, weights);
     append(traces.floats, exp_avg);

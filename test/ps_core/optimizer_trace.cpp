@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
   for (const double learning_rate : options.at("learning_rates")) {
     const auto gradient =
         std::span(gradients).subspan(step_number * weights.size(), weights.size());
-    optimizer.step(learning_rate, ++step_number).apply(gradient, weights, state, best_kernels());
+    optimizer.step(learning_rate, ++step_number)
+        .apply(gradient, {weights, state}, {weights, state}, best_kernels());
   }
 
   write_floats(folder / "weights.bin", weights);

@@ -38,8 +38,8 @@ Update reduce(const std::vector<std::vector<float>>& gradients,
   Update update{.weights = std::vector<float>(gradients[0].size(), 0.0F),
                 .rank_sqr_norms = std::vector<double>(gradients.size()),
                 .sqr_norm = 0.0};
-  update.sqr_norm =
-      ChunkReducer().update(contributions, unit_step(), update.weights, {}, update.rank_sqr_norms);
+  update.sqr_norm = ChunkReducer().update(contributions, unit_step(), {update.weights, {}},
+                                          {update.weights, {}}, update.rank_sqr_norms);
   return update;
 }
 
@@ -166,8 +166,8 @@ TEST_CASE("without norms the weights are the same") {
   std::vector<double> norms(2);
   ChunkReducer reducer;
 
-  reducer.update(contributions, unit_step(), with, {}, norms);
-  const double none = reducer.update(contributions, unit_step(), without, {}, {});
+  reducer.update(contributions, unit_step(), {with, {}}, {with, {}}, norms);
+  const double none = reducer.update(contributions, unit_step(), {without, {}}, {without, {}}, {});
 
   CHECK(with == without);
   CHECK(none == 0.0);

@@ -2,8 +2,8 @@
 // order of arrival, gradients that depend on iteration and rank.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "ps/core/shard_state.h"
@@ -19,42 +19,34 @@ class ShardJob final {
     std::uint64_t chunk_bytes = 256;
     std::uint32_t shard_count = 1;
     OptimizerConfig optimizer = {.momentum = 0.9, .weight_decay = 1e-3, .schedule = {}};
-    Addressing addressing = Addressing::kPacked;
   };
 
   explicit ShardJob(const Options& options)
-      : addressing_(options.addressing),
-        layout_(options.flat_size, options.chunk_bytes, options.shard_count),
-        flat_weights_(random_floats(options.flat_size, 99)) {
+      : layout_(options.flat_size, options.chunk_bytes, options.shard_count) {
+    const auto initial = random_floats(options.flat_size, 99);
     for (std::uint32_t s = 0; s < options.shard_count; ++s) {
-      memories_.push_back(std::make_unique<OwnedShardMemory>(layout_, s, options.optimizer));
-      ShardMemory memory = memories_.back()->view();
-      if (addressing_ == Addressing::kFlat) {
-        memory.addressing = Addressing::kFlat;
-        memory.weights = flat_weights_;
-      }
-      shards_.emplace_back(layout_, s, options.optimizer, memory);
+      shards_.emplace_back(layout_, s, options.optimizer);
+      shards_[s].start({});
       for (const std::uint32_t chunk : shards_[s].chunks()) {
         const ChunkRange range = layout_.range(chunk);
-        const auto initial = random_floats(options.flat_size, 99);
         shards_[s].load_weights(chunk, std::span(initial).subspan(range.first, range.size));
       }
-      shards_[s].start({});
     }
   }
 
-  // Rank k brings batch_sizes[k] samples from now on.
+  // Rank k brings batch_sizes[k] samples from now on; all shards go on from the least iteration.
   void reconfigure(std::uint64_t epoch, std::vector<std::uint32_t> batch_sizes) {
     epoch_ = epoch;
     gradients_.clear();
+    std::uint64_t iteration = shards_[0].iteration();
+    for (const ParameterShard& shard : shards_) iteration = std::min(iteration, shard.iteration());
     for (ParameterShard& shard : shards_) {
-      const bool flat = addressing_ == Addressing::kFlat;
       Membership membership{.epoch = epoch, .local_batch_sizes = batch_sizes, .gradients = {}};
       for (std::size_t k = 0; k < batch_sizes.size(); ++k) {
-        gradients_.emplace_back(flat ? layout_.flat_size() : layout_.packed_size(shard.shard()));
+        gradients_.emplace_back(layout_.packed_size(shard.shard()));
         membership.gradients.push_back(gradients_.back().span());
       }
-      shard.reconfigure(membership);
+      shard.reconfigure(membership, iteration);
     }
   }
 
@@ -123,11 +115,8 @@ class ShardJob final {
     return all;
   }
 
-  Addressing addressing_;
   ChunkLayout layout_;
   std::uint64_t epoch_ = 0;
-  std::vector<float> flat_weights_;
-  std::vector<std::unique_ptr<OwnedShardMemory>> memories_;
   std::vector<FloatBuffer> gradients_;
   std::vector<ParameterShard> shards_;
 };

@@ -24,12 +24,14 @@ TEST_CASE("a snapshot is the state of its boundary, however copying and training
     scavenger::RandomStream random(5, "snapshot", {trial});
 
     shard.begin_snapshot();
+    job.iterate(trial + 1);  // writes the other version: nothing has to be copied yet
+    CHECK_FALSE(shard.snapshot_complete());
     for (const std::uint32_t i : scavenger::permutation(random, 2 * job.layout().chunk_count())) {
       job.bring(i / 2, i % 2);
       if (random.below(4) == 0) shard.copy_chunk_to_snapshot();
     }
-    CHECK(shard.snapshot_complete());  // every chunk was stepped, so every one was copied
-    job.iterate(trial + 1);
+    CHECK(shard.snapshot_complete());  // every chunk was written over, so every one was copied
+    job.iterate(trial + 2);
     const ShardSnapshot snapshot = shard.take_snapshot();
 
     CHECK(snapshot.progress == ShardProgress{.iteration = 1, .optimizer_steps = 1});
@@ -64,6 +66,8 @@ TEST_CASE("a snapshot does not change the training") {
   for (std::uint64_t i = 0; i < 4; ++i) {
     with.shards()[0].begin_snapshot();
     with.iterate(i);
+    while (with.shards()[0].copy_chunk_to_snapshot()) {
+    }
     with.shards()[0].take_snapshot();
     without.iterate(i);
   }

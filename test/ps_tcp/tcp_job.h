@@ -10,6 +10,7 @@
 #include "ps/core/shard_state.h"
 #include "ps/tcp/shard_server.h"
 #include "ps/tcp/tcp_synchroniser.h"
+#include "runtime/base/error.h"
 #include "runtime/base/random.h"
 #include "runtime/net/io_thread.h"
 
@@ -52,8 +53,8 @@ struct TrainedState {
 // The same training without threads, sockets, or more than one shard.
 inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterations) {
   const ChunkLayout layout(options.flat_size, options.chunk_bytes, 1);
-  OwnedShardMemory memory(layout, 0, options.optimizer);
-  ParameterShard shard(layout, 0, options.optimizer, memory.view());
+  ParameterShard shard(layout, 0, options.optimizer);
+  shard.start({});
   TrainedState state;
   state.weights.resize(options.flat_size);
   write_initial_weights(state.weights);
@@ -61,12 +62,11 @@ inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterat
     const ChunkRange range = layout.range(chunk);
     shard.load_weights(chunk, std::span(state.weights).subspan(range.first, range.size));
   }
-  shard.start({});
   std::vector<std::vector<float>> gradients(options.shares.size(),
                                             std::vector<float>(options.flat_size));
   Membership membership{1, options.shares, {}};
   for (auto& gradient : gradients) membership.gradients.push_back(gradient);
-  shard.reconfigure(membership);
+  shard.reconfigure(membership, 0);
   state.results.resize(options.shares.size());
   for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
     for (std::uint32_t rank = 0; rank < options.shares.size(); ++rank)
@@ -142,13 +142,13 @@ class TcpJob final {
     return ChunkLayout(options_.flat_size, options_.chunk_bytes, options_.shards);
   }
 
-  ConfigureWorker configuration(std::uint32_t rank) const {
-    ConfigureWorker message;
-    message.rank = rank;
-    message.membership = membership_of(options_);
-    for (const auto& shard : shards_) message.shards.push_back({"127.0.0.1", shard->port()});
-    message.writes_initial_weights = rank == 0;
-    return message;
+  SyncGroup group(std::uint32_t rank) const {
+    SyncGroup group;
+    group.rank = rank;
+    group.membership = membership_of(options_);
+    for (const auto& shard : shards_) group.shards.push_back({"127.0.0.1", shard->port()});
+    group.writes_initial_weights = rank == 0;
+    return group;
   }
 
  private:
@@ -161,14 +161,14 @@ class TcpJob final {
 class TcpWorker final {
  public:
   TcpWorker(const TcpJob& job, std::uint32_t rank)
-      : rank_(rank), synchroniser_(io_.context(), clock_, job.layout()) {
-    if (rank == 0) write_initial_weights(synchroniser_.weights());
-    synchroniser_.connect(job.configuration(rank), job.credentials());
+      : rank_(rank), synchroniser_(io_.context(), clock_, job.layout(), job.credentials()) {
+    if (!synchroniser_.join(job.group(rank), write_initial_weights))
+      throw ConnectionError({.what = synchroniser_.problem(), .where = "test", .remedy = {}});
   }
 
   SyncResult iterate(std::uint64_t iteration) {
     begin(iteration);
-    return synchroniser_.finish();
+    return synchroniser_.finish().value();
   }
   // Everything but the wait: gradients become final from the end, in pieces that fit no chunk.
   void begin(std::uint64_t iteration) {

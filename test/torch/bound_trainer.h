@@ -32,7 +32,8 @@ struct BoundTrainer {
       : trainer(std::move(bound)),
         weights(trainer->parameters().flat_size(), 0.0f),
         gradients(trainer->parameters().flat_size(), 7.0f) {
-    trainer->bind(weights, gradients);
+    trainer->use_weights(weights);
+    trainer->use_gradients(gradients);
     trainer->write_initial_weights();
   }
 

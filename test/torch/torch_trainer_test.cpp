@@ -217,7 +217,8 @@ TEST_CASE("A trainer that is bound to other memory trains there and leaves the o
   FlatVector gradients(weights.size(), -1.0f);
   for (float& weight : weights) weight *= 2.0f;
 
-  bound.trainer->bind(weights, gradients);
+  bound.trainer->use_weights(weights);
+  bound.trainer->use_gradients(gradients);
   bound.trainer->forward_backward(batch, 0, {});
 
   CHECK(bound.gradients == first_gradients);

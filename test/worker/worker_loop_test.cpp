@@ -27,10 +27,8 @@ class QuadraticTrainer final : public Trainer {
 
   const TensorLayout& parameters() const override { return layout_; }
   const TensorLayout& buffers() const override { return no_buffers_; }
-  void bind(std::span<float> weights, std::span<float> gradients) override {
-    weights_ = weights;
-    gradients_ = gradients;
-  }
+  void use_weights(std::span<float> weights) override { weights_ = weights; }
+  void use_gradients(std::span<float> gradients) override { gradients_ = gradients; }
   void write_initial_weights() override { std::fill(weights_.begin(), weights_.end(), 1.0F); }
   void read_buffers(std::span<float>) const override {}
   void write_buffers(std::span<const float>) override {}
@@ -70,13 +68,15 @@ class QuadraticTrainer final : public Trainer {
 // A job of one: steps by half of the gradient.
 class LocalSynchroniser final : public Synchroniser {
  public:
+  bool join(const SyncGroup&, const InitialWeights&) override { return true; }
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
   void begin(std::uint64_t iteration) override { calls.push_back({iteration, 0}); }
   void gradient_ready(std::uint64_t first, std::uint64_t last) override {
     calls.push_back({first, last});
   }
-  SyncResult finish() override {
+  std::optional<SyncResult> finish() override {
+    if (interrupted_) return std::nullopt;
     SyncResult result{0.003, 0.0, 0.0};
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       weights_[i] -= 0.5F * gradients_[i];
@@ -85,10 +85,14 @@ class LocalSynchroniser final : public Synchroniser {
     result.global_gradient_sqr_norm = 2.0 * result.local_gradient_sqr_norm;
     return result;
   }
+  void interrupt() override { interrupted_ = true; }
+  void allow() override { interrupted_ = false; }
+  std::string problem() const override { return {}; }
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
 
  private:
+  bool interrupted_ = false;
   std::vector<float> weights_ = std::vector<float>(16), gradients_ = std::vector<float>(16);
 };
 
@@ -105,7 +109,8 @@ class OneWorker final {
  public:
   explicit OneWorker(JobConfig config = {}, std::uint32_t rank = 1)
       : loader_(assemble, clock), loop([this, &config, rank] {
-          trainer.bind(synchroniser.weights(), synchroniser.gradients());
+          trainer.use_weights(synchroniser.weights());
+          trainer.use_gradients(synchroniser.gradients());
           trainer.write_initial_weights();
           loader_.start({7, 70, 10, 4, 6});
           return WorkerLoop({trainer, synchroniser, loader_, clock}, config, 100,
@@ -241,4 +246,19 @@ TEST_CASE("an evaluation covers its samples in batches, the last as large as wha
   CHECK(sums.correct == 19);
   CHECK(sums.loss_sum == 44.0);
   CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}).samples == 0);
+}
+
+TEST_CASE("an iteration that is interrupted is neither counted nor reported, and done again") {
+  OneWorker worker;
+  worker.synchroniser.interrupt();
+  CHECK_FALSE(worker.loop.run_iteration());
+  CHECK(worker.loop.iteration() == 7);
+  worker.synchroniser.allow();
+
+  CHECK(worker.loop.run_iteration());
+  worker.loop.flush();
+
+  CHECK(worker.loop.iteration() == 8);
+  CHECK(worker.trainer.random_keys.at(0) == worker.trainer.random_keys.at(1));
+  CHECK(worker.reports.at(0).first == 7);
 }
