@@ -156,13 +156,20 @@ void ConsistencyCheck::check_augment() {
 }
 
 void ConsistencyCheck::check_model() {
-  if (config_.model.type != ModelType::kCnn) return;
+  if (config_.model.type == ModelType::kMlp) return;
   if (!is_image()) {
-    fail("/model/type", "a cnn needs images", kImageRemedy);
+    fail("/model/type", "a convolutional network needs images", kImageRemedy);
     return;
   }
   const auto shape = known_image_shape();
   if (!shape) return;
+  if (config_.model.type == ModelType::kResNet18) {
+    if (std::min(shape->at(1), shape->at(2)) < kResNet18SmallestSide)
+      fail("/model/type",
+           fmt::format("{} x {} pixels are too small for resnet18", shape->at(1), shape->at(2)),
+           fmt::format("use a cnn, or images of at least {0} x {0} pixels", kResNet18SmallestSide));
+    return;
+  }
   const std::size_t layers = config_.model.channels.size();
   const std::int64_t side = std::min(shape->at(1), shape->at(2));
   std::size_t most_layers = 0;

@@ -59,7 +59,7 @@ struct DataConfig {
   bool operator==(const DataConfig&) const = default;
 };
 
-enum class ModelType { kMlp, kCnn };
+enum class ModelType { kMlp, kCnn, kResNet18 };
 
 struct ModelConfig {
   ModelType type = ModelType::kMlp;
@@ -70,6 +70,9 @@ struct ModelConfig {
 
   bool operator==(const ModelConfig&) const = default;
 };
+
+// resnet18 halves images three times; a batch normalisation needs more than one value after that.
+inline constexpr std::int64_t kResNet18SmallestSide = 9;  // pixels
 
 enum class OptimizerType { kSgd, kAdam, kAdamW };
 enum class ScheduleType { kConstant, kStep, kCosine };

@@ -10,7 +10,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(DataFormat, {{DataFormat::kIdx, "idx"},
                                           {DataFormat::kCifar10, "cifar10"},
                                           {DataFormat::kCsv, "csv"},
                                           {DataFormat::kSynthetic, "synthetic"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(ModelType, {{ModelType::kMlp, "mlp"}, {ModelType::kCnn, "cnn"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(ModelType, {{ModelType::kMlp, "mlp"},
+                                         {ModelType::kCnn, "cnn"},
+                                         {ModelType::kResNet18, "resnet18"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(OptimizerType, {{OptimizerType::kSgd, "sgd"},
                                              {OptimizerType::kAdam, "adam"},
                                              {OptimizerType::kAdamW, "adamw"}})
@@ -155,8 +157,19 @@ ModelConfig model_from(const Json& object) {
 }
 
 Json model_to_json(const ModelConfig& model) {
-  if (model.type == ModelType::kMlp) return {{"type", model.type}, {"hidden", model.hidden}};
-  return {{"type", model.type}, {"channels", model.channels}, {"dense", model.dense}};
+  Json object = {{"type", model.type}};
+  switch (model.type) {
+    case ModelType::kMlp:
+      object["hidden"] = model.hidden;
+      break;
+    case ModelType::kCnn:
+      object["channels"] = model.channels;
+      object["dense"] = model.dense;
+      break;
+    case ModelType::kResNet18:
+      break;
+  }
+  return object;
 }
 
 ScheduleConfig schedule_from(const Json& object) {

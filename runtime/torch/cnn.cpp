@@ -22,7 +22,7 @@ class Cnn final : public Model {
     std::int64_t width = sample_shape[2];
     for (const std::int64_t next : config.channels) {
       convolutions_.emplace_back(*this, "convolutions." + std::to_string(convolutions_.size()),
-                                 channels, next);
+                                 ConvolutionShape{.inputs = channels, .outputs = next});
       channels = next;
       height /= 2;
       width /= 2;

@@ -1,7 +1,9 @@
 #include "runtime/torch/layers.h"
 
+#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "runtime/torch/dense.h"
@@ -18,6 +20,30 @@ InitialValues uniform_by_fan_in(std::int64_t fan_in) {
   };
 }
 
+InitialValues normal_by_fan_out(std::int64_t fan_out) {
+  const double deviation = std::sqrt(2.0 / static_cast<double>(fan_out));
+  return [deviation](std::span<float> values, RandomStream& stream) {
+    for (float& value : values) value = static_cast<float>(deviation * stream.normal());
+  };
+}
+
+InitialValues all_equal(float start) {
+  return [start](std::span<float> values, RandomStream&) {
+    std::fill(values.begin(), values.end(), start);
+  };
+}
+
+std::int64_t area(const ConvolutionShape& shape) {
+  return shape.kernel * shape.kernel;
+}
+
+std::vector<std::int64_t> weight_shape(const ConvolutionShape& shape) {
+  return {shape.outputs, shape.inputs, shape.kernel, shape.kernel};
+}
+
+constexpr double kRunningShare = 0.1;  // PyTorch's defaults
+constexpr double kVarianceFloor = 1e-5;
+
 }  // namespace
 
 DenseLayer::DenseLayer(Model& model, const std::string& prefix, std::int64_t inputs,
@@ -30,14 +56,38 @@ at::Tensor DenseLayer::operator()(const at::Tensor& x) const {
   return dense(x, weight_, bias_);
 }
 
-ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix, std::int64_t inputs,
-                                   std::int64_t outputs)
-    : weight_(model.add_parameter(prefix + ".weight", {outputs, inputs, 3, 3},
-                                  uniform_by_fan_in(inputs * 9))),
-      bias_(model.add_parameter(prefix + ".bias", {outputs}, uniform_by_fan_in(inputs * 9))) {}
+ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix,
+                                   const ConvolutionShape& shape)
+    : weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
+                                  uniform_by_fan_in(shape.inputs * area(shape)))),
+      bias_(model.add_parameter(prefix + ".bias", {shape.outputs},
+                                uniform_by_fan_in(shape.inputs * area(shape)))),
+      stride_(shape.stride) {}
 
 at::Tensor ConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_.tensor, bias_.tensor, /*stride=*/1, /*padding=*/1);
+  return at::conv2d(x, weight_.tensor, bias_.tensor, stride_, weight_.tensor.size(2) / 2);
+}
+
+UnbiasedConvolutionLayer::UnbiasedConvolutionLayer(Model& model, const std::string& prefix,
+                                                   const ConvolutionShape& shape)
+    : weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
+                                  normal_by_fan_out(shape.outputs * area(shape)))),
+      stride_(shape.stride) {}
+
+at::Tensor UnbiasedConvolutionLayer::operator()(const at::Tensor& x) const {
+  return at::conv2d(x, weight_.tensor, {}, stride_, weight_.tensor.size(2) / 2);
+}
+
+BatchNormLayer::BatchNormLayer(Model& model, const std::string& prefix, std::int64_t channels)
+    : model_(model),
+      weight_(model.add_parameter(prefix + ".weight", {channels}, all_equal(1.0f))),
+      bias_(model.add_parameter(prefix + ".bias", {channels}, all_equal(0.0f))),
+      running_mean_(model.add_buffer(prefix + ".running_mean", {channels}, all_equal(0.0f))),
+      running_variance_(model.add_buffer(prefix + ".running_var", {channels}, all_equal(1.0f))) {}
+
+at::Tensor BatchNormLayer::operator()(const at::Tensor& x) const {
+  return at::batch_norm(x, weight_.tensor, bias_.tensor, running_mean_, running_variance_,
+                        model_.training(), kRunningShare, kVarianceFloor, /*cudnn_enabled=*/true);
 }
 
 }  // namespace scavenger

@@ -4,6 +4,7 @@
 
 #include "runtime/torch/cnn.h"
 #include "runtime/torch/mlp.h"
+#include "runtime/torch/resnet18.h"
 
 namespace scavenger {
 namespace {
@@ -16,6 +17,7 @@ using ModelFactory = std::unique_ptr<Model> (*)(const ModelConfig&,
 const std::map<ModelType, ModelFactory> kModels = {
     {ModelType::kMlp, make_mlp},
     {ModelType::kCnn, make_cnn},
+    {ModelType::kResNet18, make_resnet18},
 };
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Seconds per training iteration of one worker without synchronisation: forward, backward, and a
 // plain SGD step. trainer_bench.py runs it against the same loop in PyTorch.
 //
-//   trainer_bench mlp|cnn THREADS SECONDS     prints one line per iteration: wall and CPU seconds
+//   trainer_bench mlp|cnn|resnet18 THREADS SECONDS     prints one line per iteration: wall and CPU
+//   seconds
 
 #include <time.h>
 
@@ -19,7 +20,6 @@
 namespace scavenger {
 namespace {
 
-constexpr std::uint32_t kBatchSize = 64;
 constexpr float kLearningRate = 0.01f;
 
 TorchTrainerOptions options_of(const std::string& model) {
@@ -29,6 +29,9 @@ TorchTrainerOptions options_of(const std::string& model) {
     options.model.type = ModelType::kMlp;
     options.model.hidden = {512, 512};
     options.sample_shape = {784};
+  } else if (model == "resnet18") {
+    options.model.type = ModelType::kResNet18;
+    options.sample_shape = {3, 32, 32};
   } else {
     options.model.type = ModelType::kCnn;
     options.model.channels = {32, 64};
@@ -36,6 +39,10 @@ TorchTrainerOptions options_of(const std::string& model) {
     options.sample_shape = {3, 32, 32};
   }
   return options;
+}
+
+std::uint32_t batch_size_of(const std::string& model) {
+  return model == "resnet18" ? 32 : 64;
 }
 
 // Of all threads of the process.
@@ -49,7 +56,7 @@ void run(const std::string& model, std::uint32_t threads, double seconds) {
   TorchTrainerOptions options = options_of(model);
   options.threads = threads;
   BoundTrainer bound(make_torch_trainer(options));
-  const Batch batch = random_batch(options.sample_shape, kBatchSize, options.classes);
+  const Batch batch = random_batch(options.sample_shape, batch_size_of(model), options.classes);
   const SteadyClock clock;
   const double start = clock.now_seconds();
   std::vector<std::pair<double, double>> durations;
@@ -72,7 +79,7 @@ void run(const std::string& model, std::uint32_t threads, double seconds) {
 
 int main(int argc, char** argv) {
   if (argc != 4) {
-    std::fprintf(stderr, "usage: trainer_bench mlp|cnn THREADS SECONDS\n");
+    std::fprintf(stderr, "usage: trainer_bench mlp|cnn|resnet18 THREADS SECONDS\n");
     return 2;
   }
   scavenger::run(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])), std::atof(argv[3]));

@@ -2,7 +2,7 @@
 
     .venv/bin/python test/bench/trainer_bench.py build/release/bench/trainer_bench [--threads 1] [--rounds 8]
 
-Same model, batch of 64, threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
+Same model, batch of 64 (resnet18: 32), threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
 the same neighbours. What counts is the ratio PyTorch / ours (above 1: ours is faster). On a busy machine wall time says
 little; CPU seconds (of all threads, which at more than one count waiting too) say more there.
 """
@@ -14,15 +14,47 @@ import sys
 import time
 
 
+def resnet18():
+    """The form for 32 x 32 images (He et al., 2016)."""
+    import torch
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, inputs, outputs, stride):
+            super().__init__()
+            self.inner = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True),
+                nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs),
+            )  # fmt: skip
+            same = stride == 1 and inputs == outputs
+            self.shortcut = nn.Identity() if same else nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+            )  # fmt: skip
+
+        def forward(self, x):
+            return torch.relu_(self.inner(x) + self.shortcut(x))
+
+    layers = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
+    inputs = 64
+    for outputs, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        layers += [Block(inputs, outputs, stride), Block(outputs, outputs, 1)]
+        inputs = outputs
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
 def run_peer(model_name, threads, seconds):
     import torch
     from torch import nn
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
+    batch_size = 32 if model_name == "resnet18" else 64
     if model_name == "mlp":
         shape = (784,)
         model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+    elif model_name == "resnet18":
+        shape = (3, 32, 32)
+        model = resnet18()
     else:
         shape = (3, 32, 32)
         model = nn.Sequential(
@@ -32,8 +64,8 @@ def run_peer(model_name, threads, seconds):
         )  # fmt: skip
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     loss_of = nn.CrossEntropyLoss()
-    features = torch.randn(64, *shape)
-    labels = torch.randint(0, 10, (64,))
+    features = torch.randn(batch_size, *shape)
+    labels = torch.randint(0, 10, (batch_size,))
     durations = []
     start = now = time.perf_counter()
     cpu_now = time.process_time()

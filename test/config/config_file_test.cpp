@@ -157,7 +157,7 @@ TEST_CASE("A configuration that is not there, or is a folder, is an error that s
 }
 
 const std::vector<std::string> kVariants = {"sgd, step, mlp, csv", "adam, constant, cnn, idx",
-                                            "adamw, cosine, synthetic"};
+                                            "adamw, cosine, resnet18, synthetic"};
 
 // Together these overrides use every key.
 std::vector<std::string> overrides_with_every_key(const std::string& variant) {
@@ -195,7 +195,9 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                                "epsilon":1e-6,"weight_decay":1e-4,
                                "schedule":{"type":"constant","warmup_epochs":3}})"});
   } else {
-    all.insert(all.end(), {"data.train.label_noise=0.25",
+    all.insert(all.end(), {"data.train.label_noise=0.25", "data.sample_shape=[3,9,9]",
+                           "data.train.feature_count=243", "data.test.feature_count=243",
+                           R"(model={"type":"resnet18"})",
                            R"(optimizer={"type":"adamw","learning_rate":0.3,"weight_decay":0.2,
                                "schedule":{"type":"cosine","total_epochs":9,"final_fraction":0.1}})"});
   }

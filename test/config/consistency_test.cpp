@@ -92,8 +92,14 @@ TEST_CASE("An accuracy above 1 is refused as a target, and a loss above 1 is not
 TEST_CASE("What needs images is refused for other data") {
   const std::string remedy = "set data.sample_shape to [channels, height, width]";
   check_problem(GENERATE_COPY(
-      Case{
-          {R"(model={"type":"cnn","channels":[4]})"}, ": model.type", "a cnn needs images", remedy},
+      Case{{R"(model={"type":"cnn","channels":[4]})"},
+           ": model.type",
+           "a convolutional network needs images",
+           remedy},
+      Case{{R"(model={"type":"resnet18"})"},
+           ": model.type",
+           "a convolutional network needs images",
+           remedy},
       Case{{"data.augment.flip=true"}, "=true", "only images can be flipped", remedy},
       Case{{"data.augment.crop_padding=2"}, "=2", "only images can be cropped", remedy}));
 }
@@ -113,6 +119,13 @@ TEST_CASE("A network with more poolings than the image has pixels is refused") {
                  ": model.channels",
                  "nothing is left of 2 x 2 pixels after 2 times 2x2 pooling",
                  "at most 1 convolutions"});
+}
+
+TEST_CASE("Images that are too small for a ResNet18 are refused") {
+  check_problem({{"data.sample_shape=[3,2,2]", R"(model={"type":"resnet18"})"},
+                 ": model.type",
+                 "2 x 2 pixels are too small for resnet18",
+                 "at least 9 x 9 pixels"});
 }
 
 TEST_CASE("A sample shape that does not fit the samples is refused") {

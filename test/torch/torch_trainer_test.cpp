@@ -89,6 +89,32 @@ TEST_CASE("A CNN's parameters have PyTorch's names, shapes and order") {
                                        {"dense.1.bias", {4}}});
 }
 
+TEST_CASE(
+    "ResNet18 for CIFAR-10 has 11,173,962 parameters and the running statistics of 20 norms") {
+  TorchTrainerOptions options;
+  options.model.type = ModelType::kResNet18;
+  options.sample_shape = {3, 32, 32};
+  options.classes = 10;
+  const auto trainer = make_torch_trainer(options);
+
+  CHECK(trainer->parameters().element_count() == 11'173'962);
+  CHECK(trainer->parameters().tensors().front().name == "conv1.weight");
+  CHECK(trainer->parameters().tensors().back().name == "fc.bias");
+  CHECK(trainer->buffers().tensors().size() == 2 * 20);
+  CHECK(trainer->buffers().tensors().front().name == "bn1.running_mean");
+}
+
+TEST_CASE("A ResNet18 for samples that are no images, or tiny ones, is refused") {
+  TorchTrainerOptions options;
+  options.model.type = ModelType::kResNet18;
+  options.classes = 10;
+
+  options.sample_shape = {3072};
+  CHECK_THROWS_AS(make_torch_trainer(options), ConfigError);
+  options.sample_shape = {3, 8, 32};
+  CHECK_THROWS_AS(make_torch_trainer(options), ConfigError);
+}
+
 TEST_CASE("Without hidden layers an MLP is a linear classifier") {
   TorchTrainerOptions options = small_mlp();
   options.model.hidden = {};
