@@ -3,15 +3,18 @@
 
 #include <filesystem>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "apps/job_process.h"
+#include "ps/shm/shm_synchroniser.h"
 #include "ps/tcp/tcp_synchroniser.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/data_set.h"
+#include "runtime/process/child_process.h"
 #include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/control_link.h"
 #include "runtime/worker/worker_loop.h"
@@ -95,6 +98,25 @@ void work(Workshop& shop, Synchroniser& synchroniser, WorkerLoop& loop, ControlL
   }
 }
 
+std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
+                                                const SyncGroup& group, IoThread& io,
+                                                const Clock& clock) {
+  const std::uint64_t flat_size = shop.trainer->parameters().flat_size();
+  const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
+  if (!ticket.has_shared_file) {
+    const auto shards = static_cast<std::uint32_t>(group.shards.size());
+    return std::make_unique<ps::TcpSynchroniser>(
+        io.context(), clock, ps::ChunkLayout(flat_size, chunk_bytes, shards), ticket.credentials);
+  }
+  const OptimizerConfig& optimizer = shop.config.optimizer;
+  const auto vectors = static_cast<std::uint32_t>(ps::Optimizer(optimizer).state_names().size());
+  const std::uint32_t threads = group.membership.workers() * ticket.threads;
+  return std::make_unique<ps::ShmSynchroniser>(
+      ps::Segment::attach(kInheritedFile, {flat_size, chunk_bytes, vectors}), clock,
+      ps::ShmSynchroniser::Options{optimizer, shop.train.size(),
+                                   threads > std::thread::hardware_concurrency()});
+}
+
 void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
                    ControlLink& link) {
   Workshop shop = set_up(ticket);
@@ -105,10 +127,8 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
   const SyncGroup& group = configuration.group;
   const Membership& membership = group.membership;
 
-  const auto shards = static_cast<std::uint32_t>(group.shards.size());
-  const ps::ChunkLayout layout(shop.trainer->parameters().flat_size(), shop.config.ps.chunk_bytes,
-                               shards);
-  ps::TcpSynchroniser synchroniser(io.context(), clock, layout, ticket.credentials);
+  const auto owned_synchroniser = make_synchroniser(shop, ticket, group, io, clock);
+  Synchroniser& synchroniser = *owned_synchroniser;
   const auto initial_weights = [&shop](std::span<float> weights) {
     shop.trainer->use_weights(weights);
     shop.trainer->write_initial_weights();

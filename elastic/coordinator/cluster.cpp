@@ -82,12 +82,14 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   ticket.parent_pid = ::getpid();
   ticket.threads = threads;
   ticket.listen_port = listen_port;
+  ticket.has_shared_file = settings_.shared_file >= 0;
   ticket.config = config;
   ChildProcess::Command command;
   command.program = settings_.program_folder /
                     (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps");
   command.standard_input = encode(ticket);
   command.log = log_of(process);
+  command.inherited_file = settings_.shared_file;
 
   Member& member = members_[process];
   member.child = std::make_unique<ChildProcess>(

@@ -48,6 +48,7 @@ class Cluster final {
     std::filesystem::path log_folder;
     LimitsConfig limits;
     std::uint32_t state_payload_limit_bytes = 0;
+    int shared_file = -1;  // for all processes to inherit, where they share memory
   };
 
   // Listens on a free port of the loopback interface. The references must outlive the cluster.

@@ -12,6 +12,7 @@
 #include "elastic/coordinator/job_facts.h"
 #include "elastic/report/json_report.h"
 #include "ps/core/optimizer.h"
+#include "ps/shm/segment.h"
 #include "runtime/base/check.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
@@ -33,7 +34,7 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
     : start_(std::move(start)),
       data_(data),
       options_(std::move(options)),
-      shard_count_(shard_count(start_.config.ps)),
+      shard_count_(shard_count(start_.config)),
       config_json_(to_json(start_.config).dump()),
       events_(start_.folder.events(), clock_),
       progress_(
@@ -101,6 +102,8 @@ void Coordinator::start_processes() {
   settings.log_folder = start_.folder.logs();
   settings.limits = start_.config.limits;
   settings.state_payload_limit_bytes = static_cast<std::uint32_t>(start_.config.ps.chunk_bytes);
+  if (uses_shared_memory(start_.config)) shared_file_ = ps::make_shared_file();
+  settings.shared_file = shared_file_.get();
   ClusterListener& listener = *this;
   cluster_ = std::make_unique<Cluster>(io_, clock_, listener, JobCredentials::generate(), settings);
   const std::uint32_t threads = threads_per_worker(start_.config.cluster, options_.host_cores);

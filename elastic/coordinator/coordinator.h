@@ -19,6 +19,7 @@
 #include "elastic/report/event_log.h"
 #include "elastic/report/progress_display.h"
 #include "elastic/report/run_summary.h"
+#include "runtime/base/file.h"
 
 namespace scavenger::elastic {
 
@@ -90,6 +91,7 @@ class Coordinator final : private ClusterListener {
   ProgressDisplay progress_;
   Controller controller_;
   IterationMerge iterations_;
+  FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
   std::unique_ptr<Cluster> cluster_;
   asio::steady_timer tick_timer_;
 

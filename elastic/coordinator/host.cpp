@@ -56,8 +56,15 @@ std::uint32_t threads_per_worker(const ClusterConfig& config, std::uint32_t core
   return std::max(1U, cores / config.workers);
 }
 
-std::uint32_t shard_count(const PsConfig& config) {
-  return std::max(1U, config.shards);
+bool uses_shared_memory(const JobConfig& config) {
+  if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
+  if (config.sync.transport != SyncTransport::kAutomatic)
+    return config.sync.transport == SyncTransport::kSharedMemory;
+  return config.ps.shards <= 1 && config.ps.port == 0;  // whoever asks for these means TCP
+}
+
+std::uint32_t shard_count(const JobConfig& config) {
+  return uses_shared_memory(config) ? 1U : std::max(1U, config.ps.shards);
 }
 
 }  // namespace scavenger::elastic

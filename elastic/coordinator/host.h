@@ -17,8 +17,11 @@ fact::Host describe_host(std::uint32_t cores);
 // share of the cores. Shards need little time and take turns with the workers.
 std::uint32_t threads_per_worker(const ClusterConfig& config, std::uint32_t cores);
 
-// S as configured, or, where that is automatic, one: on one host a second shard only takes cores
-// from the workers.
-std::uint32_t shard_count(const PsConfig& config);
+// Whether the workers meet in shared memory.
+bool uses_shared_memory(const JobConfig& config);
+
+// S: one where they share memory; else as configured, or, where that is automatic, one: on one host
+// a second shard only takes cores from the workers.
+std::uint32_t shard_count(const JobConfig& config);
 
 }  // namespace scavenger::elastic

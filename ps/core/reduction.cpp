@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ps/core/flush_denormals.h"
 #include "runtime/base/check.h"
 
 namespace scavenger::ps {
@@ -37,6 +38,7 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   const std::size_t ranks = contributions.size();
   const bool with_norms = !rank_sqr_norms.empty();
   SCAVENGER_CHECK(ranks > 0 && (!with_norms || rank_sqr_norms.size() == ranks));
+  const FlushDenormals flush;
   lanes_.assign((ranks + 1) * kLanes, 0.0);
   // The sum of one whole batch is its gradient.
   const bool alone = ranks == 1 && contributions[0].share == 1.0F;

@@ -14,8 +14,6 @@
 namespace scavenger::ps {
 namespace {
 
-constexpr std::size_t kStreamQueueBytes = std::size_t{8} << 20;
-
 [[noreturn]] void refuse(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = "shard", .remedy = {}});
 }
@@ -54,12 +52,11 @@ void ShardServer::configure(const ConfigureShard& message) {
   samples_per_epoch_ = message.samples_per_epoch;
   close_clients();
   has_state_ = message.has_state;
-  pieces_to_load_ = 0;
+  pieces_.expect(0, 0);
   if (goes_on) return begin_membership();
   shard_->start({membership_.first_iteration, message.optimizer_steps});
   const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
-  pieces_to_load_ = shard_->chunks().size() * vectors;
-  loaded_.assign(pieces_to_load_, 0);
+  pieces_.expect(vectors, shard_->chunks().size());
 }
 
 // Connections of an earlier membership: what they still carry must not reach this one's gradients.
@@ -76,14 +73,7 @@ void ShardServer::load_state(const FrameHeader& header) {
     shard_->load_weights(header.chunk, floats);
   else
     shard_->load_state(header.rank - 1, header.chunk, floats);
-  note_loaded(header.rank, header.chunk);
-}
-
-// A piece that comes twice does not stand for another.
-void ShardServer::note_loaded(std::size_t vector, std::uint32_t chunk) {
-  std::uint8_t& loaded =
-      loaded_[vector * shard_->chunks().size() + shard_->layout().index_in_shard(chunk)];
-  if (std::exchange(loaded, std::uint8_t{1}) == 0 && --pieces_to_load_ == 0) begin_membership();
+  if (pieces_.note(header.rank, shard_->layout().index_in_shard(header.chunk))) begin_membership();
 }
 
 void ShardServer::begin_membership() {
@@ -143,7 +133,7 @@ awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
   co_await client.connection->receive_payload(payload);
   if (started_ || has_state_) refuse("initial weights came when they were not expected");
   shard_->load_weights(header.chunk, as_floats(payload));
-  note_loaded(0, header.chunk);
+  if (pieces_.note(0, shard_->layout().index_in_shard(header.chunk))) begin_membership();
 }
 
 void ShardServer::take_pull(Client& client, const FrameHeader& header) {
@@ -214,21 +204,8 @@ void ShardServer::begin_snapshot(std::uint64_t iteration) {
 awaitable<void> ShardServer::send_snapshot(std::shared_ptr<FrameConnection> destination) {
   while (shard_->copy_chunk_to_snapshot()) co_await asio::post(io_, use_awaitable);
   sent_snapshot_ = shard_->take_snapshot();
-  std::vector<std::span<const float>> vectors = {sent_snapshot_->weights.span()};
-  for (const FloatBuffer& state : sent_snapshot_->state) vectors.push_back(state.span());
-  for (std::uint32_t index = 0; index < vectors.size(); ++index) {
-    for (const std::uint32_t chunk : shard_->chunks()) {
-      const auto piece = vectors[index].subspan(shard_->layout().packed_offset(chunk),
-                                                shard_->layout().range(chunk).size);
-      destination->post({.type = FrameType::kState,
-                         .membership_epoch = membership_.epoch,
-                         .chunk = chunk,
-                         .iteration = sent_snapshot_->progress.iteration,
-                         .rank = index},
-                        std::as_bytes(piece));
-      co_await destination->wait_until_queued_at_most(kStreamQueueBytes);
-    }
-  }
+  co_await send_state(std::move(destination), shard_->layout(), shard_->shard(), membership_.epoch,
+                      *sent_snapshot_);
 }
 
 }  // namespace scavenger::ps

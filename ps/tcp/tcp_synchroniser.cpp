@@ -30,7 +30,7 @@ TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, Chunk
       credentials_(credentials),
       weights_(layout.flat_size()),
       gradients_(layout.flat_size()),
-      unfinished_(layout.chunk_count()),
+      ready_chunks_(layout),
       arrived_(layout.chunk_count()),
       local_sqr_norms_(layout.chunk_count()),
       global_sqr_norms_(layout.chunk_count()) {
@@ -131,25 +131,18 @@ std::string TcpSynchroniser::problem() const {
 
 void TcpSynchroniser::begin(std::uint64_t iteration) {
   iteration_ = iteration;
-  for (std::uint32_t chunk = 0; chunk < layout_.chunk_count(); ++chunk)
-    unfinished_[chunk] = layout_.range(chunk).size;
+  ready_chunks_.begin_iteration();
   expect_weights(iteration + 1);
 }
 
 void TcpSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
-  SCAVENGER_CHECK(first < last && last <= layout_.flat_size());
-  for (std::uint32_t chunk = layout_.chunk_at(first); first < last; ++chunk) {
-    const std::uint64_t end = std::min(last, layout_.range(chunk).last());
-    SCAVENGER_CHECK(unfinished_[chunk] >= end - first);
-    unfinished_[chunk] -= end - first;
-    if (unfinished_[chunk] == 0)
-      asio::post(io_, [this, chunk, iteration = iteration_] { send_gradient(chunk, iteration); });
-    first = end;
-  }
+  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
+    asio::post(io_, [this, chunk, iteration = iteration_] { send_gradient(chunk, iteration); });
+  });
 }
 
 std::optional<SyncResult> TcpSynchroniser::finish() {
-  for (const std::uint64_t floats : unfinished_) SCAVENGER_CHECK(floats == 0);
+  SCAVENGER_CHECK(ready_chunks_.all_ready());
   const double start_seconds = clock_.now_seconds();
   if (!wait_for_weights()) return std::nullopt;
   SyncResult result;

@@ -15,6 +15,7 @@
 
 #include "ps/core/chunk_layout.h"
 #include "ps/core/float_buffer.h"
+#include "ps/core/ready_chunks.h"
 #include "runtime/base/clock.h"
 #include "runtime/net/authentication.h"
 #include "runtime/net/frame_connection.h"
@@ -63,8 +64,8 @@ class TcpSynchroniser final : public Synchroniser {
   std::uint32_t membership_epoch_ = 0;
 
   // The compute thread's.
-  std::uint64_t iteration_ = 0;            // under way
-  std::vector<std::uint64_t> unfinished_;  // by chunk: floats whose gradient is not final yet
+  std::uint64_t iteration_ = 0;  // under way
+  ReadyChunks ready_chunks_;
 
   // The io thread's.
   Connections connections_;  // by shard

@@ -223,6 +223,10 @@ void ConsistencyCheck::check_cluster() {
          fmt::format("{} shards from port {} on go past port {}", shards, config_.ps.port,
                      kLastPort),
          fmt::format("use at most {}", kLastPort - shards + 1));
+  if (config_.sync.transport == SyncTransport::kSharedMemory &&
+      (shards > 1 || config_.ps.port != 0))
+    fail("/sync/transport", "in shared memory there is one shard, and it has no port",
+         "use tcp, or leave ps.shards and ps.port automatic");
 }
 
 void ConsistencyCheck::check_stop() {

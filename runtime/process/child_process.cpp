@@ -32,13 +32,17 @@ ExitStatus status_of(int wait_status) {
 // inherited.
 class SpawnPlan final {
  public:
-  SpawnPlan(int standard_input, const std::filesystem::path& log) {
+  SpawnPlan(int standard_input, const std::filesystem::path& log, int inherited_file) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawn_file_actions_adddup2(&actions_, standard_input, 0);
     posix_spawn_file_actions_addopen(&actions_, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
                                      0644);
     posix_spawn_file_actions_adddup2(&actions_, 1, 2);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
+    // Our own file may have any number, also that one: onto itself, it only loses close-on-exec.
+    if (inherited_file >= 0)
+      posix_spawn_file_actions_adddup2(&actions_, inherited_file, kInheritedFile);
+    posix_spawn_file_actions_addclosefrom_np(&actions_,
+                                             kInheritedFile + (inherited_file < 0 ? 0 : 1));
     // A process group of its own: Ctrl-C on the terminal reaches the controller only, which ends us
     // in order.
     posix_spawnattr_init(&attributes_);
@@ -101,7 +105,7 @@ ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                            std::function<void(ExitStatus)> ended)
     : ended_(std::move(ended)) {
   const FileDescriptor input = unnamed_file(command.standard_input);
-  SpawnPlan plan(input.get(), command.log);
+  SpawnPlan plan(input.get(), command.log, command.inherited_file);
   pid_ = plan.spawn(command);
   running_ = true;
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));

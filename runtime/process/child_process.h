@@ -21,6 +21,8 @@ struct ExitStatus {
   std::string text() const;  // "exit code 3", "killed by signal 9 (Killed)"
 };
 
+inline constexpr int kInheritedFile = 3;
+
 // Thread: the io_context's. The destructor kills a process that still runs, and waits for its end.
 class ChildProcess final {
  public:
@@ -29,6 +31,7 @@ class ChildProcess final {
     std::vector<std::string> arguments;  // without the program's name
     std::string standard_input;          // then end of file
     std::filesystem::path log;           // standard output and error, appended
+    int inherited_file = -1;             // becomes kInheritedFile there, unless negative
   };
 
   // Starts it. Throws SystemError naming the program. `ended` is called once, on the io_context.

@@ -47,6 +47,17 @@ TEST_CASE("Shards whose ports go past the last port are refused") {
                  "use at most 65533"});
 }
 
+TEST_CASE("Shared memory with several shards or a port is refused") {
+  check_problem(GENERATE(Case{{"sync.transport=shared_memory", "ps.shards=2"},
+                              "--set sync.transport=shared_memory",
+                              "there is one shard",
+                              "use tcp"},
+                         Case{{"sync.transport=shared_memory", "ps.port=5000"},
+                              "--set sync.transport=shared_memory",
+                              "it has no port",
+                              "use tcp"}));
+}
+
 TEST_CASE("Nesterov's method follows the rule of torch.optim.SGD") {
   check_problem(GENERATE(
       Case{{"optimizer.nesterov=true"},

@@ -25,10 +25,21 @@ class DeterminismTest(job.JobTest):
 
     def test_three_shards_serve_a_model_of_many_chunks(self):
         wide = ["--set", "model.hidden=[256]", "--set", "ps.chunk_bytes=4096", "--set", "stop.max_epochs=2"]
-        one = self.weights_of("a", "--workers", 2, *wide)
+        one = self.weights_of("a", "--workers", 2, *wide, "--set", "sync.transport=tcp")
         three = self.weights_of("b", "--workers", 2, *wide, "--set", "ps.shards=3")
 
         self.assertEqual(one, three)
+
+    def test_shared_memory_gives_the_bits_of_tcp_in_weights_and_in_the_optimizer(self):
+        wide = ["--set", "model.hidden=[256]", "--set", "ps.chunk_bytes=4096", "--set", "stop.max_epochs=4",
+                "--set", "batch_size=30", "--workers", 3]
+        states = []
+        for transport in ("shared_memory", "tcp"):
+            self.train(*SMALL, "--run", self.run_folder(transport), *wide, "--set", f"sync.transport={transport}")
+            folder = sorted((self.run_folder(transport) / "checkpoints").iterdir())[-1]
+            states.append([(folder / name).read_bytes() for name in ("weights.safetensors", "optimizer.safetensors")])
+
+        self.assertEqual(states[0], states[1])
 
     def test_k_1_2_4_agree_after_100_iterations(self):
         weights = {k: self.weights_of(f"k{k}", "--workers", k, "--set", "stop.max_iterations=100")

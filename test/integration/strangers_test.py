@@ -35,7 +35,8 @@ class StrangerTest(job.JobTest):
         super().setUp()
         self.run_path = self.run_folder()
         self.process = self.start(job.CONFIGS / "synthetic_mlp.json", "--run", self.run_path,
-                                  "--set", "stop.target=null", "--set", "stop.max_epochs=100000")
+                                  "--set", "stop.target=null", "--set", "stop.max_epochs=100000",
+                                  "--set", "sync.transport=tcp")
         self.wait_for_event(self.run_path, "iterations")
         shard = job.events(self.run_path, "process_started")[0]
         assert shard["role"] == "shard"

@@ -178,3 +178,16 @@ TEST_CASE("chunk norms add up in the order of the chunks") {
 
   CHECK(sum_in_chunk_order(norms) == 0.0);  // 1 is lost in 1e16 + 1: another order would keep it
 }
+
+TEST_CASE("a step makes zero of denormal numbers, whatever the thread does elsewhere") {
+  const std::vector<float> gradient(16, 1e-39F);
+  std::vector<float> weights(16, 0.0F);
+  std::vector<double> norms(1);
+  const std::vector<Contribution> contributions = {{gradient.data(), 1.0F}};
+
+  ChunkReducer().update(contributions, unit_step(), {weights, {}}, {weights, {}}, norms);
+
+  CHECK(weights == std::vector<float>(16, 0.0F));
+  volatile float denormal = 1e-39F;
+  CHECK(denormal * 0.5F != 0.0F);  // here they are as before
+}

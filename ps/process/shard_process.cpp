@@ -1,21 +1,34 @@
-#include "ps/tcp/shard_process.h"
+#include "ps/process/shard_process.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <memory>
 #include <utility>
 
+#include "ps/shm/segment_keeper.h"
 #include "ps/tcp/shard_server.h"
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
+#include "runtime/process/child_process.h"
 #include "runtime/protocol/control_channel.h"
 
 namespace scavenger::ps {
 namespace {
 
 constexpr double kConnectSeconds = 20.0;
+
+std::unique_ptr<ShardService> make_service(asio::io_context& io, const LaunchTicket& ticket,
+                                           const JobConfig& config) {
+  if (ticket.has_shared_file)
+    return std::make_unique<SegmentKeeper>(io, FileDescriptor(kInheritedFile), config.optimizer,
+                                           config.ps.chunk_bytes);
+  return std::make_unique<ShardServer>(io, Endpoint{ticket.controller.host, ticket.listen_port},
+                                       ticket.credentials, config.optimizer, config.ps.chunk_bytes);
+}
 
 // Thread: the io_context's, which is the process's main thread.
 class ShardProcess final {
@@ -24,8 +37,7 @@ class ShardProcess final {
       : io_(io),
         ticket_(ticket),
         config_(parse_resolved_config(ticket.config, "launch ticket")),
-        server_(io, {ticket.controller.host, ticket.listen_port}, ticket.credentials,
-                config_.optimizer, config_.ps.chunk_bytes),
+        service_(make_service(io, ticket, config_)),
         heartbeat_(io) {}
 
   awaitable<void> run() {
@@ -37,18 +49,20 @@ class ShardProcess final {
     joined.index = ticket_.index;
     joined.pid = ::getpid();
     joined.version_line = version_line("scavenger");
-    joined.port = server_.port();
+    joined.port = service_->port();
     post_message(*control_, joined);
     beat();
-    log_info("joined the job, serving at port {}", server_.port());
+    log_info("joined the job, {}", ticket_.has_shared_file
+                                       ? "keeping the memory that its workers share"
+                                       : fmt::format("serving at port {}", service_->port()));
     while (!stopped_) {
       ControlArrival arrival =
           co_await receive_arrival(*control_, static_cast<std::uint32_t>(config_.ps.chunk_bytes));
       if (const auto* header = std::get_if<FrameHeader>(&arrival)) {
-        server_.state_payload().resize(header->payload_bytes);
-        co_await control_->receive_payload(server_.state_payload());
-        server_.load_state(*header);
-        if (server_.loaded_all()) post_message(*control_, Ready{});
+        service_->state_payload().resize(header->payload_bytes);
+        co_await control_->receive_payload(service_->state_payload());
+        service_->load_state(*header);
+        if (service_->loaded_all()) post_message(*control_, Ready{});
       } else {
         std::visit([this](const auto& message) { on(message); }, std::get<ControlMessage>(arrival));
       }
@@ -64,16 +78,16 @@ class ShardProcess final {
 
  private:
   void on(const ConfigureShard& message) {
-    server_.configure(message);
+    service_->configure(message);
     log_info("shard {} of {}: {} parameters in all, {} workers", message.index, message.shards,
              message.flat_size, message.membership.workers());
     if (!message.has_state) post_message(*control_, Ready{});
   }
 
   void on(const Snapshot& message) {
-    server_.begin_snapshot(message.iteration);
-    post_message(*control_, SnapshotTaken{message.iteration, server_.progress().optimizer_steps});
-    asio::co_spawn(io_, server_.send_snapshot(control_), [](std::exception_ptr failure) {
+    service_->begin_snapshot(message.iteration);
+    post_message(*control_, SnapshotTaken{message.iteration, service_->progress().optimizer_steps});
+    asio::co_spawn(io_, service_->send_snapshot(control_), [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     });
   }
@@ -98,7 +112,7 @@ class ShardProcess final {
   asio::io_context& io_;
   const LaunchTicket& ticket_;
   const JobConfig config_;
-  ShardServer server_;
+  const std::unique_ptr<ShardService> service_;
   std::shared_ptr<FrameConnection> control_;
   asio::steady_timer heartbeat_;
   bool stopped_ = false;

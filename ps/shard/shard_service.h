@@ -1,0 +1,44 @@
+// What a scavenger-ps process does for the controller, however the workers reach it: take its place
+// in the job, load state, go back to an earlier iteration, hand out snapshots.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ps/core/shard_state.h"
+#include "runtime/net/frame_connection.h"
+#include "runtime/protocol/control_message.h"
+
+namespace scavenger::ps {
+
+// Thread: the io_context's, which is one. All functions throw ProtocolError where the controller
+// asks for what is not possible.
+class ShardService {
+ public:
+  virtual ~ShardService() = default;
+
+  // Where workers connect; 0 where they do not.
+  virtual std::uint16_t port() const = 0;
+
+  // Takes a place in the job, or, the second time, a new membership: the shard goes on with what it
+  // has from the membership's first iteration, or, where `message.has_state`, with what
+  // load_state() brings, all of it before workers are served.
+  virtual void configure(const ConfigureShard& message) = 0;
+
+  // Where the payload of a kState frame goes, and that it is there. loaded_all(): nothing is
+  // missing.
+  virtual std::vector<std::byte>& state_payload() = 0;
+  virtual void load_state(const FrameHeader& header) = 0;
+  virtual bool loaded_all() const = 0;
+
+  // Zeros before there is anything.
+  virtual ShardProgress progress() const = 0;
+
+  // Begins a snapshot of the boundary after `iteration` iterations.
+  virtual void begin_snapshot(std::uint64_t iteration) = 0;
+  // Copies it while training goes on, and posts the kState frames on `destination`.
+  virtual awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> destination) = 0;
+};
+
+}  // namespace scavenger::ps

@@ -1,0 +1,155 @@
+#include "ps/shm/shm_synchroniser.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/config/learning_rate.h"
+
+namespace scavenger::ps {
+namespace {
+
+// About 0.1 ms, five times what it costs to sleep and be woken.
+constexpr int kSpins = 4000;
+// A lost wake-up, of a process that died before it could wake, costs no more.
+constexpr double kSleepSeconds = 0.05;
+// So many chunks wait for somebody: worth waking a sleeper for, who needs 20 to 40 us to come.
+constexpr std::uint64_t kChunksWorthWaking = 4;
+// What one step reads and writes, above which it does not fit into the caches anyway.
+constexpr std::uint64_t kCachedBytes = std::uint64_t{32} << 20;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+ShmSynchroniser::ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& clock,
+                                 const Options& options)
+    : segment_(std::move(segment)),
+      board_(segment_->board()),
+      clock_(clock),
+      options_(options),
+      optimizer_(options.optimizer),
+      ready_chunks_(segment_->layout()) {}
+
+// ---- Joining. ----
+
+bool ShmSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
+  SegmentHeader& header = segment_->header();
+  if (header.membership_epoch != group.membership.epoch)
+    throw ProtocolError({.what = fmt::format("it is at membership epoch {}, not {}",
+                                             header.membership_epoch, group.membership.epoch),
+                         .where = "shared memory",
+                         .remedy = {}});
+  membership_ = group.membership;
+  rank_ = group.rank;
+  slot_ = group.slots.at(group.rank);
+  next_iteration_ = membership_.first_iteration;
+  gradients_.clear();
+  for (const std::uint32_t slot : group.slots) gradients_.push_back(segment_->gradient(slot));
+  shares_ = batch_shares(membership_.shares);
+  contributions_.resize(gradients_.size());
+  const std::uint64_t vectors = gradients_.size() + 2 * (1 + optimizer_.state_names().size());
+  streaming_ = vectors * segment_->layout().flat_size() * sizeof(float) > kCachedBytes;
+
+  if (group.writes_initial_weights) {
+    initial_weights(weights());
+    header.has_weights = 1;
+    board_.announce();
+  }
+  const auto has_weights = [&] { return header.has_weights != 0; };
+  while (!has_weights() && !interrupted_)
+    board_.sleep_unless([&] { return has_weights() || interrupted_; }, kSleepSeconds);
+  return has_weights();
+}
+
+void ShmSynchroniser::interrupt() {
+  interrupted_ = true;
+  board_.announce();
+}
+
+// ---- An iteration. ----
+
+void ShmSynchroniser::begin(std::uint64_t iteration) {
+  SCAVENGER_CHECK(iteration == next_iteration_);
+  ready_chunks_.begin_iteration();
+  const auto position = static_cast<double>(membership_.position_at(iteration));
+  const double rate =
+      learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
+  const std::uint64_t done = iteration - membership_.first_iteration;
+  step_ = optimizer_.step(rate, segment_->header().optimizer_steps + done + 1);
+  from_ = segment_->version(iteration);
+  to_ = segment_->version(iteration + 1);
+}
+
+void ShmSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  ready_chunks_.finish(first, last,
+                       [this](std::uint32_t chunk) { board_.contribute(next_iteration_, chunk); });
+  if (board_.waiting_chunks() >= kChunksWorthWaking) board_.announce();
+}
+
+std::optional<SyncResult> ShmSynchroniser::finish() {
+  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  const double start_seconds = clock_.now_seconds();
+  if (board_.waiting_chunks() > 1) board_.announce();
+  while (board_.iteration() <= next_iteration_) {
+    if (interrupted_) return std::nullopt;
+    if (!step_ready_chunk()) wait_for_news();
+  }
+  SyncResult yielded = result();
+  yielded.wait_seconds = clock_.now_seconds() - start_seconds;
+  ++next_iteration_;
+  return yielded;
+}
+
+// The version that this iteration writes may be the one that is still being copied.
+bool ShmSynchroniser::may_step() const {
+  const std::uint64_t copying = segment_->header().copying;
+  return copying == 0 || copying == next_iteration_ + 1;
+}
+
+bool ShmSynchroniser::step_ready_chunk() {
+  if (!may_step()) return false;
+  const auto chunk = board_.take(next_iteration_);
+  if (!chunk) return false;
+  const ChunkRange range = segment_->layout().range(*chunk);
+  for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
+    contributions_[rank] = {.gradient = gradients_[rank].data() + range.first,
+                            .share = shares_[rank]};
+  segment_->sqr_norm(*chunk) =
+      reducer_.update(contributions_, *step_, from_.part(range.first, range.size),
+                      to_.part(range.first, range.size),
+                      segment_->rank_sqr_norms(*chunk).first(contributions_.size()), streaming_);
+  board_.finish(next_iteration_);
+  return true;
+}
+
+bool ShmSynchroniser::has_news() const {
+  return board_.iteration() > next_iteration_ || interrupted_ ||
+         (board_.waiting_chunks() > 0 && may_step());
+}
+
+void ShmSynchroniser::wait_for_news() {
+  for (int spin = 0; spin < kSpins && !options_.crowded; ++spin) {
+    if (has_news()) return;
+    pause_briefly();
+  }
+  board_.sleep_unless([this] { return has_news(); }, kSleepSeconds);
+}
+
+// In the order of chunks, as over TCP: the same bits.
+SyncResult ShmSynchroniser::result() const {
+  SyncResult sums;
+  for (std::uint32_t chunk = 0; chunk < segment_->layout().chunk_count(); ++chunk) {
+    sums.local_gradient_sqr_norm += segment_->rank_sqr_norms(chunk)[rank_];
+    sums.global_gradient_sqr_norm += segment_->sqr_norm(chunk);
+  }
+  return sums;
+}
+
+}  // namespace scavenger::ps

@@ -1,0 +1,75 @@
+// A worker's part in a job whose workers share memory. There is nothing to send and nothing to
+// fetch: gradients are summed where their workers wrote them, and the new weights are where all
+// read them. Whoever has nothing else to do steps the chunks that are ready.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ps/core/ready_chunks.h"
+#include "ps/core/reduction.h"
+#include "ps/shm/segment.h"
+#include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/training/synchroniser.h"
+
+namespace scavenger::ps {
+
+// Thread: as Synchroniser.
+class ShmSynchroniser final : public Synchroniser {
+ public:
+  struct Options {
+    OptimizerConfig optimizer;
+    std::uint64_t samples_per_epoch = 1;
+    // Whether computing threads outnumber the cores: waiting must not take time from others.
+    bool crowded = false;
+  };
+
+  ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& clock, const Options& options);
+
+  bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
+  std::span<float> weights() override { return segment_->version(next_iteration_).weights; }
+  std::span<float> gradients() override { return segment_->gradient(slot_); }
+  void begin(std::uint64_t iteration) override;
+  void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  std::optional<SyncResult> finish() override;
+  void interrupt() override;
+  void allow() override { interrupted_ = false; }
+  std::string problem() const override { return {}; }
+
+ private:
+  bool step_ready_chunk();
+  bool may_step() const;
+  bool has_news() const;
+  void wait_for_news();
+  SyncResult result() const;
+
+  const std::unique_ptr<Segment> segment_;
+  ChunkBoard& board_;
+  const Clock& clock_;
+  const Options options_;
+  const Optimizer optimizer_;
+  ChunkReducer reducer_;
+  ReadyChunks ready_chunks_;
+  std::atomic<bool> interrupted_{false};
+
+  // Of the membership.
+  scavenger::Membership membership_;
+  std::uint32_t rank_ = 0;
+  std::uint32_t slot_ = 0;
+  std::vector<std::span<float>> gradients_;  // by rank
+  std::vector<float> shares_;
+  bool streaming_ = false;
+
+  // Of the iteration.
+  std::uint64_t next_iteration_ = 0;
+  std::optional<OptimizerStep> step_;
+  Version from_, to_;
+  std::vector<Contribution> contributions_;  // scratch
+};
+
+}  // namespace scavenger::ps
