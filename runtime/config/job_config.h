@@ -113,7 +113,7 @@ struct ClusterConfig {
 
 struct PsConfig {
   std::uint32_t shards = 0;  // 0: automatic
-  std::uint64_t chunk_bytes = 1 << 20;
+  std::uint64_t chunk_bytes = 256 << 10;
   std::uint16_t port = 0;  // of shard 0, the next ones follow; 0: any free port
 
   bool operator==(const PsConfig&) const = default;
