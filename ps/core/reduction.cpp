@@ -46,7 +46,7 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   for (std::size_t first = 0; first < to.weights.size(); first += kBlockFloats) {
     const std::size_t n = std::min(kBlockFloats, to.weights.size() - first);
     const float* sum = alone ? contributions[0].gradient + first : sum_.span().data();
-    if (!alone) sum_block(contributions, first, n, with_norms);
+    if (!alone) sum_block(contributions, first, n, sum_.span().data(), with_norms);
     step.apply({sum, n}, from.part(first, n), to.part(first, n), kernels_, sum_lanes, streaming);
   }
   if (!with_norms) return 0.0;
@@ -57,14 +57,26 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   return sqr_norm;
 }
 
+void ChunkReducer::sum(std::span<const Contribution> contributions, std::span<float> sum,
+                       std::span<double> rank_sqr_norms) {
+  const std::size_t ranks = contributions.size();
+  SCAVENGER_CHECK(ranks > 0 && rank_sqr_norms.size() == ranks);
+  const FlushDenormals flush;
+  lanes_.assign((ranks + 1) * kLanes, 0.0);
+  for (std::size_t first = 0; first < sum.size(); first += kBlockFloats)
+    sum_block(contributions, first, std::min(kBlockFloats, sum.size() - first), sum.data() + first,
+              true);
+  for (std::size_t k = 0; k < ranks; ++k) rank_sqr_norms[k] = total(&lanes_[k * kLanes]);
+}
+
 void ChunkReducer::sum_block(std::span<const Contribution> contributions, std::size_t first,
-                             std::size_t n, bool with_norms) {
+                             std::size_t n, float* sum, bool with_norms) {
   const std::size_t ranks = contributions.size();
   for (std::size_t rank = 0; rank < ranks; rank += kRanksPerPass) {
     SumBlock block{.ranks = std::min(kRanksPerPass, ranks - rank),
                    .continued = rank > 0,
                    .n = n,
-                   .sum = sum_.span().data(),
+                   .sum = sum,
                    .lanes = with_norms ? &lanes_[rank * kLanes] : nullptr};
     for (std::size_t k = 0; k < block.ranks; ++k) {
       block.gradients[k] = contributions[rank + k].gradient + first;

@@ -39,9 +39,13 @@ class ChunkReducer final {
                 const Version& from, const Version& to, std::span<double> rank_sqr_norms,
                 bool streaming = false);
 
+  // Only the weighted sum, and each rank's |g_k|^2.
+  void sum(std::span<const Contribution> contributions, std::span<float> sum,
+           std::span<double> rank_sqr_norms);
+
  private:
   void sum_block(std::span<const Contribution> contributions, std::size_t first, std::size_t n,
-                 bool with_norms);
+                 float* sum, bool with_norms);
 
   const Kernels& kernels_;
   FloatBuffer sum_;

@@ -46,6 +46,8 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> has_weights{0};
   // 0, or 1 + the iteration whose version is being copied: it must not be written over.
   std::atomic<std::uint64_t> copying{0};
+  // Of a segment that serves a host (ps/host): the membership for which its uplink is ready.
+  std::atomic<std::uint32_t> serving_epoch{0};
   BoardMemory board;
 };
 

@@ -10,6 +10,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/training/tensor_layout.h"
 
 namespace scavenger::ps {
 namespace {
@@ -24,19 +25,28 @@ constexpr double kConnectSeconds = 20.0;
 
 TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
                                  const JobCredentials& credentials)
+    : TcpSynchroniser(io, clock, layout, credentials, Memory{}) {
+  const std::uint64_t half =
+      (layout_.flat_size() + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  owned_ = FloatBuffer(2 * half);
+  weights_ = owned_.span().first(layout_.flat_size());
+  gradients_ = owned_.span().subspan(half, layout_.flat_size());
+  std::ranges::fill(weights_, 0.0F);
+  std::ranges::fill(gradients_, 0.0F);
+}
+
+TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                                 const JobCredentials& credentials, const Memory& memory)
     : io_(io),
       clock_(clock),
       layout_(layout),
       credentials_(credentials),
-      weights_(layout.flat_size()),
-      gradients_(layout.flat_size()),
+      weights_(memory.weights),
+      gradients_(memory.gradients),
       ready_chunks_(layout),
       arrived_(layout.chunk_count()),
       local_sqr_norms_(layout.chunk_count()),
-      global_sqr_norms_(layout.chunk_count()) {
-  std::fill(weights_.span().begin(), weights_.span().end(), 0.0F);
-  std::fill(gradients_.span().begin(), gradients_.span().end(), 0.0F);
-}
+      global_sqr_norms_(layout.chunk_count()) {}
 
 TcpSynchroniser::~TcpSynchroniser() {
   leave();
@@ -60,7 +70,7 @@ bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
   leave();
   rank_ = group.rank;
   membership_epoch_ = group.membership.epoch;
-  if (group.writes_initial_weights) initial_weights(weights_.span());
+  if (group.writes_initial_weights) initial_weights(weights_);
   expect_weights(group.membership.first_iteration);
   try {
     asio::co_spawn(io_, connect_all(group),
@@ -91,7 +101,7 @@ awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
                          .membership_epoch = membership_epoch_,
                          .chunk = chunk,
                          .rank = rank_},
-                        std::as_bytes(weights_.span().subspan(range.first, range.size)));
+                        std::as_bytes(weights_.subspan(range.first, range.size)));
       }
     connection.post(
         {.type = FrameType::kPull, .membership_epoch = membership_epoch_, .rank = rank_}, {});
@@ -179,7 +189,7 @@ void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration
        .chunk = chunk,
        .iteration = iteration,
        .rank = rank_},
-      std::as_bytes(gradients_.span().subspan(range.first, range.size)));
+      std::as_bytes(gradients_.subspan(range.first, range.size)));
 }
 
 awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> connection,
@@ -193,7 +203,7 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
       // Nobody reads these weights any more: the shard has answered our own gradient of this very
       // chunk.
       co_await connection->receive_payload(
-          std::as_writable_bytes(weights_.span().subspan(range.first, range.size)));
+          std::as_writable_bytes(weights_.subspan(range.first, range.size)));
       const std::lock_guard lock(mutex_);
       local_sqr_norms_[header.chunk] = header.local_sqr_norm;
       global_sqr_norms_[header.chunk] = header.global_sqr_norm;

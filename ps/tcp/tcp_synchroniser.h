@@ -27,14 +27,21 @@ namespace scavenger::ps {
 // outlive this.
 class TcpSynchroniser final : public Synchroniser {
  public:
+  // Memory that is not ours, of the layout's flat size.
+  struct Memory {
+    std::span<float> weights, gradients;
+  };
+
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
                   const JobCredentials& credentials);
+  TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                  const JobCredentials& credentials, const Memory& memory);
   ~TcpSynchroniser() override;
 
   // Connects to all shards anew.
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
-  std::span<float> weights() override { return weights_.span(); }
-  std::span<float> gradients() override { return gradients_.span(); }
+  std::span<float> weights() override { return weights_; }
+  std::span<float> gradients() override { return gradients_; }
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
@@ -58,8 +65,8 @@ class TcpSynchroniser final : public Synchroniser {
   const Clock& clock_;
   const ChunkLayout layout_;
   const JobCredentials credentials_;
-  FloatBuffer weights_;
-  FloatBuffer gradients_;
+  FloatBuffer owned_;  // weights and gradients, unless they are somebody else's
+  std::span<float> weights_, gradients_;
   std::uint32_t rank_ = 0;
   std::uint32_t membership_epoch_ = 0;
 

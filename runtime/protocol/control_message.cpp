@@ -61,7 +61,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port,
                                    buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
                                    optimizer_steps, has_state, membership)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, shards,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, hosts, pids, shards,
                                    writes_initial_weights, source_rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration)
@@ -168,6 +168,9 @@ void check(const ConfigureWorker& message) {
   require(group.rank < group.membership.workers() && group.source_rank < group.membership.workers(),
           "there is no worker of that rank");
   require(group.slots.size() == group.membership.workers(), "a worker has no slot, or two");
+  require(group.hosts.size() == group.pids.size() &&
+              (group.hosts.empty() || group.hosts.size() == group.membership.workers()),
+          "a worker has no host, or two");
 }
 
 void check(const Evaluate& message) {

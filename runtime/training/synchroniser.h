@@ -28,6 +28,10 @@ struct SyncGroup {
   // By rank: the worker's index, which stays with a process while ranks change. Decides which part
   // of shared memory is whose.
   std::vector<std::uint32_t> slots;
+  // By rank, or empty: on which host a worker is, and its process there. The workers of one host
+  // then bring one gradient to the shards, their weighted mean.
+  std::vector<std::uint32_t> hosts;
+  std::vector<std::int64_t> pids;
   std::vector<ShardAddress> shards;     // in the order of their indices; none for all-reduce
   bool writes_initial_weights = false;  // this worker, for a new job
   std::uint32_t source_rank = 0;        // all-reduce: who has the weights to go on from

@@ -1,0 +1,239 @@
+#include "ps/host/host_synchroniser.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::ps {
+namespace {
+
+// A number that every worker's file has, and nothing else of it.
+constexpr int kOwnFile = 100;
+constexpr double kSleepSeconds = 0.05;
+constexpr double kRetrySeconds = 0.002;
+constexpr double kJoinSeconds = 20.0;
+
+FileDescriptor make_own_file() {
+  const FileDescriptor file = make_shared_file();
+  FileDescriptor numbered(::fcntl(file.get(), F_DUPFD_CLOEXEC, kOwnFile));
+  if (numbered.get() != kOwnFile)
+    throw SystemError(errno, {.what = fmt::format("file {} is taken", kOwnFile),
+                              .where = "shared memory of a host",
+                              .remedy = "start workers without open files, and allow 1024"});
+  return numbered;
+}
+
+std::vector<std::uint32_t> first_ranks(const std::vector<std::uint32_t>& hosts) {
+  std::vector<std::uint32_t> firsts;
+  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank)
+    if (std::find(hosts.begin(), hosts.begin() + rank, hosts[rank]) == hosts.begin() + rank)
+      firsts.push_back(rank);
+  return firsts;
+}
+
+// The group as the shards see it.
+SyncGroup contributing(const SyncGroup& group) {
+  if (group.hosts.empty()) return group;
+  SyncGroup result = group;
+  result.membership = contributors_of(group.membership, group.hosts);
+  const auto firsts = first_ranks(group.hosts);
+  const auto mine = std::find_if(firsts.begin(), firsts.end(), [&](std::uint32_t first) {
+    return group.hosts[first] == group.hosts[group.rank];
+  });
+  result.rank = static_cast<std::uint32_t>(mine - firsts.begin());
+  return result;
+}
+
+}  // namespace
+
+scavenger::Membership contributors_of(const scavenger::Membership& membership,
+                                      const std::vector<std::uint32_t>& hosts) {
+  if (hosts.empty()) return membership;
+  SCAVENGER_CHECK(hosts.size() == membership.workers());
+  scavenger::Membership result = membership;
+  result.shares.clear();
+  for (const std::uint32_t first : first_ranks(hosts)) {
+    std::uint32_t batch_size = 0;
+    for (std::uint32_t rank = 0; rank < hosts.size(); ++rank)
+      if (hosts[rank] == hosts[first]) batch_size += membership.shares[rank];
+    result.shares.push_back(batch_size);
+  }
+  return result;
+}
+
+HostSynchroniser::HostSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                                   std::uint64_t chunk_bytes, const JobCredentials& credentials)
+    : io_(io),
+      clock_(clock),
+      layout_(layout),
+      chunk_bytes_(chunk_bytes),
+      credentials_(credentials),
+      alone_(io, clock, layout, credentials),
+      ready_chunks_(layout),
+      own_file_(make_own_file()) {}
+
+HostSynchroniser::~HostSynchroniser() {
+  leave();
+}
+
+// ---- Joining. ----
+
+void HostSynchroniser::leave() {
+  if (connection_) connection_->interrupt();
+  if (uplink_) uplink_->stop();
+  use_segment(nullptr);
+  foreign_segment_.reset();
+}
+
+void HostSynchroniser::use_segment(Segment* segment) {
+  const std::lock_guard lock(mutex_);
+  segment_ = segment;
+}
+
+bool HostSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
+  leave();
+  local_slots_.clear();
+  local_batch_sizes_.clear();
+  iteration_ = group.membership.first_iteration;
+  std::uint32_t uplink_rank = group.rank;
+  for (std::uint32_t rank = 0; rank < group.hosts.size(); ++rank) {
+    if (group.hosts[rank] != group.hosts[group.rank]) continue;
+    if (local_slots_.empty()) uplink_rank = rank;
+    if (rank == group.rank) local_rank_ = static_cast<std::uint32_t>(local_slots_.size());
+    local_slots_.push_back(group.slots[rank]);
+    local_batch_sizes_.push_back(group.membership.shares[rank]);
+  }
+  if (local_slots_.size() < 2) return alone_.join(contributing(group), initial_weights);
+  return uplink_rank == group.rank ? join_as_uplink(group, initial_weights)
+                                   : join_beside(group, group.pids[uplink_rank]);
+}
+
+bool HostSynchroniser::join_as_uplink(const SyncGroup& group,
+                                      const InitialWeights& initial_weights) {
+  if (!own_segment_) {
+    const std::lock_guard lock(mutex_);
+    own_segment_ = Segment::create(own_file_.get(), {layout_.flat_size(), chunk_bytes_, 0});
+    connection_ = std::make_unique<TcpSynchroniser>(
+        io_, clock_, layout_, credentials_,
+        TcpSynchroniser::Memory{own_segment_->version(0).weights,
+                                own_segment_->gradient(kSumSlot)});
+    uplink_ = std::make_unique<HostUplink>(*own_segment_, *connection_);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (interrupted_) return false;
+    connection_->allow();
+  }
+  if (!connection_->join(contributing(group), initial_weights)) return false;
+  use_segment(own_segment_.get());
+  segment_->board().begin_membership(iteration_, static_cast<std::uint32_t>(local_slots_.size()));
+  uplink_->start(local_slots_, local_batch_sizes_);
+  // The others wait for this one store: all else is there.
+  segment_->header().serving_epoch.store(group.membership.epoch);
+  segment_->board().announce();
+  return true;
+}
+
+bool HostSynchroniser::join_beside(const SyncGroup& group, std::int64_t uplink_pid) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", uplink_pid, kOwnFile);
+  const double give_up_seconds = clock_.now_seconds() + kJoinSeconds;
+  // It may not have made its segment yet, or not for this membership.
+  while (!(foreign_segment_ = attach_to(path))) {
+    if (interrupted_) return false;
+    if (clock_.now_seconds() > give_up_seconds)
+      throw ConnectionError({.what = "the memory of this host's first worker is not there",
+                             .where = path,
+                             .remedy = "let all workers of a host run as one user; see its log"});
+    std::atomic<std::uint32_t> nothing{0};
+    futex_wait(nothing, 0, kRetrySeconds);
+  }
+  use_segment(foreign_segment_.get());
+  const auto serving = [&] { return segment_->header().serving_epoch == group.membership.epoch; };
+  while (!interrupted_ && !serving())
+    segment_->board().sleep_unless([&] { return interrupted_ || serving(); }, kSleepSeconds);
+  return serving();
+}
+
+void HostSynchroniser::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  alone_.interrupt();
+  if (connection_) connection_->interrupt();
+  if (segment_ != nullptr) segment_->board().announce();
+}
+
+void HostSynchroniser::allow() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = false;
+  alone_.allow();
+}
+
+std::unique_ptr<Segment> HostSynchroniser::attach_to(const std::string& path) {
+  foreign_file_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (foreign_file_.get() < 0 || !Segment::iteration_in(foreign_file_.get())) return nullptr;
+  return Segment::attach(foreign_file_.get(), {layout_.flat_size(), chunk_bytes_, 0});
+}
+
+std::string HostSynchroniser::problem() const {
+  if (interrupted_) return {};
+  return segment_ != nullptr && segment_ == own_segment_.get() ? connection_->problem()
+                                                               : alone_.problem();
+}
+
+// ---- An iteration. ----
+
+std::span<float> HostSynchroniser::weights() {
+  return segment_ == nullptr ? alone_.weights() : segment_->version(0).weights;
+}
+
+std::span<float> HostSynchroniser::gradients() {
+  return segment_ == nullptr ? alone_.gradients() : segment_->gradient(local_slots_[local_rank_]);
+}
+
+void HostSynchroniser::begin(std::uint64_t iteration) {
+  if (segment_ == nullptr) return alone_.begin(iteration);
+  SCAVENGER_CHECK(iteration == iteration_);
+  ready_chunks_.begin_iteration();
+}
+
+void HostSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  if (segment_ == nullptr) return alone_.gradient_ready(first, last);
+  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
+    segment_->board().contribute(iteration_, chunk);
+  });
+  if (segment_->board().waiting_chunks() > 0) segment_->board().announce();
+}
+
+std::optional<SyncResult> HostSynchroniser::finish() {
+  if (segment_ == nullptr) return alone_.finish();
+  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  const double start_seconds = clock_.now_seconds();
+  const bool is_uplink = segment_ == own_segment_.get();
+  const auto has_news = [&] {
+    return segment_->board().iteration() > iteration_ || interrupted_ ||
+           (is_uplink && uplink_->stopped());
+  };
+  while (!has_news()) segment_->board().sleep_unless(has_news, kSleepSeconds);
+  if (segment_->board().iteration() <= iteration_) return std::nullopt;
+  SyncResult yielded = result();
+  yielded.wait_seconds = clock_.now_seconds() - start_seconds;
+  ++iteration_;
+  return yielded;
+}
+
+SyncResult HostSynchroniser::result() const {
+  SyncResult sums;
+  for (std::uint32_t chunk = 0; chunk < layout_.chunk_count(); ++chunk) {
+    sums.local_gradient_sqr_norm += segment_->rank_sqr_norms(chunk)[local_rank_];
+    sums.global_gradient_sqr_norm += segment_->sqr_norm(chunk);
+  }
+  return sums;
+}
+
+}  // namespace scavenger::ps
