@@ -94,9 +94,8 @@ int train(const Arguments& arguments) {
 
   const elastic::CoordinatorOptions options{
       .program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path(),
-      .output = std::cout,
-      .output_file_descriptor = STDOUT_FILENO,
-      .progress = elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO),
+      .display = {std::cout, STDOUT_FILENO,
+                  elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = elastic::usable_cores()};
   elastic::Coordinator coordinator(std::move(start), data, options);
   return coordinator.run();

@@ -17,7 +17,7 @@
 #include "runtime/process/child_process.h"
 #include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/control_link.h"
-#include "runtime/worker/worker_loop.h"
+#include "runtime/worker/worker.h"
 
 namespace scavenger {
 namespace {
@@ -56,48 +56,6 @@ void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& l
   link.post(std::move(joined));
 }
 
-ConfigureWorker wait_for_configuration(ControlLink& link, bool& stopped) {
-  ControlMessage message = link.commands().wait();
-  if (auto* configuration = std::get_if<ConfigureWorker>(&message))
-    return std::move(*configuration);
-  if (!std::holds_alternative<Stop>(message))
-    throw ProtocolError(
-        {.what = "the controller did not configure this worker first", .where = {}, .remedy = {}});
-  stopped = true;
-  return {};
-}
-
-// Answers the controller's requests; trains whenever there are none, as far as the grant goes.
-void work(Workshop& shop, Synchroniser& synchroniser, WorkerLoop& loop, ControlLink& link) {
-  auto evaluate_train = BatchAssembler::for_evaluation(shop.train, shop.config.data);
-  auto evaluate_test = BatchAssembler::for_evaluation(shop.test, shop.config.data);
-  for (;;) {
-    const auto message = link.commands().next(loop.iteration());
-    if (!message) {
-      link.note_iteration(loop.iteration());
-      if (!loop.run_iteration())
-        throw ConnectionError({.what = synchroniser.problem(), .where = {}, .remedy = {}});
-      if (!link.commands().granted(loop.iteration()))
-        loop.flush();  // the controller waits for these
-    } else if (const auto* request = std::get_if<Evaluate>(&*message)) {
-      shop.trainer->use_weights(synchroniser.weights());
-      link.post(evaluate_range(
-          *shop.trainer, request->split == "train" ? evaluate_train : evaluate_test, *request));
-    } else if (std::holds_alternative<SendBuffers>(*message)) {
-      Buffers buffers;
-      buffers.values.resize(shop.trainer->buffers().flat_size());
-      shop.trainer->read_buffers(buffers.values);
-      link.post(std::move(buffers));
-    } else if (std::holds_alternative<Stop>(*message)) {
-      return;
-    } else {
-      throw ProtocolError({.what = "the controller sent a message that is not for workers",
-                           .where = {},
-                           .remedy = {}});
-    }
-  }
-}
-
 std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
                                                 const SyncGroup& group, IoThread& io,
                                                 const Clock& clock) {
@@ -119,41 +77,19 @@ std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const Laun
 
 void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
                    ControlLink& link) {
-  Workshop shop = set_up(ticket);
+  const Workshop shop = set_up(ticket);
+  Trainer& trainer = *shop.trainer;
+  log_info("{} parameters, {} threads", trainer.parameters().element_count(), ticket.threads);
+  Worker worker(
+      {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
+      {.make_synchroniser =
+           [&](const SyncGroup& group) {
+             return make_synchroniser(shop, ticket, group, io, clock);
+           },
+       .post = [&link](ControlMessage message) { link.post(std::move(message)); },
+       .begins_iteration = [&link](std::uint64_t iteration) { link.note_iteration(iteration); }});
   say_joined(shop, ticket, link);
-  bool stopped = false;
-  const ConfigureWorker configuration = wait_for_configuration(link, stopped);
-  if (stopped) return;
-  const SyncGroup& group = configuration.group;
-  const Membership& membership = group.membership;
-
-  const auto owned_synchroniser = make_synchroniser(shop, ticket, group, io, clock);
-  Synchroniser& synchroniser = *owned_synchroniser;
-  const auto initial_weights = [&shop](std::span<float> weights) {
-    shop.trainer->use_weights(weights);
-    shop.trainer->write_initial_weights();
-  };
-  if (configuration.has_buffers) shop.trainer->write_buffers(configuration.buffers);
-  if (!synchroniser.join(group, initial_weights))
-    throw ConnectionError({.what = synchroniser.problem(), .where = {}, .remedy = {}});
-  shop.trainer->use_gradients(synchroniser.gradients());
-
-  auto assembler = BatchAssembler::for_training(shop.train, shop.config.data, shop.config.seed);
-  BatchLoader loader(
-      [&assembler](std::uint64_t first_position, std::uint32_t size, Batch& batch) {
-        assembler.assemble(first_position, size, batch);
-      },
-      clock);
-  loader.start({membership.first_iteration, membership.first_position, membership.batch_size,
-                membership.offset_of(group.rank), membership.shares[group.rank]});
-  WorkerLoop loop({*shop.trainer, synchroniser, loader, clock}, shop.config, shop.train.size(),
-                  membership, group.rank,
-                  [&link](IterationStats stats) { link.post(std::move(stats)); });
-  link.post(Ready{});
-  log_info("rank {} of {}: {} parameters, {} samples of each batch of {}, {} threads", group.rank,
-           membership.workers(), shop.trainer->parameters().element_count(),
-           membership.shares[group.rank], membership.batch_size, ticket.threads);
-  work(shop, synchroniser, loop, link);
+  worker.run();
 }
 
 int run_worker(const LaunchTicket& ticket) {

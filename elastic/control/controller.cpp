@@ -17,47 +17,20 @@ namespace {
 constexpr double kGrantSeconds = 0.25;
 constexpr std::uint64_t kSmallestGrant = 2;
 
-std::string names_of(const std::set<ProcessName>& processes) {
-  std::vector<std::string> names;
-  for (const ProcessName& process : processes) names.push_back(process.text());
-  return join_words(names);
-}
-
 }  // namespace
-
-std::string name_of(Status status) {
-  switch (status) {
-    case Status::kTargetReached:
-      return "target_reached";
-    case Status::kMaxEpochs:
-      return "max_epochs";
-    case Status::kMaxIterations:
-      return "max_iterations";
-    case Status::kMaxTime:
-      return "max_time";
-    case Status::kInterrupted:
-      return "interrupted";
-    case Status::kFailed:
-      return "failed";
-  }
-  return "failed";
-}
-
-std::string ProcessName::text() const {
-  return fmt::format("{} {}", scavenger::name_of(role), index);
-}
 
 Controller::Controller(ControllerPlan plan, double now_seconds)
     : plan_(std::move(plan)),
       start_seconds_(now_seconds),
       now_seconds_(now_seconds),
-      done_by_rank_(plan_.membership.workers(), plan_.membership.first_iteration),
+      roster_(plan_.membership.workers(), plan_.shards, now_seconds),
+      membership_(plan_.membership),
       done_(plan_.membership.first_iteration),
       granted_(plan_.membership.first_iteration),
       last_checkpoint_seconds_(now_seconds) {
   if (plan_.resumes_checkpoint) checkpointed_at_ = done_;
-  SCAVENGER_CHECK(plan_.membership.workers() > 0 && plan_.shards > 0 &&
-                  plan_.samples_per_epoch > 0);
+  SCAVENGER_CHECK(membership_.workers() > 0 && plan_.samples_per_epoch > 0);
+  SCAVENGER_CHECK((plan_.shards == 0) == (plan_.state_home == StateHome::kWorkers));
 }
 
 std::vector<ControllerAction> Controller::step(const ControllerEvent& event, double now_seconds) {
@@ -68,61 +41,25 @@ std::vector<ControllerAction> Controller::step(const ControllerEvent& event, dou
   return std::move(actions_);
 }
 
-// ---- Coming together. ----
+// ---- Training. ----
 
-std::set<ProcessName> Controller::missing(const std::set<ProcessName>& present) const {
-  std::set<ProcessName> absent;
-  for (std::uint32_t i = 0; i < plan_.membership.workers(); ++i) absent.insert({Role::kWorker, i});
-  for (std::uint32_t i = 0; i < plan_.shards; ++i) absent.insert({Role::kShard, i});
-  for (const ProcessName& process : present) absent.erase(process);
-  return absent;
-}
-
-void Controller::on(const ProcessJoined& event) {
-  if (state_ != State::kJoining) return;
-  joined_.insert(event.process);
-  if (!missing(joined_).empty()) return;
-  state_ = State::kLoading;
-  actions_.push_back(ConfigureShards{});
-}
-
-void Controller::on(const ProcessReady& event) {
-  if (state_ != State::kLoading && state_ != State::kConnecting) return;
-  ready_.insert(event.process);
-  const auto ready_shards =
-      std::count_if(ready_.begin(), ready_.end(),
-                    [](const ProcessName& name) { return name.role == Role::kShard; });
-  if (state_ == State::kLoading && ready_shards == plan_.shards) {
-    state_ = State::kConnecting;
-    actions_.push_back(ConfigureWorkers{});
-  } else if (missing(ready_).empty()) {
-    begin_training();
-  }
-}
-
-void Controller::begin_training() {
-  state_ = State::kTraining;
-  progress_seconds_ = now_seconds_;
+void Controller::plan_boundaries() {
   evaluated_at_.reset();
   score_here_.reset();
   best_here_ = false;
   next_evaluation_ =
-      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations},
-                    plan_.membership, done_, plan_.samples_per_epoch);
+      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
+                    done_, plan_.samples_per_epoch);
   next_checkpoint_ =
-      next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
-                    plan_.membership, done_, plan_.samples_per_epoch);
-  if (stops_here()) return at_boundary();  // a resumed job that was finished
-  extend_grant();
+      next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations}, membership_,
+                    done_, plan_.samples_per_epoch);
 }
-
-// ---- Training. ----
 
 std::uint64_t Controller::planned_boundary() const {
   std::uint64_t boundary = std::min(next_evaluation_, next_checkpoint_);
   if (plan_.stop.max_iterations > 0) boundary = std::min(boundary, plan_.stop.max_iterations);
   if (plan_.stop.max_epochs > 0.0)
-    boundary = std::min(boundary, iterations_for_epochs(plan_.stop.max_epochs, plan_.membership,
+    boundary = std::min(boundary, iterations_for_epochs(plan_.stop.max_epochs, membership_,
                                                         plan_.samples_per_epoch));
   return boundary;
 }
@@ -142,8 +79,8 @@ void Controller::extend_grant() {
 
 void Controller::on(const IterationsDone& event) {
   SCAVENGER_CHECK(event.rank < done_by_rank_.size());
-  if (state_ != State::kTraining) return;
   done_by_rank_[event.rank] = std::max(done_by_rank_[event.rank], event.count);
+  if (state_ != State::kTraining) return;  // where all are halted, the shards know better
   const std::uint64_t done = *std::min_element(done_by_rank_.begin(), done_by_rank_.end());
   if (done == done_) return;
   const double seconds = (now_seconds_ - progress_seconds_) / static_cast<double>(done - done_);
@@ -151,6 +88,8 @@ void Controller::on(const IterationsDone& event) {
       iteration_seconds_ == 0.0 ? seconds : 0.7 * iteration_seconds_ + 0.3 * seconds;
   progress_seconds_ = now_seconds_;
   done_ = done;
+  delays_ = 0;
+  tell_recovery();
   ask_for_timed_boundaries();
   if (done_ == granted_ && (boundary_wanted_ || done_ == planned_boundary())) return at_boundary();
   extend_grant();
@@ -163,9 +102,8 @@ bool Controller::stops_here() {
   const StopConfig& stop = plan_.stop;
   if (stop.max_iterations > 0 && done_ >= stop.max_iterations) {
     ending_ = {Status::kMaxIterations, fmt::format("{} iterations are done", done_)};
-  } else if (stop.max_epochs > 0.0 &&
-             done_ >= iterations_for_epochs(stop.max_epochs, plan_.membership,
-                                            plan_.samples_per_epoch)) {
+  } else if (stop.max_epochs > 0.0 && done_ >= iterations_for_epochs(stop.max_epochs, membership_,
+                                                                     plan_.samples_per_epoch)) {
     ending_ = {Status::kMaxEpochs, fmt::format("{:g} epochs are done", stop.max_epochs)};
   }
   return ending_.has_value();
@@ -191,8 +129,8 @@ void Controller::on(const EvaluationDone& event) {
   if (state_ != State::kEvaluating) return;
   evaluated_at_ = done_;
   next_evaluation_ =
-      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations},
-                    plan_.membership, done_, plan_.samples_per_epoch);
+      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
+                    done_, plan_.samples_per_epoch);
   const bool by_loss = !plan_.stop.target || plan_.stop.target->metric == Metric::kLoss;
   score_here_ = by_loss ? -event.loss : event.accuracy;
   if (!std::isfinite(*score_here_)) score_here_.reset();  // nothing would ever be better than NaN
@@ -240,21 +178,31 @@ void Controller::after_checkpoint() {
   if (done_ >= next_checkpoint_)
     next_checkpoint_ =
         next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
-                      plan_.membership, done_, plan_.samples_per_epoch);
+                      membership_, done_, plan_.samples_per_epoch);
   if (ending_) {
     state_ = State::kDraining;
     if (!writing_) finish(ending_->status, ending_->reason);
     return;
   }
+  if (!newcomers().empty()) return take_break("a worker has come");
   state_ = State::kTraining;
   progress_seconds_ = now_seconds_;
   extend_grant();
 }
 
-void Controller::on(const CheckpointDone&) {
+void Controller::on(const CheckpointDone& event) {
   writing_ = false;
+  if (event.by_loss) {
+    checkpointed_at_.reset();
+    checkpoint_wanted_ = true;
+  }
+  if (state_ == State::kGathering) return gather();
   if (state_ == State::kDraining) {
     if (checkpointed_at_ == done_) return finish(ending_->status, ending_->reason);
+    if (event.by_loss) {  // what is gone was not missed until now
+      replace_gone();
+      return take_break("the last checkpoint was lost with a process");
+    }
     return after_evaluation();  // the last checkpoint had to wait for this one
   }
   if (state_ == State::kTraining && checkpoint_wanted_) boundary_wanted_ = true;
@@ -269,12 +217,8 @@ void Controller::finish(Status status, std::string reason) {
 }
 
 void Controller::fail(std::string reason) {
-  if (state_ == State::kEnding) return;
+  if (state_ == State::kEnding || state_ == State::kEnded) return;
   finish(Status::kFailed, std::move(reason));
-}
-
-void Controller::on(const ProcessLost& event) {
-  fail(fmt::format("{} {}", event.process.text(), event.how));
 }
 
 void Controller::on(const JobImpossible& event) {
@@ -284,8 +228,7 @@ void Controller::on(const JobImpossible& event) {
 void Controller::on(const Interrupted&) {
   if (state_ == State::kEnding || ending_) return;
   EndJob interrupted{Status::kInterrupted, "interrupted by the user"};
-  if (state_ == State::kJoining || state_ == State::kLoading || state_ == State::kConnecting)
-    return finish(interrupted.status, interrupted.reason);
+  if (!has_trained_) return finish(interrupted.status, interrupted.reason);
   actions_.push_back(Announce{
       "interrupted: finishing the iteration and writing a checkpoint (again: end at once)"});
   ending_ = std::move(interrupted);
@@ -300,32 +243,28 @@ void Controller::on(const AllProcessesEnded&) {
 }
 
 void Controller::on(const TimePassed&) {
+  check_membership_deadlines();
   check_deadlines();
   ask_for_timed_boundaries();
 }
 
 void Controller::check_deadlines() {
-  const bool starting =
-      state_ == State::kJoining || state_ == State::kLoading || state_ == State::kConnecting;
-  if (starting && now_seconds_ - start_seconds_ > plan_.limits.start_seconds) {
-    const auto late = missing(state_ == State::kJoining ? joined_ : ready_);
-    return fail(fmt::format("{} did not start within {}; limits.start_seconds", names_of(late),
-                            format_duration(plan_.limits.start_seconds)));
-  }
+  const LimitsConfig& limits = plan_.limits;
   const bool at_work = state_ == State::kEvaluating || state_ == State::kSnapshotting;
-  if (at_work && now_seconds_ - boundary_seconds_ > plan_.limits.boundary_seconds)
-    return fail(fmt::format("{} did not end within {} (limits.boundary_seconds)",
-                            state_ == State::kEvaluating ? "an evaluation" : "copying the state",
-                            format_duration(plan_.limits.boundary_seconds)));
-  if (state_ != State::kTraining) return;
-  if (granted_ > done_ && now_seconds_ - progress_seconds_ > plan_.limits.iteration_seconds) {
-    std::set<ProcessName> behind;
-    for (std::uint32_t rank = 0; rank < done_by_rank_.size(); ++rank)
-      if (done_by_rank_[rank] == done_) behind.insert({Role::kWorker, rank});
-    return fail(
-        fmt::format("iteration {} did not end within {} (limits.iteration_seconds): waiting for {}",
-                    done_, format_duration(plan_.limits.iteration_seconds), names_of(behind)));
-  }
+  if (at_work && now_seconds_ - boundary_seconds_ > limits.boundary_seconds)
+    return recover_from_delay(
+        fmt::format("{} did not end within {} (limits.boundary_seconds)",
+                    state_ == State::kEvaluating ? "an evaluation" : "copying the state",
+                    format_duration(limits.boundary_seconds)));
+  if (state_ != State::kTraining || granted_ == done_ ||
+      now_seconds_ - progress_seconds_ <= limits.iteration_seconds)
+    return;
+  std::vector<ProcessName> behind;
+  for (std::uint32_t rank = 0; rank < done_by_rank_.size(); ++rank)
+    if (done_by_rank_[rank] == done_) behind.push_back({Role::kWorker, ranks_[rank]});
+  recover_from_delay(
+      fmt::format("iteration {} did not end within {} (limits.iteration_seconds): waiting for {}",
+                  done_, format_duration(limits.iteration_seconds), names_of(behind)));
 }
 
 // What the clock asks for: a checkpoint, or the end.

@@ -7,96 +7,28 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "elastic/control/boundary.h"
+#include "elastic/control/job_events.h"
+#include "elastic/control/roster.h"
 #include "runtime/config/job_config.h"
-#include "runtime/protocol/control_message.h"
 #include "runtime/training/membership.h"
 
 namespace scavenger::elastic {
 
-enum class Status { kTargetReached, kMaxEpochs, kMaxIterations, kMaxTime, kInterrupted, kFailed };
-std::string name_of(Status status);  // as in report.json: "target_reached", ...
-
-struct ProcessName {
-  Role role = Role::kWorker;
-  std::uint32_t index = 0;
-  auto operator<=>(const ProcessName&) const = default;
-  std::string text() const;  // "worker 1"
-};
-
-// ---- What can happen. ----
-struct ProcessJoined {
-  ProcessName process;
-};
-struct ProcessReady {
-  ProcessName process;
-};
-struct IterationsDone {  // a worker has finished its part of all iterations below `count`
-  std::uint32_t rank = 0;
-  std::uint64_t count = 0;
-};
-struct EvaluationDone {
-  double loss = 0.0;
-  double accuracy = 0.0;
-};
-struct CheckpointSafe {};  // the state is copied: training may go on
-struct CheckpointDone {    // written, or failed: the coordinator has reported which
-  bool written = false;
-};
-struct ProcessLost {  // ended, hung or unreachable, without having been asked to end
-  ProcessName process;
-  std::string how;
-};
-struct JobImpossible {  // found while coming together: the checkpoint is of another model, and the
-                        // like
-  std::string reason;
-};
-struct Interrupted {};  // Ctrl-C
-struct AllProcessesEnded {};
-struct TimePassed {};  // at least once a second
-
-using ControllerEvent = std::variant<ProcessJoined, ProcessReady, IterationsDone, EvaluationDone,
-                                     CheckpointSafe, CheckpointDone, ProcessLost, JobImpossible,
-                                     Interrupted, AllProcessesEnded, TimePassed>;
-
-// ---- What to do about it. ----
-struct ConfigureShards {};
-struct ConfigureWorkers {};
-struct GrantIterations {  // workers may go on until `until` iterations are done
-  std::uint64_t until = 0;
-};
-struct EvaluateModel {
-  Split split = Split::kTest;
-};
-struct TakeCheckpoint {
-  bool is_best = false;
-  std::optional<double> score;  // higher is better
-};
-struct EndProcesses {};
-struct EndJob {
-  Status status = Status::kFailed;
-  std::string reason;
-};
-struct Announce {  // for people and the log
-  std::string text;
-};
-
-using ControllerAction =
-    std::variant<ConfigureShards, ConfigureWorkers, GrantIterations, EvaluateModel, TakeCheckpoint,
-                 EndProcesses, EndJob, Announce>;
-
 // What the job's end and pace are decided by.
 struct ControllerPlan {
-  std::uint32_t shards = 1;
-  Membership membership;
+  std::uint32_t shards = 1;  // none where the workers hold the state
+  StateHome state_home = StateHome::kShards;
+  Membership
+      membership;  // the first; later ones have its batch, and its workers as far as they live
   std::uint64_t samples_per_epoch = 0;
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
   LimitsConfig limits;
+  FaultsConfig faults;
   bool resumes_checkpoint = false;   // there is one of the first iteration
   double seconds_before = 0.0;       // of the job's life, before this process
   std::optional<double> best_score;  // so far, of a resumed job
@@ -110,14 +42,18 @@ class Controller final {
   std::vector<ControllerAction> step(const ControllerEvent& event, double now_seconds);
 
   std::uint64_t iterations_done() const { return done_; }
-  const Membership& membership() const { return plan_.membership; }
+  const Membership& membership() const { return membership_; }
+  // The indices of the membership's workers, by rank.
+  const std::vector<std::uint32_t>& ranks() const { return ranks_; }
   const std::optional<double>& best_score() const { return plan_.best_score; }
   // How the job will end, once that is decided.
   const std::optional<EndJob>& ending() const { return ending_; }
 
  private:
   enum class State {
-    kJoining,
+    kGathering,  // waits for processes that it needs
+    kHalting,
+    kRestoring,  // waits for the last checkpoint's place
     kLoading,
     kConnecting,
     kTraining,
@@ -128,19 +64,48 @@ class Controller final {
     kEnded
   };
 
+  // What interrupted the training, and since when.
+  struct Break {
+    double start_seconds = 0.0;
+    std::vector<ProcessName> lost;
+    std::string reason;
+    std::uint64_t iterations_lost = 0;
+  };
+
+  // Coming together: controller_membership.cpp.
   void on(const ProcessJoined& event);
   void on(const ProcessReady& event);
+  void on(const ProcessHalted& event);
+  void on(const ProcessStuck& event);
+  void on(const CheckpointFound& event);
+  void on(const ProcessLost& event);
+  void take_break(const std::string& reason);
+  void halt_all(double limit_seconds);
+  void ask_to_halt(const std::vector<ProcessName>& processes);
+  bool breaks_the_membership(const ProcessName& process) const;
+  void replace(const ProcessName& process);
+  void replace_gone();
+  void gather();
+  void go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position);
+  void forget_what_was_lost();
+  void configure();
+  std::vector<std::uint32_t> newcomers() const;
+  void begin_training();
+  void tell_recovery();
+  void check_membership_deadlines();
+  void recover_from_delay(const std::string& what);
+  std::vector<ProcessName> unready() const;
+
+  // Training, boundaries and the end: controller.cpp.
   void on(const IterationsDone& event);
   void on(const EvaluationDone& event);
   void on(const CheckpointSafe& event);
   void on(const CheckpointDone& event);
-  void on(const ProcessLost& event);
   void on(const JobImpossible& event);
   void on(const Interrupted& event);
   void on(const AllProcessesEnded& event);
   void on(const TimePassed& event);
-
-  void begin_training();
+  void plan_boundaries();
   void extend_grant();
   void at_boundary();
   void after_evaluation();
@@ -152,16 +117,33 @@ class Controller final {
   bool stops_here();
   bool evaluation_is_due() const;
   std::uint64_t planned_boundary() const;
-  std::set<ProcessName> missing(const std::set<ProcessName>& present) const;
 
   ControllerPlan plan_;
   const double start_seconds_;
   double now_seconds_;
-  State state_ = State::kJoining;
+  State state_ = State::kGathering;
   std::vector<ControllerAction> actions_;
 
-  std::set<ProcessName> joined_;
-  std::set<ProcessName> ready_;
+  Roster roster_;
+  Membership membership_;
+  std::vector<std::uint32_t> ranks_;
+  std::optional<ConfigureWorkers> next_workers_;  // to be told when the shards are ready
+  bool has_begun_ = false;                        // the first membership was configured
+  bool has_trained_ = false;                      // and got ready
+  StateSource source_ = StateSource::kInitial;
+  bool replans_ = true;           // boundaries are to be planned anew
+  std::set<ProcessName> ready_;   // of this membership
+  std::set<ProcessName> killed_;  // their loss is news to come
+  std::optional<Break> break_;
+  std::uint32_t losses_ = 0;
+  std::uint32_t delays_ = 0;  // in a row that nobody was lost in
+  std::optional<double> stuck_seconds_;
+  std::string stuck_reason_;
+  bool shards_asked_ = false;  // to halt, where they keep memory: after the workers
+  double halt_seconds_ = 0.0;
+  double halt_limit_seconds_ = 0.0;
+  double configure_seconds_ = 0.0;
+
   std::vector<std::uint64_t> done_by_rank_;
   std::uint64_t done_;              // iterations that all workers have finished
   std::uint64_t granted_;           // iterations that workers may do

@@ -37,4 +37,21 @@ void CheckpointCollector::arrived(const FrameHeader& header) {
   piece = 1;
 }
 
+bool CheckpointCollector::misses_pieces_of(std::uint32_t shard) const {
+  for (std::size_t piece = 0; piece < arrived_.size(); ++piece) {
+    const auto chunk = static_cast<std::uint32_t>(piece % layout_.chunk_count());
+    if (arrived_[piece] == 0 && layout_.shard_of(chunk) == shard) return true;
+  }
+  return false;
+}
+
+void CheckpointCollector::give_up(std::uint32_t shard) {
+  for (std::size_t piece = 0; piece < arrived_.size(); ++piece) {
+    const auto chunk = static_cast<std::uint32_t>(piece % layout_.chunk_count());
+    if (layout_.shard_of(chunk) != shard || arrived_[piece] != 0) continue;
+    arrived_[piece] = 1;
+    --missing_pieces_;
+  }
+}
+
 }  // namespace scavenger::elastic

@@ -31,6 +31,11 @@ class CheckpointCollector final {
   void set_optimizer_steps(std::uint64_t steps) { checkpoint_.optimizer.step_count = steps; }
   void set_buffers(std::vector<float> values) { checkpoint_.buffer_values = std::move(values); }
 
+  // What this shard has not sent will not come.
+  void give_up(std::uint32_t shard);
+  bool misses_pieces_of(std::uint32_t shard) const;
+
+  // Nothing is awaited any more.
   bool complete() const { return missing_pieces_ == 0; }
   // Requires complete().
   const Checkpoint& checkpoint() const { return checkpoint_; }

@@ -22,11 +22,11 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
-                             std::vector<std::string> state_names, std::uint32_t copies,
+                             std::vector<std::string> state_names, std::set<ProcessName> sources,
                              bool is_best) {
-  SCAVENGER_CHECK(!round_ && copies > 0);
+  SCAVENGER_CHECK(!round_ && !sources.empty());
   round_ = std::make_unique<Round>(std::move(base), layout, std::move(state_names));
-  round_->missing_copies = copies;
+  round_->missing_copies = std::move(sources);
   round_->start_seconds = clock_.now_seconds();
   round_->outcome.iteration = round_->collector.checkpoint().iteration;
   round_->outcome.is_best = is_best;
@@ -38,22 +38,22 @@ CheckpointWriter::Round& CheckpointWriter::round() {
   return *round_;
 }
 
-void CheckpointWriter::shard_has_copied(std::uint64_t optimizer_steps) {
+void CheckpointWriter::shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps) {
   round().collector.set_optimizer_steps(optimizer_steps);
-  copied();
+  copied(shard);
 }
 
-void CheckpointWriter::buffers_arrived(std::vector<float> values) {
+void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<float> values) {
   round().collector.set_buffers(std::move(values));
-  copied();
+  copied(worker);
 }
 
-void CheckpointWriter::copied() {
-  if (round_->missing_copies == 0)
+void CheckpointWriter::copied(const ProcessName& process) {
+  if (round_->missing_copies.erase(process) == 0)
     throw ProtocolError({.what = "state was copied twice", .where = {}, .remedy = {}});
-  if (--round_->missing_copies > 0) return;
+  if (!round_->missing_copies.empty()) return;
   round_->outcome.stall_seconds = clock_.now_seconds() - round_->start_seconds;
-  safe_();
+  if (!round_->outcome.by_loss) safe_();
   write_if_complete();
 }
 
@@ -66,9 +66,23 @@ void CheckpointWriter::arrived(const FrameHeader& header) {
   write_if_complete();
 }
 
+void CheckpointWriter::lose(const ProcessName& process) {
+  if (!round_ || round_->writing) return;
+  const bool owed_a_copy = round_->missing_copies.erase(process) > 0;
+  const bool owed_pieces =
+      process.role == Role::kShard && round_->collector.misses_pieces_of(process.index);
+  if (!owed_a_copy && !owed_pieces) return;
+  round_->outcome.by_loss = true;
+  round_->outcome.error = process.text() + " was lost, which had a part of it";
+  if (process.role == Role::kShard) round_->collector.give_up(process.index);
+  write_if_complete();
+}
+
 void CheckpointWriter::write_if_complete() {
-  if (round_->missing_copies == 0 && round_->collector.complete())
-    asio::post(thread_, [this] { write(); });
+  if (!round_->missing_copies.empty() || !round_->collector.complete()) return;
+  if (round_->outcome.by_loss) return end(round_->outcome);
+  round_->writing = true;
+  asio::post(thread_, [this] { write(); });
 }
 
 void CheckpointWriter::write() {
@@ -78,10 +92,30 @@ void CheckpointWriter::write() {
   } catch (const Error& failure) {
     outcome.error = failure.what();
   }
-  asio::post(io_, [this, outcome = std::move(outcome)]() mutable {
-    outcome.write_seconds = clock_.now_seconds() - round_->start_seconds;
-    round_.reset();
-    done_(outcome);
+  asio::post(io_, [this, outcome = std::move(outcome)]() mutable { end(std::move(outcome)); });
+}
+
+void CheckpointWriter::end(CheckpointOutcome outcome) {
+  outcome.write_seconds = clock_.now_seconds() - round_->start_seconds;
+  round_.reset();
+  done_(outcome);
+}
+
+void CheckpointWriter::find_last(std::function<void(const Error&)> damaged,
+                                 std::function<void(std::optional<LoadedCheckpoint>)> found) {
+  asio::post(thread_, [this, damaged = std::move(damaged), found = std::move(found)] {
+    std::vector<Error> problems;
+    std::optional<LoadedCheckpoint> last;
+    try {
+      last = store_.load_latest_good([&](const Error& error) { problems.push_back(error); });
+    } catch (const Error& error) {  // all are damaged
+      problems.push_back(error);
+    }
+    asio::post(io_,
+               [damaged, found, problems = std::move(problems), last = std::move(last)]() mutable {
+                 for (const Error& problem : problems) damaged(problem);
+                 found(std::move(last));
+               });
   });
 }
 

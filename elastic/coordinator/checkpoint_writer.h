@@ -6,9 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "elastic/control/job_events.h"
 #include "elastic/coordinator/checkpoint_collector.h"
 #include "runtime/base/clock.h"
 #include "runtime/checkpoint/checkpoint_store.h"
@@ -21,6 +24,7 @@ struct CheckpointOutcome {
   std::uint64_t iteration = 0;
   WrittenCheckpoint written;
   std::string error;           // empty where it was written
+  bool by_loss = false;        // a process was lost that had a part of it
   double stall_seconds = 0.0;  // training stood still
   double write_seconds = 0.0;  // from the request to the end
   bool is_best = false;
@@ -36,16 +40,25 @@ class CheckpointWriter final {
                    std::function<void(const CheckpointOutcome&)> done);
   ~CheckpointWriter();
 
-  // `base` and the rest: as CheckpointCollector. `copies`: how many processes will say that they
+  // `base` and the rest: as CheckpointCollector. `sources`: the processes that will say that they
   // have copied theirs. Requires that none is under way.
   void begin(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names,
-             std::uint32_t copies, bool is_best);
+             std::set<ProcessName> sources, bool is_best);
 
   // All of these throw ProtocolError where nobody asked for it, or it does not fit.
-  void shard_has_copied(std::uint64_t optimizer_steps);
-  void buffers_arrived(std::vector<float> values);
+  void shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps);
+  void buffers_arrived(const ProcessName& worker, std::vector<float> values);
   std::span<std::byte> destination(const FrameHeader& header);
   void arrived(const FrameHeader& header);
+
+  // This process is gone. Where it had a part of the checkpoint, there will be none; `done` says so
+  // as soon as all others have sent theirs.
+  void lose(const ProcessName& process);
+
+  // Reads the last good checkpoint, after what is being written; `found` is called on the
+  // io_context, with nothing where there is none, and `damaged` before for each that is.
+  void find_last(std::function<void(const Error&)> damaged,
+                 std::function<void(std::optional<LoadedCheckpoint>)> found);
 
  private:
   struct Round {
@@ -53,14 +66,16 @@ class CheckpointWriter final {
         : collector(std::move(base), layout, std::move(state_names)) {}
 
     CheckpointCollector collector;
-    std::uint32_t missing_copies = 0;
+    std::set<ProcessName> missing_copies;
+    bool writing = false;
     double start_seconds = 0.0;
     CheckpointOutcome outcome;
   };
 
   Round& round();
-  void copied();
+  void copied(const ProcessName& process);
   void write_if_complete();
+  void end(CheckpointOutcome outcome);
   void write();
 
   asio::io_context& io_;

@@ -17,9 +17,9 @@ namespace scavenger::elastic {
 namespace {
 
 constexpr std::size_t kLogTailBytes = 2000;
-// When a process dies, others notice by their connections: wait for all the news before saying who
-// was the cause.
-constexpr auto kLossNewsDelay = std::chrono::milliseconds(300);
+// Who has lost its connection is about to end by itself, and its exit tells more; who has ended may
+// have said why. Neither is waited for for long.
+constexpr auto kLastNewsDelay = std::chrono::milliseconds(300);
 
 void check_build(const Joined& message) {
   if (message.version_line == version_line("scavenger")) return;
@@ -60,7 +60,6 @@ Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& list
                [this](std::shared_ptr<FrameConnection> connection) {
                  return serve(std::move(connection));
                }),
-      loss_timer_(io),
       kill_timer_(io) {}
 
 Cluster::~Cluster() = default;
@@ -91,17 +90,22 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;
 
-  Member& member = members_[process];
-  member.child = std::make_unique<ChildProcess>(
-      io_, command, [this, process](const ExitStatus& status) { on_exit(process, status); });
-  member.start_seconds = clock_.now_seconds();
-  return member.child->pid();
+  auto member = std::make_shared<Member>(io_);
+  member->name = process;
+  member->child = std::make_unique<ChildProcess>(
+      io_, command, [this, which = std::weak_ptr(member)](const ExitStatus& status) {
+        if (const auto ended = which.lock()) on_exit(ended, status);
+      });
+  member->start_seconds = clock_.now_seconds();
+  const std::int64_t pid = member->child->pid();
+  members_[process] = std::move(member);
+  return pid;
 }
 
 // ---- Talking. ----
 
 awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
-  std::optional<ProcessName> process;
+  MemberPointer member;
   try {
     ControlMessage first = co_await receive_message(*connection);
     while (
@@ -110,50 +114,48 @@ awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
     const auto* joined = std::get_if<Joined>(&first);
     if (joined == nullptr)
       throw ProtocolError({.what = "a process did not say who it is", .where = {}, .remedy = {}});
-    admit(*joined, connection);
-    process = ProcessName{joined->role, joined->index};
+    member = admit(*joined, connection);
     check_build(*joined);
-    listener_.on_joined(*process, *joined);
-    co_await serve_member(connection, *process);
+    listener_.on_joined(member->name, *joined);
+    co_await serve_member(member);
   } catch (const Error& failure) {
     connection->close();
     if (ending_) co_return;
-    if (!process) throw;
-    log_warning("the connection to {} was ended: {}", process->text(), failure.what());
-    members_.at(*process).refused = dynamic_cast<const ProtocolError*>(&failure) != nullptr;
-    // Its exit tells more than this, if it comes; a process that lives on without us is lost all
-    // the same.
-    lose(*process, fmt::format("lost its connection to the controller: {}", failure.what()));
+    if (!member) throw;
+    on_disconnected(member, failure);
   }
 }
 
-void Cluster::admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection) {
+Cluster::MemberPointer Cluster::admit(const Joined& message,
+                                      const std::shared_ptr<FrameConnection>& connection) {
   const ProcessName process{message.role, message.index};
-  const auto member = members_.find(process);
-  if (member == members_.end() || member->second.connection)
+  const auto found = members_.find(process);
+  if (found == members_.end() || found->second->connection || found->second->status)
     throw ProtocolError({.what = process.text() + " is not expected", .where = {}, .remedy = {}});
-  member->second.connection = connection;
-  member->second.last_sign_seconds = clock_.now_seconds();
+  const MemberPointer& member = found->second;
+  member->connection = connection;
+  member->is_read = true;
+  member->last_sign_seconds = clock_.now_seconds();
+  return member;
 }
 
-awaitable<void> Cluster::serve_member(std::shared_ptr<FrameConnection> connection,
-                                      ProcessName process) {
-  Member& member = members_.at(process);
+awaitable<void> Cluster::serve_member(MemberPointer member) {
   for (;;) {
     const ControlArrival arrival =
-        co_await receive_arrival(*connection, settings_.state_payload_limit_bytes);
-    member.last_sign_seconds = clock_.now_seconds();
+        co_await receive_arrival(*member->connection, settings_.state_payload_limit_bytes);
+    member->last_sign_seconds = clock_.now_seconds();
     if (const auto* header = std::get_if<FrameHeader>(&arrival)) {
-      co_await connection->receive_payload(listener_.state_destination(process, *header));
-      listener_.on_state(process, *header);
+      co_await member->connection->receive_payload(
+          listener_.state_destination(member->name, *header));
+      listener_.on_state(member->name, *header);
       continue;
     }
     const ControlMessage& message = std::get<ControlMessage>(arrival);
     if (const auto* failed = std::get_if<Failed>(&message)) {
-      member.failure = failed->reason;
-      member.failed_by_peer = failed->by_peer;
+      member->failure = failed->reason;
+      member->failed_by_peer = failed->by_peer;
     } else if (!std::holds_alternative<Heartbeat>(message)) {
-      listener_.on_message(process, message);
+      listener_.on_message(member->name, message);
     }
   }
 }
@@ -163,20 +165,21 @@ void Cluster::send(const ProcessName& process, const ControlMessage& message) {
 }
 
 FrameConnection& Cluster::connection(const ProcessName& process) {
-  return *members_.at(process).connection;
+  return *members_.at(process)->connection;
 }
 
 std::shared_ptr<FrameConnection> Cluster::shared_connection(const ProcessName& process) {
-  return members_.at(process).connection;
+  return members_.at(process)->connection;
 }
 
 double Cluster::seconds_since_start(const ProcessName& process) const {
-  return clock_.now_seconds() - members_.at(process).start_seconds;
+  return clock_.now_seconds() - members_.at(process)->start_seconds;
 }
 
 // ---- Losing. ----
 
-void Cluster::on_exit(const ProcessName& process, const ExitStatus& status) {
+void Cluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
+  member->status = status;
   if (ending_) {
     if (!any_running()) {
       kill_timer_.cancel();
@@ -184,45 +187,61 @@ void Cluster::on_exit(const ProcessName& process, const ExitStatus& status) {
     }
     return;
   }
-  Member& member = members_.at(process);
-  if (!member.refused)
-    member.how_lost.clear();  // how it ended says more than that its connection did
-  lose(process, status.signal != 0 ? "was " + status.text() : "ended with " + status.text());
-}
-
-void Cluster::lose(const ProcessName& process, std::string how) {
-  Member& member = members_.at(process);
-  if (!member.how_lost.empty()) return;
-  member.how_lost = std::move(how);
-  if (first_lost_) return;
-  first_lost_ = process;
-  loss_timer_.expires_after(kLossNewsDelay);
-  loss_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error && !ending_) announce_loss();
+  if (!member->is_read) return announce_loss(member);
+  // What it said last is still to be read: its socket ends with it, so that is soon.
+  member->news_timer.expires_after(kLastNewsDelay);
+  member->news_timer.async_wait([member](const boost::system::error_code& error) {
+    if (!error) member->connection->close();
   });
 }
 
-void Cluster::announce_loss() {
-  // The cause is who ended by itself, not who ended because a peer was gone.
-  ProcessName cause = *first_lost_;
-  for (const auto& [process, member] : members_) {
-    if (member.how_lost.empty() || member.failed_by_peer || member.child->running()) continue;
-    cause = process;
-    break;
+void Cluster::on_disconnected(const MemberPointer& member, const Error& failure) {
+  member->is_read = false;
+  if (member->status) return announce_loss(member);
+  log_warning("the connection to {} was ended: {}", member->name.text(), failure.what());
+  const std::string why = fmt::format("lost its connection to the controller: {}", failure.what());
+  if (dynamic_cast<const ProtocolError*>(&failure) != nullptr) {
+    member->why_ended = why;
+    member->refused = true;
   }
-  const Member& member = members_.at(cause);
-  std::string how = member.how_lost;
-  if (!member.failure.empty()) how = "failed: " + member.failure;
-  listener_.on_lost(cause, member.child->pid(), how, log_tail(log_of(cause), kLogTailBytes));
+  // One that lives on without us must not write any more.
+  member->news_timer.expires_after(kLastNewsDelay);
+  member->news_timer.async_wait([this, member, why](const boost::system::error_code& error) {
+    if (!error && !member->status) kill(member->name, why);
+  });
+}
+
+void Cluster::announce_loss(const MemberPointer& member) {
+  member->news_timer.cancel();
+  if (ending_) return;
+  const ExitStatus& status = *member->status;
+  LostProcess lost;
+  lost.process = member->name;
+  lost.pid = member->child->pid();
+  lost.how = status.signal != 0 ? "was " + status.text() : "ended with " + status.text();
+  if (!member->failure.empty()) lost.how = "failed: " + member->failure;
+  if (!member->why_ended.empty()) lost.how = member->why_ended;
+  lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
+  const bool told = !member->failure.empty() && !member->failed_by_peer;
+  const bool never_joined = !member->connection && status.signal == 0;
+  lost.by_itself = member->refused || (member->why_ended.empty() && (told || never_joined));
+  listener_.on_lost(lost);
+}
+
+void Cluster::kill(const ProcessName& process, const std::string& why) {
+  Member& member = *members_.at(process);
+  if (member.status) return;
+  if (member.why_ended.empty()) member.why_ended = why;
+  member.child->signal(SIGKILL);
 }
 
 void Cluster::check_signs_of_life() {
   if (ending_) return;
-  for (auto& [process, member] : members_) {
-    if (!member.connection || !member.how_lost.empty()) continue;
-    const double silent_seconds = clock_.now_seconds() - member.last_sign_seconds;
+  for (const auto& [process, member] : members_) {
+    if (!member->is_read || member->status) continue;
+    const double silent_seconds = clock_.now_seconds() - member->last_sign_seconds;
     if (silent_seconds < settings_.limits.heartbeat_seconds) continue;
-    lose(process,
+    kill(process,
          fmt::format(
              "gave no sign of life for {} (limits.heartbeat_seconds): it hangs or is stopped",
              format_duration(silent_seconds)));
@@ -233,17 +252,17 @@ void Cluster::check_signs_of_life() {
 
 bool Cluster::any_running() const {
   for (const auto& [process, member] : members_)
-    if (member.child->running()) return true;
+    if (member->child->running()) return true;
   return false;
 }
 
 void Cluster::end_all() {
   ending_ = true;
   for (auto& [process, member] : members_) {
-    if (member.connection && member.connection->is_open())
-      post_message(*member.connection, Stop{});
+    if (member->connection && member->connection->is_open())
+      post_message(*member->connection, Stop{});
     else
-      member.child->signal(SIGKILL);
+      member->child->signal(SIGKILL);
   }
   kill_timer_.expires_after(
       std::chrono::milliseconds(static_cast<long>(settings_.limits.stop_seconds * 1000)));
@@ -257,7 +276,7 @@ void Cluster::end_all() {
 
 void Cluster::kill_all() {
   ending_ = true;
-  for (auto& [process, member] : members_) member.child->signal(SIGKILL);
+  for (auto& [process, member] : members_) member->child->signal(SIGKILL);
   if (!any_running()) asio::post(io_, [this] { listener_.on_all_ended(); });
 }
 

@@ -10,8 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "elastic/control/controller.h"
+#include "elastic/control/job_events.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/error.h"
 #include "runtime/config/job_config.h"
 #include "runtime/net/job_listener.h"
 #include "runtime/process/child_process.h"
@@ -23,6 +24,14 @@ namespace scavenger::elastic {
 // Throws InputError where a shard could not listen at its configured port.
 void check_ports_are_free(const PsConfig& config, std::uint32_t shards);
 
+struct LostProcess {
+  ProcessName process;
+  std::int64_t pid = 0;
+  std::string how;         // "was killed by signal 9 (Killed)"
+  std::string log_tail;    // its last words
+  bool by_itself = false;  // it found an error, and ended: another one would do the same
+};
+
 // What the cluster tells its owner, always on the io_context's thread.
 class ClusterListener {
  public:
@@ -33,10 +42,8 @@ class ClusterListener {
   virtual std::span<std::byte> state_destination(const ProcessName& process,
                                                  const FrameHeader& header) = 0;
   virtual void on_state(const ProcessName& process, const FrameHeader& header) = 0;
-  // Once, for the process that was the cause where several are lost at a time. `log_tail`: its last
-  // words.
-  virtual void on_lost(const ProcessName& process, std::int64_t pid, const std::string& how,
-                       const std::string& log_tail) = 0;
+  // It has ended, and will not be heard of before it is started again.
+  virtual void on_lost(const LostProcess& lost) = 0;
   virtual void on_all_ended() = 0;
 };
 
@@ -56,7 +63,8 @@ class Cluster final {
           JobCredentials credentials, Settings settings);
   ~Cluster();
 
-  // Starts a process; returns its pid. `config`: the job's resolved configuration, JSON.
+  // Starts a process, the first time or in place of one that was lost; returns its pid. `config`:
+  // the job's resolved configuration, JSON.
   std::int64_t start(const ProcessName& process, std::uint32_t threads, std::uint16_t listen_port,
                      const std::string& config);
   std::filesystem::path log_of(const ProcessName& process) const;
@@ -66,7 +74,9 @@ class Cluster final {
   std::shared_ptr<FrameConnection> shared_connection(const ProcessName& process);
   double seconds_since_start(const ProcessName& process) const;
 
-  // Takes a process that answers nothing for lost. Call about once a second.
+  // Kills a process; on_lost() follows, and says why.
+  void kill(const ProcessName& process, const std::string& why);
+  // Kills who is silent. Call about once a second.
   void check_signs_of_life();
 
   // Asks all to end; who has not after limits.stop_seconds is killed. on_all_ended() follows.
@@ -76,22 +86,29 @@ class Cluster final {
 
  private:
   struct Member {
+    explicit Member(asio::io_context& io) : news_timer(io) {}
+
+    ProcessName name;
     std::unique_ptr<ChildProcess> child;
     std::shared_ptr<FrameConnection> connection;  // null before it has joined
     double start_seconds = 0.0;
     double last_sign_seconds = 0.0;
-    std::string failure;          // what its Failed message said
-    bool failed_by_peer = false;  // its failure is only that somebody else is gone
-    bool refused = false;         // we ended its connection, for what it said
-    std::string how_lost;         // not empty: lost
+    bool is_read = false;              // its connection is
+    std::string failure;               // what its Failed message said
+    bool failed_by_peer = false;       // its failure is only that somebody else is gone
+    std::string why_ended;             // by us: killed, or refused
+    bool refused = false;              // for what it said
+    std::optional<ExitStatus> status;  // it has ended
+    asio::steady_timer news_timer;     // waits for its last words, or its end
   };
+  using MemberPointer = std::shared_ptr<Member>;
 
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
-  awaitable<void> serve_member(std::shared_ptr<FrameConnection> connection, ProcessName process);
-  void admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
-  void on_exit(const ProcessName& process, const ExitStatus& status);
-  void lose(const ProcessName& process, std::string how);
-  void announce_loss();
+  awaitable<void> serve_member(MemberPointer member);
+  MemberPointer admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
+  void on_exit(const MemberPointer& member, const ExitStatus& status);
+  void on_disconnected(const MemberPointer& member, const Error& failure);
+  void announce_loss(const MemberPointer& member);
   bool any_running() const;
 
   asio::io_context& io_;
@@ -100,10 +117,8 @@ class Cluster final {
   const JobCredentials credentials_;
   const Settings settings_;
   JobListener control_;
-  std::map<ProcessName, Member> members_;
+  std::map<ProcessName, MemberPointer> members_;
   bool ending_ = false;
-  std::optional<ProcessName> first_lost_;
-  asio::steady_timer loss_timer_;
   asio::steady_timer kill_timer_;
 };
 

@@ -4,31 +4,27 @@
 #include <boost/asio/signal_set.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/checkpoint_writer.h"
 #include "elastic/coordinator/cluster.h"
+#include "elastic/coordinator/evaluation_round.h"
 #include "elastic/coordinator/iteration_merge.h"
 #include "elastic/coordinator/job_facts.h"
+#include "elastic/coordinator/job_record.h"
 #include "elastic/coordinator/job_start.h"
-#include "elastic/report/event_log.h"
-#include "elastic/report/progress_display.h"
-#include "elastic/report/run_summary.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {
 
 struct CoordinatorOptions {
   std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
-  // Where people look on. The stream must outlive the coordinator.
-  std::ostream& output;
-  int output_file_descriptor = 1;
-  ProgressStyle progress = ProgressStyle::kLines;
+  Display display;
   std::uint32_t host_cores = 1;
 };
 
@@ -43,16 +39,24 @@ class Coordinator final : private ClusterListener {
   int run();
 
  private:
-  void start_processes();
+  void begin_record();
+  void open_cluster();
+  void start_process(const ProcessName& process);
   void watch_signals(asio::signal_set& signals);
   void tick();
   void feed(const ControllerEvent& event);
+  void feed_later(const ControllerEvent& event);
 
+  void carry_out(const StartProcess& action);
+  void carry_out(const KillProcess& action);
+  void carry_out(const HaltProcesses& action);
+  void carry_out(const FindCheckpoint& action);
   void carry_out(const ConfigureShards& action);
   void carry_out(const ConfigureWorkers& action);
   void carry_out(const GrantIterations& action);
   void carry_out(const EvaluateModel& action);
   void carry_out(const TakeCheckpoint& action);
+  void carry_out(const TellRecovery& action);
   void carry_out(const EndProcesses& action);
   void carry_out(const EndJob& action);
   void carry_out(const Announce& action);
@@ -62,21 +66,30 @@ class Coordinator final : private ClusterListener {
   std::span<std::byte> state_destination(const ProcessName& process,
                                          const FrameHeader& header) override;
   void on_state(const ProcessName& process, const FrameHeader& header) override;
-  void on_lost(const ProcessName& process, std::int64_t pid, const std::string& how,
-               const std::string& log_tail) override;
+  void on_lost(const LostProcess& lost) override;
   void on_all_ended() override;
 
-  void on_worker(std::uint32_t rank, const IterationStats& stats);
-  void on_worker(std::uint32_t rank, const Evaluated& part);
+  void on(const ProcessName& process, const Ready& message);
+  void on(const ProcessName& process, const Halted& message);
+  void on(const ProcessName& process, const Stuck& message);
+  void on(const ProcessName& process, const IterationStats& stats);
+  void on(const ProcessName& process, const Evaluated& part);
+  void on(const ProcessName& process, const SnapshotTaken& message);
+  void on(const ProcessName& process, const Buffers& message);
+  template <typename Other>
+  void on(const ProcessName& process, const Other& message);
+
+  bool fits_the_model();
+  void take_checkpoint(LoadedCheckpoint loaded);
+  void begin_membership(const ConfigureWorkers& action);
   void log_iterations();  // those that all workers have reported
   void on_checkpoint(const CheckpointOutcome& outcome);
-  void send_state(const ProcessName& shard, std::uint32_t index);
-  void write_report();
 
-  void log(RunEvent event);
   Checkpoint checkpoint_base() const;
-  std::vector<ProcessName> workers() const;
+  ps::ChunkLayout layout() const;
+  std::vector<ProcessName> workers() const;  // of the membership, by rank
   std::vector<ProcessName> shards() const;
+  std::optional<std::uint32_t> rank_of(const ProcessName& worker) const;
 
   asio::io_context io_{1};
   SteadyClock clock_;
@@ -85,10 +98,7 @@ class Coordinator final : private ClusterListener {
   const CoordinatorOptions options_;
   const std::uint32_t shard_count_;
   const std::string config_json_;
-  EventLogWriter events_;
-  std::string log_problem_;  // why the event log is behind, once it was said
-  RunSummary summary_;
-  ProgressDisplay progress_;
+  JobRecord record_;
   Controller controller_;
   IterationMerge iterations_;
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
@@ -100,14 +110,12 @@ class Coordinator final : private ClusterListener {
   TensorLayout buffers_;
   std::vector<std::uint16_t> shard_ports_;
 
-  struct EvaluationRound {
-    Split split = Split::kTest;
-    double start_seconds = 0.0;
-    std::vector<Evaluated> parts;  // by rank
-    std::uint32_t missing = 0;
-  };
+  // From which the present membership starts, until it trains.
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  std::filesystem::path checkpoint_folder_;
+  // The model's buffers as a worker last had them, for workers that come later.
+  std::vector<float> known_buffers_;
   std::optional<EvaluationRound> evaluation_;
-
   CheckpointWriter checkpoints_;
 
   std::optional<EndJob> end_;

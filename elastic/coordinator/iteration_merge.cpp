@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -26,10 +27,15 @@ std::vector<double> take_front(std::vector<double>& series, std::size_t count) {
 
 }  // namespace
 
-IterationMerge::IterationMerge(Membership membership)
-    : membership_(std::move(membership)),
-      pending_(membership_.workers()),
-      next_(membership_.first_iteration) {}
+IterationMerge::IterationMerge(Membership membership) {
+  begin(std::move(membership));
+}
+
+void IterationMerge::begin(Membership membership) {
+  membership_ = std::move(membership);
+  pending_.assign(membership_.workers(), {});
+  next_ = membership_.first_iteration;
+}
 
 std::uint64_t IterationMerge::reported(std::uint32_t rank) const {
   return next_ + pending_[rank].loss_sum.size();
@@ -52,26 +58,62 @@ void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
 
 std::optional<fact::Iterations> IterationMerge::take() {
   std::size_t count = SIZE_MAX;
-  for (const IterationStats& pending : pending_) count = std::min(count, pending.loss_sum.size());
+  std::vector<std::uint32_t> ranks;
+  for (const IterationStats& pending : pending_) {
+    count = std::min(count, pending.loss_sum.size());
+    ranks.push_back(static_cast<std::uint32_t>(ranks.size()));
+  }
   if (count == 0) return std::nullopt;
+  return merge(count, ranks);
+}
+
+std::uint64_t IterationMerge::most_reported() const {
+  std::uint64_t most = next_;
+  for (const IterationStats& pending : pending_)
+    most = std::max(most, next_ + pending.loss_sum.size());
+  return most;
+}
+
+std::vector<fact::Iterations> IterationMerge::close(std::uint64_t until) {
+  std::vector<fact::Iterations> series;
+  while (next_ < until) {
+    // As far as the same workers have reported.
+    std::size_t count = until - next_;
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = 0; rank < pending_.size(); ++rank) {
+      if (pending_[rank].loss_sum.empty()) continue;
+      ranks.push_back(rank);
+      count = std::min(count, pending_[rank].loss_sum.size());
+    }
+    series.push_back(merge(count, ranks));
+  }
+  for (IterationStats& pending : pending_) pending = {};
+  return series;
+}
+
+fact::Iterations IterationMerge::merge(std::size_t count, const std::vector<std::uint32_t>& ranks) {
   fact::Iterations merged;
   merged.membership_epoch = membership_.epoch;
   merged.first = next_;
   merged.count = static_cast<std::uint32_t>(count);
-  merged.learning_rate = pending_[0].learning_rate;
-  merged.loss.assign(count, 0.0);
-  merged.seconds.assign(count, 0.0);
-  for (std::uint32_t rank = 0; rank < pending_.size(); ++rank) {
+  const double nothing = ranks.empty() ? std::numeric_limits<double>::quiet_NaN() : 0.0;
+  merged.learning_rate = ranks.empty() ? nothing : pending_[ranks.front()].learning_rate;
+  merged.loss.assign(count, nothing);
+  merged.seconds.assign(count, nothing);
+  merged.global_sqr_norm.assign(count, nothing);
+  std::uint32_t samples = 0;
+  for (const std::uint32_t rank : ranks) samples += membership_.shares[rank];
+  for (const std::uint32_t rank : ranks) {
     IterationStats& pending = pending_[rank];
     const auto loss_sum = take_front(pending.loss_sum, count);
     const auto seconds = take_front(pending.seconds, count);
     for (std::size_t i = 0; i < count; ++i) {
-      merged.loss[i] += loss_sum[i] / membership_.batch_size;
+      merged.loss[i] += loss_sum[i] / samples;
       // All workers wait for each other, so the longest of their views is the iteration's.
       merged.seconds[i] = std::max(merged.seconds[i], seconds[i]);
     }
     auto global_sqr_norm = take_front(pending.global_sqr_norm, count);
-    if (rank == 0) merged.global_sqr_norm = std::move(global_sqr_norm);
+    if (rank == ranks.front()) merged.global_sqr_norm = std::move(global_sqr_norm);
     merged.workers.push_back(
         {rank, take_front(pending.data_wait_seconds, count),
          take_front(pending.forward_seconds, count), take_front(pending.backward_seconds, count),

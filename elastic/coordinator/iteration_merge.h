@@ -12,7 +12,7 @@
 namespace scavenger::elastic {
 
 // Workers report in batches of their own, so one may be ahead of another; iterations come out, in
-// order, when all workers have reported them.
+// order and each once, when all workers have reported them, or at the end of the membership.
 class IterationMerge final {
  public:
   explicit IterationMerge(Membership membership);
@@ -24,7 +24,18 @@ class IterationMerge final {
   // What is complete and was not taken before.
   std::optional<fact::Iterations> take();
 
+  // How many iterations of the job any worker has reported.
+  std::uint64_t most_reported() const;
+  // The end of the membership: all iterations below `until` that were not taken before. They are
+  // done, but a worker that was lost, or interrupted in the last one, has not reported them: each
+  // series is of those that have, and not a number where nobody has. What was reported beyond
+  // `until` is forgotten.
+  std::vector<fact::Iterations> close(std::uint64_t until);
+  void begin(Membership membership);
+
  private:
+  fact::Iterations merge(std::size_t count, const std::vector<std::uint32_t>& ranks);
+
   Membership membership_;
   std::vector<IterationStats> pending_;  // by rank, each starting at next_
   std::uint64_t next_;                   // the first iteration that was not taken

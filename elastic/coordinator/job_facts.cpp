@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "elastic/coordinator/host.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/version.h"
@@ -36,6 +37,8 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
   plan.evaluation = start.config.evaluation;
   plan.checkpoint = start.config.checkpoint;
   plan.limits = start.config.limits;
+  plan.faults = start.config.faults;
+  plan.state_home = uses_shared_memory(start.config) ? StateHome::kMemory : StateHome::kShards;
   plan.seconds_before = seconds_before;
   plan.resumes_checkpoint = start.checkpoint.has_value();
   if (start.checkpoint) {

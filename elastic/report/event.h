@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 1;
+inline constexpr std::uint32_t kEventSchemaVersion = 2;
 
 namespace fact {
 
@@ -114,7 +114,21 @@ struct ProcessLost {
   bool operator==(const ProcessLost&) const = default;
 };
 
-// From first_iteration on, these workers train with this batch size.
+// The job goes on after losses, or with a worker that has come.
+struct Recovery {
+  static constexpr std::string_view kName = "recovery";
+
+  std::uint32_t membership_epoch = 0;  // of the membership with which it goes on
+  std::vector<std::string> lost;       // "worker 1"; empty: nobody was
+  std::uint64_t iteration = 0;         // from which it went on
+  std::uint64_t iterations_lost = 0;   // done before, and lost with the state of a shard
+  double seconds = 0.0;                // from the news of the first loss to the next iteration done
+
+  bool operator==(const Recovery&) const = default;
+};
+
+// From first_iteration on, these workers train with this batch size. Where more iterations were
+// done before, those above are lost, and done again.
 struct Membership {
   static constexpr std::string_view kName = "membership";
 
@@ -250,9 +264,9 @@ struct End {
 
 using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
-                 fact::Membership, fact::Iterations, fact::Evaluation, fact::Checkpoint,
-                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::TargetReached,
-                 fact::Warning, fact::End>;
+                 fact::Recovery, fact::Membership, fact::Iterations, fact::Evaluation,
+                 fact::Checkpoint, fact::CheckpointFailed, fact::CheckpointDamaged,
+                 fact::TargetReached, fact::Warning, fact::End>;
 
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back

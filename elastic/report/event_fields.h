@@ -79,6 +79,15 @@ void visit_fields(Visitor& field, T& lost) {
   field("log_tail", lost.log_tail);
 }
 
+template <typename Visitor, MaybeConst<fact::Recovery> T>
+void visit_fields(Visitor& field, T& recovery) {
+  field("membership_epoch", recovery.membership_epoch);
+  field("lost", recovery.lost);
+  field("iteration", recovery.iteration);
+  field("iterations_lost", recovery.iterations_lost);
+  field("seconds", recovery.seconds);
+}
+
 template <typename Visitor, MaybeConst<fact::Membership> T>
 void visit_fields(Visitor& field, T& membership) {
   field("membership_epoch", membership.membership_epoch);

@@ -156,6 +156,13 @@ json checkpoints_json(const CheckpointNumbers& checkpoints) {
           {"write_seconds", statistics_json(checkpoints.write_seconds)}};
 }
 
+json recoveries_json(const RecoveryNumbers& recoveries) {
+  return {{"losses", recoveries.losses},
+          {"iterations_lost", recoveries.iterations_lost},
+          {"seconds", statistics_json(recoveries.seconds)},
+          {"list", list_json(recoveries.list)}};
+}
+
 json totals_json(const RunNumbers& numbers) {
   return {{"seconds", numbers.seconds},
           {"start_up_seconds", numbers.start_up_seconds},
@@ -192,6 +199,7 @@ std::string to_json_report(const RunNumbers& numbers) {
       {"training_loss", curve_json(numbers.training_loss)},
       {"splits", splits_json(numbers)},
       {"checkpoints", checkpoints_json(numbers.checkpoints)},
+      {"recoveries", recoveries_json(numbers.recoveries)},
       {"failures", list_json(numbers.failures)},
       {"warnings", list_json(numbers.warnings)}};
   return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -116,6 +116,15 @@ EventText text_of(const fact::CheckpointDamaged& damaged, const RunNumbers&) {
                                            printable(damaged.folder), printable(damaged.reason))};
 }
 
+EventText text_of(const fact::Recovery& recovery, const RunNumbers&) {
+  std::string text =
+      fmt::format("went on from iteration {} after {}", format_count(recovery.iteration),
+                  format_brief_seconds(recovery.seconds));
+  if (recovery.iterations_lost > 0)
+    text += fmt::format(", {} iterations lost", format_count(recovery.iterations_lost));
+  return {Attention::kMilestone, text};
+}
+
 EventText text_of(const fact::ProcessLost& lost, const RunNumbers&) {
   std::string text = fmt::format("lost {} (pid {}): {}", process_name(lost.role, lost.index),
                                  lost.pid, printable(lost.how));

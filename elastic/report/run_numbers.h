@@ -90,6 +90,13 @@ struct CheckpointNumbers {
   SeriesStatistics write_seconds;
 };
 
+struct RecoveryNumbers {
+  std::uint64_t losses = 0;           // of processes
+  std::uint64_t iterations_lost = 0;  // with a shard's state
+  SeriesStatistics seconds;           // after losses: until the next iteration was done
+  LatestList<Timed<fact::Recovery>> list;
+};
+
 struct RunNumbers {
   fact::Start start;  // of the process that worked on the job last
   LatestList<Timed<fact::Start>> starts;
@@ -112,6 +119,7 @@ struct RunNumbers {
   DownsampledCurve training_loss;
   std::vector<SplitNumbers> splits;  // in order of their first evaluation
   CheckpointNumbers checkpoints;
+  RecoveryNumbers recoveries;
   LatestList<LoggedEvent> failures;  // process_lost, checkpoint_failed, checkpoint_damaged
   LatestList<Timed<fact::Warning>> warnings;
 

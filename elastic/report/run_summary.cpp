@@ -61,6 +61,7 @@ void add_worker_iteration(const fact::WorkerSeries& series, std::size_t i, Worke
 }
 
 void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
+  if (std::isnan(iterations.seconds[i])) return;  // nobody lived to tell
   phase.iteration_seconds.add(iterations.seconds[i]);
   if (iterations.workers.empty()) return;
   const WorkersTime time = workers_time(iterations.workers, i);
@@ -121,7 +122,11 @@ void RunSummary::apply_fact(double time, const fact::Start& start) {
   in_phase_ = false;
   first_phase_ = numbers_.phases.size();
   if (!start.resumed_from_iteration) return;
-  const std::uint64_t from = *start.resumed_from_iteration;
+  go_back_to(*start.resumed_from_iteration);
+}
+
+// What came after was lost, and is done again.
+void RunSummary::go_back_to(std::uint64_t from) {
   if (numbers_.iterations > from) numbers_.iterations_repeated += numbers_.iterations - from;
   numbers_.iterations = from;
   numbers_.training_loss.forget_after(from);
@@ -133,6 +138,7 @@ void RunSummary::apply_fact(double time, const fact::Start& start) {
 
 void RunSummary::apply_fact(double time, const fact::Membership& membership) {
   numbers_.phases.push_back(new_phase(time, membership, numbers_.start.price_per_worker_hour));
+  if (numbers_.iterations > membership.first_iteration) go_back_to(membership.first_iteration);
   numbers_.iterations = membership.first_iteration;
   numbers_.position = membership.position;
   in_phase_ = true;
@@ -180,11 +186,13 @@ void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
                               const fact::Iterations& iterations) {
   // The series ends when it is logged; its iterations ended that much earlier, in their phase.
   double seconds_left = 0.0;
-  for (const double seconds : iterations.seconds) seconds_left += seconds;
+  for (const double seconds : iterations.seconds)
+    seconds_left += std::isnan(seconds) ? 0.0 : seconds;
   const fact::Membership& membership = phase.membership;
   const auto per_epoch =
       static_cast<double>(std::max<std::uint64_t>(1, numbers_.start.samples_per_epoch));
   for (std::size_t i = 0; i < iterations.count; ++i) {
+    if (std::isnan(iterations.seconds[i])) continue;
     seconds_left -= iterations.seconds[i];
     const std::uint64_t complete = iterations.first + i + 1;
     const std::uint64_t position =
@@ -234,7 +242,14 @@ void RunSummary::apply_fact(double time, const fact::CheckpointDamaged& damaged)
 }
 
 void RunSummary::apply_fact(double time, const fact::ProcessLost& lost) {
+  ++numbers_.recoveries.losses;
   numbers_.failures.add({.time = time, .event = lost});
+}
+
+void RunSummary::apply_fact(double time, const fact::Recovery& recovery) {
+  numbers_.recoveries.iterations_lost += recovery.iterations_lost;
+  if (!recovery.lost.empty()) numbers_.recoveries.seconds.add(recovery.seconds);
+  numbers_.recoveries.list.add({.time = time, .fact = recovery});
 }
 
 void RunSummary::apply_fact(double time, const fact::TargetReached& reached) {

@@ -27,11 +27,13 @@ class RunSummary final {
   void apply_fact(double time, const fact::Warning& warning);
   void apply_fact(double time, const fact::End& end);
   void apply_fact(double time, const fact::ProcessLost& lost);
+  void apply_fact(double time, const fact::Recovery& recovery);
   void apply_fact(double time, const fact::CheckpointFailed& failed);
   void apply_fact(double time, const fact::CheckpointDamaged& damaged);
   void apply_fact(double, const fact::ProcessStarted&) {}
   void apply_fact(double, const fact::ProcessJoined&) {}
 
+  void go_back_to(std::uint64_t iteration);
   PhaseNumbers& phase_of(const fact::Iterations& iterations);
   void add_to_curve(double time, const PhaseNumbers& phase, const fact::Iterations& iterations);
 

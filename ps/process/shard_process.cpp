@@ -61,8 +61,7 @@ class ShardProcess final {
       if (const auto* header = std::get_if<FrameHeader>(&arrival)) {
         service_->state_payload().resize(header->payload_bytes);
         co_await control_->receive_payload(service_->state_payload());
-        service_->load_state(*header);
-        if (service_->loaded_all()) post_message(*control_, Ready{});
+        if (service_->load_state(*header)) say_ready();
       } else {
         std::visit([this](const auto& message) { on(message); }, std::get<ControlMessage>(arrival));
       }
@@ -81,7 +80,8 @@ class ShardProcess final {
     service_->configure(message);
     log_info("shard {} of {}: {} parameters in all, {} workers", message.index, message.shards,
              message.flat_size, message.membership.workers());
-    if (!message.has_state) post_message(*control_, Ready{});
+    membership_epoch_ = message.membership.epoch;
+    if (!message.has_state) say_ready();
   }
 
   void on(const Snapshot& message) {
@@ -92,6 +92,8 @@ class ShardProcess final {
     });
   }
 
+  void on(const Halt&) { post_message(*control_, service_->halt()); }
+
   void on(const Stop&) { stopped_ = true; }
 
   template <typename Other>
@@ -100,6 +102,8 @@ class ShardProcess final {
                          .where = {},
                          .remedy = {}});
   }
+
+  void say_ready() { post_message(*control_, Ready{membership_epoch_}); }
 
   void beat() {
     post_message(*control_, Heartbeat{});
@@ -115,6 +119,7 @@ class ShardProcess final {
   const std::unique_ptr<ShardService> service_;
   std::shared_ptr<FrameConnection> control_;
   asio::steady_timer heartbeat_;
+  std::uint32_t membership_epoch_ = 0;
   bool stopped_ = false;
 };
 

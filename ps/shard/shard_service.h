@@ -21,16 +21,19 @@ class ShardService {
   // Where workers connect; 0 where they do not.
   virtual std::uint16_t port() const = 0;
 
-  // Takes a place in the job, or, the second time, a new membership: the shard goes on with what it
-  // has from the membership's first iteration, or, where `message.has_state`, with what
-  // load_state() brings, all of it before workers are served.
+  // Takes a place in the job, or, from the second time on, a new membership: with what it has, as
+  // it was before the membership's first iteration, where `message.goes_on`; with what load_state()
+  // brings, all of it before workers are served, where `message.has_state`; else with initial
+  // weights from a worker.
   virtual void configure(const ConfigureShard& message) = 0;
 
-  // Where the payload of a kState frame goes, and that it is there. loaded_all(): nothing is
-  // missing.
+  // Where the payload of a kState frame goes, and that it is there. True where that was the last
+  // piece; one that was sent before a halt() changes nothing.
   virtual std::vector<std::byte>& state_payload() = 0;
-  virtual void load_state(const FrameHeader& header) = 0;
-  virtual bool loaded_all() const = 0;
+  virtual bool load_state(const FrameHeader& header) = 0;
+
+  // From now on, until configure(), nothing that comes changes anything. Where the shard stands.
+  virtual Halted halt() = 0;
 
   // Zeros before there is anything.
   virtual ShardProgress progress() const = 0;

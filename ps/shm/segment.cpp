@@ -117,6 +117,14 @@ std::optional<std::uint64_t> Segment::iteration_in(int file) {
   return header.board.iteration.load();
 }
 
+std::optional<std::uint64_t> Segment::weights_in(int file) {
+  const auto iteration = iteration_in(file);
+  if (!iteration) return std::nullopt;
+  const SharedMapping mapping(file, 0, whole_pages(sizeof(SegmentHeader)));
+  auto& header = *reinterpret_cast<SegmentHeader*>(mapping.data());
+  return header.has_weights != 0 ? iteration : std::nullopt;
+}
+
 Version Segment::version(std::uint64_t iteration) const {
   const Offsets offsets(shape_);
   const std::uint64_t vectors = 1 + shape_.state_vectors;

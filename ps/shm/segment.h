@@ -80,6 +80,8 @@ class Segment final {
   static std::unique_ptr<Segment> attach(int file, const SegmentShape& shape);
   // Whether the file has been made a segment, and by which iteration it is.
   static std::optional<std::uint64_t> iteration_in(int file);
+  // The same, where it has the weights of that iteration.
+  static std::optional<std::uint64_t> weights_in(int file);
 
   const ChunkLayout& layout() const { return layout_; }
   SegmentHeader& header() const { return *header_; }

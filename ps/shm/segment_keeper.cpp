@@ -33,10 +33,12 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
     refuse(fmt::format("membership epoch {} follows {}", message.membership.epoch,
                        header.membership_epoch));
   const std::uint64_t first = message.membership.first_iteration;
-  const bool goes_on = header.has_weights != 0 && !message.has_state;
+  const bool goes_on = message.goes_on;
+  if (goes_on && header.has_weights == 0) refuse("there are no weights to go on with");
   if (goes_on && first != segment_->board().iteration())
     refuse(fmt::format("iteration {} cannot be gone on from at {}", first,
                        segment_->board().iteration()));
+  halted_ = false;
   finish_copying();
   header.copying = 0;  // of a keeper that is gone
   header.optimizer_steps = goes_on ? progress().optimizer_steps : message.optimizer_steps;
@@ -49,7 +51,15 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
   segment_->board().begin_membership(first, message.membership.workers());
 }
 
-void SegmentKeeper::load_state(const FrameHeader& header) {
+Halted SegmentKeeper::halt() {
+  halted_ = true;
+  const auto iteration = Segment::weights_in(file_.get());
+  return {iteration.value_or(0), iteration.has_value(), {}};
+}
+
+bool SegmentKeeper::load_state(const FrameHeader& header) {
+  if (halted_ || (segment_ && header.membership_epoch < segment_->header().membership_epoch))
+    return false;
   const ChunkLayout* layout = segment_ ? &segment_->layout() : nullptr;
   if (layout == nullptr || pieces_.complete() || header.chunk >= layout->chunk_count() ||
       header.rank > optimizer_.state_names().size() ||
@@ -60,7 +70,9 @@ void SegmentKeeper::load_state(const FrameHeader& header) {
       segment_->version(segment_->board().iteration()).part(range.first, range.size);
   const std::span<float> place = header.rank == 0 ? part.weights : part.state[header.rank - 1];
   std::ranges::copy(state_payload_, std::as_writable_bytes(place).begin());
-  if (pieces_.note(header.rank, header.chunk)) announce_weights();
+  if (!pieces_.note(header.rank, header.chunk)) return false;
+  announce_weights();
+  return true;
 }
 
 void SegmentKeeper::announce_weights() {

@@ -26,8 +26,9 @@ class SegmentKeeper final : public ShardService {
   std::uint16_t port() const override { return 0; }
   void configure(const ConfigureShard& message) override;
   std::vector<std::byte>& state_payload() override { return state_payload_; }
-  void load_state(const FrameHeader& header) override;
-  bool loaded_all() const override { return pieces_.complete(); }
+  bool load_state(const FrameHeader& header) override;
+  // Says where the workers stand: they are to be halted before.
+  Halted halt() override;
   ShardProgress progress() const override;
   void begin_snapshot(std::uint64_t iteration) override;
   awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> destination) override;
@@ -43,6 +44,7 @@ class SegmentKeeper final : public ShardService {
   const std::uint64_t chunk_bytes_;
   std::unique_ptr<Segment> segment_;
   LoadedPieces pieces_;
+  bool halted_ = false;
   std::vector<std::byte> state_payload_;
   // The one that is being copied or sent; its memory is used again for the next.
   std::optional<ShardSnapshot> snapshot_;

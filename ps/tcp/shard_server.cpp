@@ -46,14 +46,14 @@ void ShardServer::configure(const ConfigureShard& message) {
   else if (message.membership.epoch <= membership_.epoch)
     refuse(
         fmt::format("membership epoch {} follows {}", message.membership.epoch, membership_.epoch));
-  const bool goes_on = started_ && !message.has_state;
-  started_ = false;
+  if (message.goes_on && !started_) refuse("a shard without weights cannot go on with them");
+  started_ = halted_ = false;
   membership_ = message.membership;
   samples_per_epoch_ = message.samples_per_epoch;
   close_clients();
   has_state_ = message.has_state;
   pieces_.expect(0, 0);
-  if (goes_on) return begin_membership();
+  if (message.goes_on) return begin_membership();
   shard_->start({membership_.first_iteration, message.optimizer_steps});
   const std::size_t vectors = message.has_state ? 1 + shard_->optimizer().state_names().size() : 1;
   pieces_.expect(vectors, shard_->chunks().size());
@@ -66,14 +66,22 @@ void ShardServer::close_clients() {
   clients_.assign(membership_.workers(), nullptr);
 }
 
-void ShardServer::load_state(const FrameHeader& header) {
+Halted ShardServer::halt() {
+  halted_ = true;
+  return {started_ ? shard_->iteration() : 0, started_, {}};
+}
+
+bool ShardServer::load_state(const FrameHeader& header) {
+  if (halted_ || header.membership_epoch < membership_.epoch) return false;
   if (!shard_ || started_ || !has_state_) refuse("state came when it was not expected");
   const auto floats = as_floats(state_payload_);
   if (header.rank == 0)
     shard_->load_weights(header.chunk, floats);
   else
     shard_->load_state(header.rank - 1, header.chunk, floats);
-  if (pieces_.note(header.rank, shard_->layout().index_in_shard(header.chunk))) begin_membership();
+  if (!pieces_.note(header.rank, shard_->layout().index_in_shard(header.chunk))) return false;
+  begin_membership();
+  return true;
 }
 
 void ShardServer::begin_membership() {
@@ -131,12 +139,15 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
 awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
   std::vector<std::byte> payload(header.payload_bytes);
   co_await client.connection->receive_payload(payload);
-  if (started_ || has_state_) refuse("initial weights came when they were not expected");
+  if (halted_) co_return;
+  if (started_ || has_state_ || header.membership_epoch != membership_.epoch)
+    refuse("initial weights came when they were not expected");
   shard_->load_weights(header.chunk, as_floats(payload));
   if (pieces_.note(0, shard_->layout().index_in_shard(header.chunk))) begin_membership();
 }
 
 void ShardServer::take_pull(Client& client, const FrameHeader& header) {
+  if (halted_) return;
   if (header.membership_epoch != membership_.epoch)
     refuse("a worker of another membership wants weights");
   if (header.rank >= clients_.size() || clients_[header.rank] != nullptr || client.rank ||
@@ -158,16 +169,17 @@ void ShardServer::send_all_weights(Client& client) {
 }
 
 awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
-  if (!started_ || !client.rank || header.rank != *client.rank)
-    refuse("a gradient came from a worker that has not pulled");
   const ChunkStamp stamp{header.membership_epoch, header.iteration, header.chunk, header.rank};
-  if (shard_->admit(stamp, header.payload_bytes / sizeof(float)) == Admission::kStale) {
+  if (!halted_ && (!started_ || !client.rank || header.rank != *client.rank))
+    refuse("a gradient came from a worker that has not pulled");
+  if (halted_ || shard_->admit(stamp, header.payload_bytes / sizeof(float)) == Admission::kStale) {
     std::vector<std::byte> dropped(header.payload_bytes);
     co_await client.connection->receive_payload(dropped);
     co_return;
   }
   co_await client.connection->receive_payload(
       std::as_writable_bytes(shard_->gradient(header.rank, header.chunk)));
+  if (halted_ || !started_) co_return;  // while the payload was read
   const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);

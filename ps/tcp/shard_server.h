@@ -33,8 +33,8 @@ class ShardServer final : public ShardService {
   // Workers of the membership before are disconnected.
   void configure(const ConfigureShard& message) override;
   std::vector<std::byte>& state_payload() override { return state_payload_; }
-  void load_state(const FrameHeader& header) override;
-  bool loaded_all() const override { return pieces_.complete(); }
+  bool load_state(const FrameHeader& header) override;
+  Halted halt() override;
   ShardProgress progress() const override { return shard_ ? shard_->progress() : ShardProgress{}; }
   void begin_snapshot(std::uint64_t iteration) override;
   awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> destination) override;
@@ -66,7 +66,8 @@ class ShardServer final : public ShardService {
   std::uint64_t samples_per_epoch_ = 1;
   std::vector<FloatBuffer> gradients_;  // by rank
   std::optional<ParameterShard> shard_;
-  bool started_ = false;
+  bool started_ = false;  // it has weights and a membership
+  bool halted_ = false;
   bool has_state_ = false;  // the controller brings weights and state, not a worker
   LoadedPieces pieces_;     // of initial weights or of state
   std::vector<std::byte> state_payload_;

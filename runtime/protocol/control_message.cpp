@@ -60,11 +60,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port, parameters,
                                    buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
-                                   optimizer_steps, has_state, membership)
+                                   optimizer_steps, goes_on, has_state, membership)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, hosts, pids, shards,
                                    writes_initial_weights, source_rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ready, membership_epoch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration, has_weights, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stuck, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Train, until_iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationStats, first, learning_rate, loss_sum, seconds,
@@ -160,6 +161,7 @@ void check(const ConfigureShard& message) {
   check(message.membership);
   require(message.index < message.shards, "there is no shard of that index");
   require(message.flat_size > 0 && message.samples_per_epoch > 0, "there is nothing to train");
+  require(!message.goes_on || !message.has_state, "a shard keeps its state, or gets another");
 }
 
 void check(const ConfigureWorker& message) {

@@ -30,34 +30,39 @@ struct Joined {
   bool operator==(const Joined&) const = default;
 };
 
-// Controller -> shard (which has the configuration from its launch ticket). Followed, where
-// `has_state`, by the kState frames of all of its chunks: the weights (vector 0) and each vector of
-// optimizer state in the optimizer's order. Without it the first worker brings initial weights.
+// Controller -> shard (which has the configuration from its launch ticket), at the start and at
+// each change of membership. `goes_on`: with what it has. `has_state`: it is followed by the kState
+// frames of all of the shard's chunks, with the membership's epoch: the weights (vector 0) and each
+// vector of optimizer state in the optimizer's order. With neither, the first worker brings initial
+// weights.
 struct ConfigureShard {
   std::uint32_t index = 0;
   std::uint32_t shards = 1;
   std::uint64_t flat_size = 0;
   std::uint64_t samples_per_epoch = 0;
   std::uint64_t optimizer_steps = 0;
+  bool goes_on = false;
   bool has_state = false;
   Membership membership;
   bool operator==(const ConfigureShard&) const = default;
 };
 
-// Controller -> worker.
+// Controller -> worker, at the start and at each change of membership.
 struct ConfigureWorker {
   SyncGroup group;
   bool has_buffers = false;
-  std::vector<float> buffers;  // the model's buffers from a checkpoint
+  std::vector<float> buffers;  // the model's buffers, of a checkpoint or of another worker
   bool operator==(const ConfigureWorker&) const = default;
 };
 
+// Process -> controller: configured, connected, holding current weights.
 struct Ready {
+  std::uint32_t membership_epoch = 0;
   bool operator==(const Ready&) const = default;
-};  // process -> controller: configured, connected, holding current weights
+};
 
 // Controller -> worker: go on until `until_iteration` iterations of the job are done. Only ever
-// grows.
+// grows within a membership; a Halt takes it back.
 struct Train {
   std::uint64_t until_iteration = 0;
   bool operator==(const Train&) const = default;
@@ -118,14 +123,16 @@ struct SnapshotTaken {
   bool operator==(const SnapshotTaken&) const = default;
 };
 
-// Controller -> worker and shard: end the iteration under way without finishing it, and wait to be
-// configured anew.
+// Controller -> worker and shard: end the iteration under way, or an evaluation, without finishing
+// it, and wait to be configured anew.
 struct Halt {
   bool operator==(const Halt&) const = default;
 };
 
-struct Halted {  // the answer: the first iteration that is not done here
-  std::uint64_t iteration = 0;
+struct Halted {                 // the answer: where it stands
+  std::uint64_t iteration = 0;  // the first that is not done here
+  bool has_weights = false;  // those of `iteration`, with the optimizer's state where it lives here
+  std::vector<float> buffers;  // worker: the model's, as they were before `iteration`
   bool operator==(const Halted&) const = default;
 };
 

@@ -4,20 +4,44 @@
 #include <utility>
 
 namespace scavenger {
+namespace {
+
+bool interrupts(const ControlMessage& message) {
+  return std::holds_alternative<Halt>(message) || std::holds_alternative<Stop>(message);
+}
+
+}  // namespace
 
 void WorkerCommands::put(ControlMessage message) {
   const std::lock_guard lock(mutex_);
-  if (const auto* train = std::get_if<Train>(&message))
-    granted_ = std::max(granted_, train->until_iteration);
-  else
-    messages_.push_back(std::move(message));
   changed_.notify_one();
+  if (const auto* train = std::get_if<Train>(&message)) {
+    granted_ = std::max(granted_, train->until_iteration);
+    return;
+  }
+  if (interrupts(message)) {
+    if (std::holds_alternative<Halt>(message)) granted_ = 0;
+    ++interrupts_;
+    if (synchroniser_ != nullptr) synchroniser_->interrupt();
+  }
+  // The controller configures only who has answered its last Halt, so nothing that was interrupted
+  // still runs.
+  if (std::holds_alternative<ConfigureWorker>(message) && synchroniser_ != nullptr)
+    synchroniser_->allow();
+  messages_.push_back(std::move(message));
 }
 
 void WorkerCommands::fail(std::exception_ptr failure) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(failure);
+  if (synchroniser_ != nullptr) synchroniser_->interrupt();
   changed_.notify_one();
+}
+
+void WorkerCommands::steer(Synchroniser* synchroniser) {
+  const std::lock_guard lock(mutex_);
+  synchroniser_ = synchroniser;
+  if (synchroniser_ != nullptr && (interrupts_ > 0 || failure_)) synchroniser_->interrupt();
 }
 
 std::optional<ControlMessage> WorkerCommands::next(std::uint64_t iteration) {
@@ -27,12 +51,18 @@ std::optional<ControlMessage> WorkerCommands::next(std::uint64_t iteration) {
   if (messages_.empty()) return std::nullopt;
   ControlMessage message = std::move(messages_.front());
   messages_.pop_front();
+  if (interrupts(message)) --interrupts_;
   return message;
 }
 
 bool WorkerCommands::granted(std::uint64_t iteration) {
   const std::lock_guard lock(mutex_);
   return granted_ > iteration;
+}
+
+bool WorkerCommands::interrupted() {
+  const std::lock_guard lock(mutex_);
+  return interrupts_ > 0 || failure_;
 }
 
 ControlMessage WorkerCommands::wait() {

@@ -74,10 +74,13 @@ void WorkerLoop::flush() {
   if (!stats_.loss_sum.empty()) report_(std::exchange(stats_, {}));
 }
 
-Evaluated evaluate_range(Trainer& trainer, BatchAssembler& assembler, const Evaluate& request) {
+std::optional<Evaluated> evaluate_range(Trainer& trainer, BatchAssembler& assembler,
+                                        const Evaluate& request,
+                                        const std::function<bool()>& interrupted) {
   Evaluated total;
   Batch batch;
   for (std::uint64_t first = request.first; first < request.last; first += request.batch_size) {
+    if (interrupted()) return std::nullopt;
     const auto size = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(request.batch_size, request.last - first));
     assembler.assemble(first, size, batch);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "runtime/base/clock.h"
 #include "runtime/config/job_config.h"
@@ -35,8 +36,8 @@ class WorkerLoop final {
   std::uint64_t iteration() const { return iteration_; }  // the next one to be done
 
   // Does one iteration; false where the synchroniser gave up, and iteration() is still to be done.
-  // Statistics are reported in batches, about twenty times a second, but an
-  // iteration that takes longer than that reports at once.
+  // Statistics are reported in batches, about twenty times a second, but an iteration that takes
+  // longer than that reports at once.
   bool run_iteration();
   // Reports what has not been reported.
   void flush();
@@ -54,7 +55,10 @@ class WorkerLoop final {
   double last_report_seconds_;
 };
 
-// The sums over samples [first, last) of the split that `assembler` was made for.
-Evaluated evaluate_range(Trainer& trainer, BatchAssembler& assembler, const Evaluate& request);
+// The sums over samples [first, last) of the split that `assembler` was made for. `interrupted` is
+// asked before each batch; where it says so, there is no value.
+std::optional<Evaluated> evaluate_range(Trainer& trainer, BatchAssembler& assembler,
+                                        const Evaluate& request,
+                                        const std::function<bool()>& interrupted);
 
 }  // namespace scavenger

@@ -68,15 +68,28 @@ ControllerPlan plan_with_boundaries() {
 
 }  // namespace
 
-TEST_CASE("a process lost in any state ends the job, named") {
+TEST_CASE("a process that ended by itself, for an error of its own, ends the job in any state") {
   for (const Stage& stage : all_stages()) {
     INFO(stage.name);
     ScriptedJob job(plan_with_boundaries());
     stage.reach(job);
 
-    CHECK(job.feed(ProcessLost{{Role::kWorker, 1}, "was killed"}) == Lines{"end processes"});
+    CHECK(job.feed(ProcessLost{{Role::kWorker, 1}, "failed: NaN", true}) == Lines{"end processes"});
     CHECK(job.feed(ProcessLost{{Role::kShard, 0}, "went with it"}).empty());
-    CHECK(job.ended() == Lines{"end job failed: worker 1 was killed"});
+    CHECK(job.ended() == Lines{"end job failed: worker 1 failed: NaN"});
+  }
+}
+
+TEST_CASE("where the policy is to stop, a process lost in any state ends the job, named") {
+  for (const Stage& stage : all_stages()) {
+    INFO(stage.name);
+    ControllerPlan plan = plan_with_boundaries();
+    plan.faults.on_worker_loss = OnWorkerLoss::kStop;
+    ScriptedJob job(plan);
+    stage.reach(job);
+
+    CHECK(job.lose({Role::kWorker, 1}) == Lines{"end processes"});
+    CHECK(job.ended().front().starts_with("end job failed: worker 1 was killed"));
   }
 }
 
@@ -148,7 +161,7 @@ TEST_CASE("a second interrupt, and everything else after the end was decided, ch
   CHECK(job.feed(Interrupted{}).empty());
 }
 
-TEST_CASE("who did not start in time is named") {
+TEST_CASE("who does not start in time is killed, and started again, but not for ever") {
   ControllerPlan plan = small_plan();
   plan.limits.start_seconds = 60.0;
   ScriptedJob job(plan);
@@ -157,24 +170,33 @@ TEST_CASE("who did not start in time is named") {
 
   job.pass(60.0);
   CHECK(job.feed(TimePassed{}).empty());
-  job.pass(0.1);
-  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
-  CHECK(job.ended().front().starts_with("end job failed: worker 1 did not start within"));
+  for (int time = 0; time < 2; ++time) {
+    job.pass(60.1);
+    CHECK(job.feed(TimePassed{}) == Lines{"kill worker 1"});
+    CHECK(job.lose({Role::kWorker, 1}) == Lines{"start worker 1"});
+  }
+  CHECK(job.lose({Role::kWorker, 1}) == Lines{"announce", "initialise shards"});
 }
 
-TEST_CASE("who has joined but does not get ready in time is named") {
-  ScriptedJob job(small_plan());
+TEST_CASE(
+    "who has joined but does not get ready is halted with all, and killed where it is silent") {
+  ControllerPlan plan = small_plan();
+  plan.limits.start_seconds = 60.0;
+  plan.limits.heartbeat_seconds = 5.0;
+  ScriptedJob job(plan);
   job.all_join();
   job.shards_ready();
-  job.feed(ProcessReady{{Role::kWorker, 1}});
+  job.ready({Role::kWorker, 1});
 
-  job.pass(1000.0);
-
-  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
-  CHECK(job.ended().front().starts_with("end job failed: worker 0 did not start within"));
+  job.pass(61.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"announce", "halt worker 0, worker 1 and shard 0"});
+  CHECK(job.halted({{Role::kWorker, 1}, {Role::kShard, 0}}).empty());
+  job.pass(6.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"kill worker 0"});
+  CHECK(job.feed(TimePassed{}).empty());
 }
 
-TEST_CASE("an iteration that takes too long ends the job, and names who is behind") {
+TEST_CASE("an iteration that takes too long is halted, and who does not answer is killed") {
   ControllerPlan plan = small_plan();
   plan.limits.iteration_seconds = 10.0;
   ScriptedJob job(plan);
@@ -184,6 +206,30 @@ TEST_CASE("an iteration that takes too long ends the job, and names who is behin
   job.pass(9.0);
   CHECK(job.feed(TimePassed{}).empty());
   job.pass(2.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"announce", "halt worker 0, worker 1 and shard 0"});
+  job.halted({{Role::kWorker, 0}, {Role::kShard, 0}});
+  job.pass(6.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"kill worker 1"});
+  CHECK(job.lose({Role::kWorker, 1}) == Lines{"start worker 1", "configure shards"});
+}
+
+TEST_CASE(
+    "an iteration that takes too long again and again ends the job, and names who is behind") {
+  ControllerPlan plan = small_plan();
+  plan.limits.iteration_seconds = 10.0;
+  ScriptedJob job(plan);
+  job.start();
+
+  for (int time = 0; time < 2; ++time) {
+    job.feed(IterationsDone{0, 1});
+    job.pass(11.0);
+    REQUIRE(job.feed(TimePassed{}).back().starts_with("halt"));
+    job.halted({{Role::kWorker, 0}, {Role::kWorker, 1}, {Role::kShard, 0}});
+    job.all_ready();
+  }
+  job.feed(IterationsDone{0, 1});
+  job.pass(11.0);
+
   CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
   const std::string end = job.ended().front();
   CHECK(end.find("iteration 0 did not end") != std::string::npos);
@@ -203,10 +249,6 @@ TEST_CASE("an evaluation or a copy for a checkpoint that never ends is not waite
     job->pass(9.0);
     CHECK(job->feed(TimePassed{}).empty());
     job->pass(2.0);
-    REQUIRE(job->feed(TimePassed{}) == Lines{"end processes"});
+    REQUIRE(job->feed(TimePassed{}) == Lines{"announce", "halt worker 0, worker 1 and shard 0"});
   }
-  CHECK(evaluating.ended().front().find("an evaluation did not end within 10.0 s") !=
-        std::string::npos);
-  CHECK(snapshotting.ended().front().find("copying the state did not end within") !=
-        std::string::npos);
 }

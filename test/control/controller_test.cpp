@@ -17,11 +17,11 @@ TEST_CASE("shards are configured when all have joined, workers when the shards a
   CHECK(job.feed(ProcessJoined{{Role::kWorker, 0}}).empty());
   CHECK(job.feed(ProcessJoined{{Role::kShard, 0}}).empty());
   CHECK(job.feed(ProcessJoined{{Role::kShard, 1}}).empty());
-  CHECK(job.feed(ProcessJoined{{Role::kWorker, 1}}) == Lines{"configure shards"});
-  CHECK(job.feed(ProcessReady{{Role::kShard, 1}}).empty());
-  CHECK(job.feed(ProcessReady{{Role::kShard, 0}}) == Lines{"configure workers"});
-  CHECK(job.feed(ProcessReady{{Role::kWorker, 0}}).empty());
-  CHECK(job.feed(ProcessReady{{Role::kWorker, 1}}) == Lines{"grant 2"});
+  CHECK(job.feed(ProcessJoined{{Role::kWorker, 1}}) == Lines{"initialise shards"});
+  CHECK(job.ready({Role::kShard, 1}).empty());
+  CHECK(job.ready({Role::kShard, 0}) == Lines{"configure workers"});
+  CHECK(job.ready({Role::kWorker, 0}).empty());
+  CHECK(job.ready({Role::kWorker, 1}) == Lines{"grant 2"});
 }
 
 TEST_CASE("a job ends at max_iterations with an evaluation and a checkpoint") {

@@ -18,8 +18,18 @@ inline std::string line_of(const ControllerAction& action) {
   return std::visit(
       [](const auto& what) -> std::string {
         using Action = std::decay_t<decltype(what)>;
-        if constexpr (std::is_same_v<Action, ConfigureShards>) return "configure shards";
+        if constexpr (std::is_same_v<Action, StartProcess>) return "start " + what.process.text();
+        if constexpr (std::is_same_v<Action, KillProcess>) return "kill " + what.process.text();
+        if constexpr (std::is_same_v<Action, HaltProcesses>)
+          return "halt " + names_of(what.processes);
+        if constexpr (std::is_same_v<Action, FindCheckpoint>) return "find checkpoint";
+        if constexpr (std::is_same_v<Action, ConfigureShards>)
+          return what.source == StateSource::kPresent      ? "configure shards"
+                 : what.source == StateSource::kCheckpoint ? "restore shards"
+                                                           : "initialise shards";
         if constexpr (std::is_same_v<Action, ConfigureWorkers>) return "configure workers";
+        if constexpr (std::is_same_v<Action, TellRecovery>)
+          return fmt::format("went on from {}", what.iteration);
         if constexpr (std::is_same_v<Action, GrantIterations>)
           return fmt::format("grant {}", what.until);
         if constexpr (std::is_same_v<Action, EvaluateModel>)
@@ -47,8 +57,7 @@ inline ControllerPlan small_plan() {
 class ScriptedJob final {
  public:
   explicit ScriptedJob(ControllerPlan plan)
-      : workers_(plan.membership.workers()),
-        shards_(plan.shards),
+      : shards_(plan.shards),
         done_(plan.membership.first_iteration),
         controller_(std::move(plan), 0.0) {}
 
@@ -65,17 +74,18 @@ class ScriptedJob final {
   Lines all_join() {
     Lines lines;
     for (std::uint32_t i = 0; i < shards_; ++i) lines = feed(ProcessJoined{{Role::kShard, i}});
-    for (std::uint32_t i = 0; i < workers_; ++i) lines = feed(ProcessJoined{{Role::kWorker, i}});
+    for (std::uint32_t i = 0; i < controller_.membership().workers(); ++i)
+      lines = feed(ProcessJoined{{Role::kWorker, i}});
     return lines;
   }
   Lines shards_ready() {
     Lines lines;
-    for (std::uint32_t i = 0; i < shards_; ++i) lines = feed(ProcessReady{{Role::kShard, i}});
+    for (std::uint32_t i = 0; i < shards_; ++i) lines = ready({Role::kShard, i});
     return lines;
   }
   Lines workers_ready() {
     Lines lines;
-    for (std::uint32_t i = 0; i < workers_; ++i) lines = feed(ProcessReady{{Role::kWorker, i}});
+    for (const std::uint32_t index : controller_.ranks()) lines = ready({Role::kWorker, index});
     return lines;
   }
   Lines start() {
@@ -84,12 +94,29 @@ class ScriptedJob final {
     return workers_ready();
   }
 
+  Lines ready(const ProcessName& process) {
+    return feed(ProcessReady{process, controller_.membership().epoch});
+  }
+  Lines lose(const ProcessName& process) { return feed(ProcessLost{process, "was killed"}); }
+  // All of these stand at the iterations that are done.
+  Lines halted(const std::vector<ProcessName>& processes) {
+    Lines lines;
+    for (const ProcessName& process : processes) lines = feed(ProcessHalted{process, done_, true});
+    return lines;
+  }
+  // After they were configured.
+  Lines all_ready() {
+    shards_ready();
+    done_ = controller_.iterations_done();
+    return workers_ready();
+  }
+
   // All workers finish one iteration, a tenth of a second later.
   Lines iterate() {
     pass(0.1);
     ++done_;
     Lines lines;
-    for (std::uint32_t rank = 0; rank < workers_; ++rank) {
+    for (std::uint32_t rank = 0; rank < controller_.membership().workers(); ++rank) {
       Lines more = feed(IterationsDone{rank, done_});
       lines.insert(lines.end(), more.begin(), more.end());
     }
@@ -114,7 +141,6 @@ class ScriptedJob final {
   Controller& controller() { return controller_; }
 
  private:
-  std::uint32_t workers_;
   std::uint32_t shards_;
   std::uint64_t done_;
   std::uint64_t granted_ = 0;

@@ -91,3 +91,16 @@ TEST_CASE("a piece that does not fit is refused before it is read") {
        {of_unknown_vector, of_unknown_chunk, of_other_iteration, too_long, too_short})
     CHECK_THROWS_AS(collector.destination(wrong), ProtocolError);
 }
+
+TEST_CASE("what a lost shard has not sent is not waited for") {
+  CheckpointCollector collector = make_collector();
+  for (std::uint32_t vector = 0; vector < 3; ++vector)
+    for (const std::uint32_t chunk : kLayout.chunks_of(1)) bring(collector, vector, chunk);
+  CHECK(collector.misses_pieces_of(0));
+  CHECK_FALSE(collector.misses_pieces_of(1));
+  CHECK_FALSE(collector.complete());
+
+  collector.give_up(0);
+
+  CHECK(collector.complete());
+}

@@ -1,6 +1,7 @@
 #include "elastic/coordinator/iteration_merge.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "runtime/base/error.h"
 
@@ -149,4 +150,53 @@ TEST_CASE("series of unequal lengths are refused whole") {
   CHECK(merge.reported(0) == 0);
   merge.add(0, stats(0, 1));
   CHECK(merge.take()->global_sqr_norm == std::vector<double>{0.8});
+}
+
+TEST_CASE("at the end of a membership, what was done comes out with those who have reported it") {
+  IterationMerge merge({1, 12, {6, 4, 2}, 5, 0});
+  IterationStats first = stats(5, 3), second = stats(5, 1);
+  first.loss_sum = {6.0, 12.0, 18.0};
+  second.loss_sum = {8.0};
+  merge.add(0, first);
+  merge.add(1, second);  // worker 2 was lost before it reported anything
+
+  const auto closed = merge.close(10);
+
+  REQUIRE(closed.size() == 3);  // by both, by one, by nobody
+  CHECK(closed[0].first == 5);
+  CHECK(closed[0].loss == std::vector<double>{1.4});
+  CHECK(closed[0].workers.size() == 2);
+  CHECK(closed[1].first == 6);
+  CHECK(closed[1].loss == std::vector<double>{2.0, 3.0});
+  CHECK(closed[1].workers.size() == 1);
+  CHECK(closed[2].first == 8);
+  CHECK(closed[2].count == 2);
+  CHECK(std::isnan(closed[2].loss[0]));
+  CHECK(std::isnan(closed[2].seconds[1]));
+  CHECK(closed[2].workers.empty());
+}
+
+TEST_CASE("what was reported beyond the end of a membership is forgotten, and comes again") {
+  IterationMerge merge(two_workers());
+  merge.add(0, stats(0, 4));
+  merge.add(1, stats(0, 4));
+
+  CHECK(merge.most_reported() == 4);
+  CHECK(merge.close(3).at(0).count == 3);
+  merge.begin({4, 10, {10}, 3, 30});
+  merge.add(0, stats(3, 1));
+
+  const auto merged = merge.take();
+  REQUIRE(merged);
+  CHECK(merged->first == 3);
+  CHECK(merged->membership_epoch == 4);
+}
+
+TEST_CASE("a membership of which everything was taken closes with nothing") {
+  IterationMerge merge(two_workers());
+  merge.add(0, stats(0, 2));
+  merge.add(1, stats(0, 2));
+  merge.take();
+
+  CHECK(merge.close(2).empty());
 }

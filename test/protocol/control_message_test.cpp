@@ -31,7 +31,7 @@ json changed(const ControlMessage& message, const char* pointer, const json& val
 }
 
 ConfigureShard shard_message() {
-  return {0, 2, 1000, 60000, 0, false, {1, 64, {32, 32}, 0, 0}};
+  return {0, 2, 1000, 60000, 0, false, false, {1, 64, {32, 32}, 0, 0}};
 }
 ConfigureWorker worker_message() {
   return {{1, {1, 64, {32, 32}, 0, 0}, {0, 1}, {}, {}, {{"127.0.0.1", 4000}}, false, 0}, false, {}};

@@ -30,6 +30,7 @@ class SampleMessages final {
                               1 + number<std::uint64_t>() / 2,
                               number<std::uint64_t>(),
                               random_.below(2) == 0,
+                              false,
                               membership()};
       }
       case 2: {
@@ -47,7 +48,7 @@ class SampleMessages final {
         return ConfigureWorker{group, true, floats()};
       }
       case 3:
-        return Ready{};
+        return Ready{number<std::uint32_t>()};
       case 4:
         return Train{number<std::uint64_t>()};
       case 5:
@@ -80,7 +81,7 @@ class SampleMessages final {
       case 12:
         return Halt{};
       case 13:
-        return Halted{number<std::uint64_t>()};
+        return Halted{number<std::uint64_t>(), random_.below(2) == 0, floats()};
       case 14:
         return Stuck{text()};
       case 15:

@@ -30,7 +30,9 @@ class ShmJob final {
                                               options_.chunk_bytes);
   }
   void configure(bool has_state, std::uint64_t optimizer_steps = 0) {
-    keeper_->configure({0, 1, options_.flat_size, 60000, optimizer_steps, has_state, membership_});
+    const bool goes_on = !has_state && Segment::weights_in(file_.get());
+    keeper_->configure(
+        {0, 1, options_.flat_size, 60000, optimizer_steps, goes_on, has_state, membership_});
   }
   // The next membership, from the keeper's iteration on.
   void reshape(std::vector<std::uint32_t> shares) {
@@ -251,7 +253,8 @@ TEST_CASE("the keeper refuses what the controller cannot mean") {
   ShmJob job({.shares = {1}});
   train(job, 0, 2);
 
-  FrameHeader unexpected{.type = FrameType::kState, .chunk = 0, .rank = 0};
+  FrameHeader unexpected{
+      .type = FrameType::kState, .membership_epoch = UINT32_MAX, .chunk = 0, .rank = 0};
   CHECK_THROWS_AS(job.keeper().load_state(unexpected), ProtocolError);
   CHECK_THROWS_AS(job.configure(false), ProtocolError);  // no new epoch
   CHECK_THROWS_AS(job.keeper().begin_snapshot(1), ProtocolError);

@@ -106,8 +106,12 @@ class ShardHost final {
         port_(server_.port()),
         work_(io_.get_executor()),
         thread_([this] { io_.run(); }) {
-    const ConfigureShard message{index, options.shards, options.flat_size,     60000,
-                                 0,     false,          membership_of(options)};
+    ConfigureShard message;
+    message.index = index;
+    message.shards = options.shards;
+    message.flat_size = options.flat_size;
+    message.samples_per_epoch = 60000;
+    message.membership = membership_of(options);
     on_thread([&] { server_.configure(message); });
   }
   ~ShardHost() {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "test/worker/quadratic_job.h"
 
 using namespace scavenger;
 
@@ -71,4 +72,43 @@ TEST_CASE("a lost controller wakes a worker that waits, with what was wrong") {
   CHECK_THROWS_WITH(commands.next(7), Catch::Contains("gone"));
   reader.join();
   CHECK_THROWS_AS(commands.wait(), ConnectionError);
+}
+
+TEST_CASE("a halt interrupts what is under way at once, a configuration allows it again") {
+  WorkerCommands commands;
+  LocalSynchroniser synchroniser;
+  commands.steer(&synchroniser);
+  synchroniser.break_connection();
+  REQUIRE(synchroniser.problem() == "shard 0 is gone");
+
+  commands.put(Halt{});
+
+  CHECK(synchroniser.problem().empty());  // interrupted, which is no problem
+  CHECK(commands.interrupted());
+  CHECK(std::holds_alternative<Halt>(commands.wait()));
+  CHECK_FALSE(commands.interrupted());
+  commands.put(ConfigureWorker{});
+  CHECK(synchroniser.join({}, {}));
+}
+
+TEST_CASE("a synchroniser that comes after a halt is interrupted, too") {
+  WorkerCommands commands;
+  commands.put(Halt{});
+  LocalSynchroniser synchroniser;
+
+  commands.steer(&synchroniser);
+
+  CHECK_FALSE(synchroniser.join({}, {}));
+}
+
+TEST_CASE("a halt takes back what was granted before, not what is granted after") {
+  WorkerCommands commands;
+  commands.put(Train{50});
+
+  commands.put(Halt{});
+  CHECK_FALSE(commands.granted(0));
+
+  commands.put(Train{7});
+  CHECK(commands.granted(6));
+  CHECK_FALSE(commands.granted(7));
 }

@@ -8,93 +8,11 @@
 #include "runtime/base/error.h"
 #include "runtime/data/data_set.h"
 #include "test/support/temporary_folder.h"
+#include "test/worker/quadratic_job.h"
 
 using namespace scavenger;
 
 namespace {
-
-class ManualClock final : public Clock {
- public:
-  double now_seconds() const override { return seconds; }
-  std::atomic<double> seconds = 1000.0;
-};
-
-// f(w) = mean over the batch of |w - x|^2 / 2, so the gradient is w - mean(x). One iteration takes
-// `seconds_per_step` on the clock.
-class QuadraticTrainer final : public Trainer {
- public:
-  explicit QuadraticTrainer(ManualClock& clock) : clock_(clock) { layout_.add("w", {16}); }
-
-  const TensorLayout& parameters() const override { return layout_; }
-  const TensorLayout& buffers() const override { return no_buffers_; }
-  void use_weights(std::span<float> weights) override { weights_ = weights; }
-  void use_gradients(std::span<float> gradients) override { gradients_ = gradients; }
-  void write_initial_weights() override { std::fill(weights_.begin(), weights_.end(), 1.0F); }
-  void read_buffers(std::span<float>) const override {}
-  void write_buffers(std::span<const float>) override {}
-
-  TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
-                                const GradientReady& ready) override {
-    random_keys.push_back(random_key);
-    TrainingStep step{0.0, 0.001, 0.002};
-    std::copy(weights_.begin(), weights_.end(), gradients_.begin());
-    for (std::size_t i = 0; i < batch.features.size(); ++i) {
-      const float difference = weights_[i % 16] - batch.features[i];
-      step.loss_sum += 0.5 * difference * difference;
-      gradients_[i % 16] -= batch.features[i] / static_cast<float>(batch.size);
-    }
-    clock_.seconds = clock_.seconds + seconds_per_step;
-    if (!std::isfinite(step.loss_sum))
-      throw JobError({.what = "the loss is not a number", .where = {}, .remedy = {}});
-    ready(8, 16);
-    ready(0, 8);
-    return step;
-  }
-  EvaluationSums evaluate(const Batch& batch) override {
-    evaluated_sizes.push_back(batch.size);
-    return {batch.size, batch.size - 1, 2.0 * batch.size};
-  }
-
-  double seconds_per_step = 0.02;
-  std::vector<std::uint64_t> random_keys;
-  std::vector<std::uint32_t> evaluated_sizes;
-
- private:
-  ManualClock& clock_;
-  TensorLayout layout_, no_buffers_;
-  std::span<float> weights_, gradients_;
-};
-
-// A job of one: steps by half of the gradient.
-class LocalSynchroniser final : public Synchroniser {
- public:
-  bool join(const SyncGroup&, const InitialWeights&) override { return true; }
-  std::span<float> weights() override { return weights_; }
-  std::span<float> gradients() override { return gradients_; }
-  void begin(std::uint64_t iteration) override { calls.push_back({iteration, 0}); }
-  void gradient_ready(std::uint64_t first, std::uint64_t last) override {
-    calls.push_back({first, last});
-  }
-  std::optional<SyncResult> finish() override {
-    if (interrupted_) return std::nullopt;
-    SyncResult result{0.003, 0.0, 0.0};
-    for (std::size_t i = 0; i < weights_.size(); ++i) {
-      weights_[i] -= 0.5F * gradients_[i];
-      result.local_gradient_sqr_norm += static_cast<double>(gradients_[i]) * gradients_[i];
-    }
-    result.global_gradient_sqr_norm = 2.0 * result.local_gradient_sqr_norm;
-    return result;
-  }
-  void interrupt() override { interrupted_ = true; }
-  void allow() override { interrupted_ = false; }
-  std::string problem() const override { return {}; }
-
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
-
- private:
-  bool interrupted_ = false;
-  std::vector<float> weights_ = std::vector<float>(16), gradients_ = std::vector<float>(16);
-};
 
 // Everything is the same for all features of a sample: 0 for even positions, 2 for odd ones.
 void assemble(std::uint64_t first_position, std::uint32_t size, Batch& batch) {
@@ -239,13 +157,19 @@ TEST_CASE("an evaluation covers its samples in batches, the last as large as wha
   ManualClock clock;
   QuadraticTrainer trainer(clock);
 
-  const Evaluated sums = evaluate_range(trainer, assembler, {"train", 3, 25, 10});
+  const Evaluated sums =
+      *evaluate_range(trainer, assembler, {"train", 3, 25, 10}, [] { return false; });
 
   CHECK(trainer.evaluated_sizes == std::vector<std::uint32_t>{10, 10, 2});
   CHECK(sums.samples == 22);
   CHECK(sums.correct == 19);
   CHECK(sums.loss_sum == 44.0);
-  CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}).samples == 0);
+  CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}, [] { return false; })->samples ==
+        0);
+  // Interrupted in its second batch, it has no result.
+  CHECK_FALSE(evaluate_range(trainer, assembler, {"train", 3, 25, 10},
+                             [&] { return trainer.evaluated_sizes.size() == 5; }));
+  CHECK(trainer.evaluated_sizes.size() == 5);
 }
 
 TEST_CASE("an iteration that is interrupted is neither counted nor reported, and done again") {

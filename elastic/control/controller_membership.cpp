@@ -1,0 +1,310 @@
+// The controller's part that brings processes together: at the start, after a loss, for a newcomer.
+// docs/synchronisation.md, "Losing a process, and reshaping", tells the steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "elastic/control/controller.h"
+#include "runtime/base/text.h"
+#include "runtime/data/sample_order.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// So often in a row something may take too long, without anybody being lost, before the job ends.
+constexpr std::uint32_t kDelayLimit = 3;
+
+}  // namespace
+
+// ---- Who is there. ----
+
+void Controller::on(const ProcessJoined& event) {
+  if (state_ == State::kEnding || !roster_.knows(event.process)) return;
+  roster_.join(event.process);
+  if (state_ == State::kGathering) return gather();
+  if (state_ != State::kTraining) return;
+  boundary_wanted_ = true;
+  if (done_ == granted_) at_boundary();
+}
+
+std::vector<std::uint32_t> Controller::newcomers() const {
+  std::vector<std::uint32_t> come;
+  for (const std::uint32_t index : roster_.joined_workers())
+    if (std::ranges::find(ranks_, index) == ranks_.end()) come.push_back(index);
+  return come;
+}
+
+bool Controller::breaks_the_membership(const ProcessName& process) const {
+  switch (state_) {
+    case State::kGathering:
+    case State::kHalting:
+    case State::kRestoring:
+      return false;  // it is being made
+    case State::kDraining:
+      if (checkpointed_at_ == done_) return false;  // nobody is needed any more
+      [[fallthrough]];
+    default:
+      return process.role == Role::kShard ||
+             std::ranges::find(ranks_, process.index) != ranks_.end();
+  }
+}
+
+void Controller::on(const ProcessLost& event) {
+  if (state_ == State::kEnding || !roster_.knows(event.process)) return;
+  const ProcessName& process = event.process;
+  const std::string loss = fmt::format("{} {}", process.text(), event.how);
+  killed_.erase(process);
+  ++losses_;
+  const bool given_up = roster_.lose(process);
+  const FaultsConfig& faults = plan_.faults;
+  if (event.by_itself) return fail(loss);
+  if (faults.on_worker_loss == OnWorkerLoss::kStop)
+    return fail(loss + " (faults.on_worker_loss is stop)");
+  if (losses_ > faults.max_losses)
+    return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
+  if (given_up && process.role == Role::kShard)
+    return fail(fmt::format("{}, {} times in a row at its start", loss, Roster::kEarlyLossLimit));
+  if (given_up)
+    actions_.push_back(
+        Announce{fmt::format("{} is not started again: it was lost {} times in a row at its start",
+                             process.text(), Roster::kEarlyLossLimit)});
+  if (process.role == Role::kShard) shards_asked_ = false;
+  const bool breaks = breaks_the_membership(process);
+  if (state_ == State::kDraining && !breaks) return;
+  if (!given_up) replace(process);
+  if (break_) break_->lost.push_back(process);
+  if (breaks) {
+    if (!break_) break_ = Break{now_seconds_, {process}, loss, 0};
+    halt_all(plan_.limits.iteration_seconds);
+  } else if (state_ == State::kGathering || state_ == State::kHalting) {
+    gather();
+  }
+}
+
+void Controller::replace(const ProcessName& process) {
+  if (process.role == Role::kWorker && plan_.faults.on_worker_loss == OnWorkerLoss::kShrink) return;
+  roster_.start(process, now_seconds_);
+  actions_.push_back(StartProcess{process});
+}
+
+void Controller::replace_gone() {
+  for (const ProcessName& process : roster_.gone()) replace(process);
+}
+
+// ---- Halting. ----
+
+void Controller::take_break(const std::string& reason) {
+  if (!break_) break_ = Break{now_seconds_, {}, reason, 0};
+  halt_all(plan_.limits.iteration_seconds);
+}
+
+void Controller::halt_all(double limit_seconds) {
+  state_ = State::kHalting;
+  stuck_seconds_.reset();
+  halt_seconds_ = now_seconds_;
+  halt_limit_seconds_ = limit_seconds;
+  shards_asked_ = false;
+  std::vector<ProcessName> processes;
+  for (const ProcessName& process : roster_.joined())
+    if (process.role == Role::kWorker || plan_.state_home != StateHome::kMemory)
+      processes.push_back(process);
+  ask_to_halt(processes);
+  gather();
+}
+
+void Controller::ask_to_halt(const std::vector<ProcessName>& processes) {
+  if (processes.empty()) return;
+  for (const ProcessName& process : processes) roster_.ask_to_halt(process);
+  actions_.push_back(HaltProcesses{processes});
+}
+
+void Controller::on(const ProcessHalted& event) {
+  if (!roster_.knows(event.process) || !roster_.halted(event)) return;
+  if (state_ == State::kHalting) gather();
+}
+
+void Controller::on(const ProcessStuck& event) {
+  if (state_ != State::kConnecting && state_ != State::kTraining) return;
+  if (stuck_seconds_) return;
+  stuck_seconds_ = now_seconds_;
+  stuck_reason_ = fmt::format("{}: {}", event.process.text(), event.reason);
+}
+
+// ---- A new membership. ----
+
+// Goes on as soon as all that it needs is there.
+void Controller::gather() {
+  state_ = State::kGathering;
+  if (!roster_.halting().empty()) {
+    state_ = State::kHalting;
+    return;
+  }
+  // Workers write to shared memory until they have halted, so only then can its keeper say where
+  // it stands; one that was started in place of another finds what that has left.
+  if (has_begun_ && plan_.state_home == StateHome::kMemory && roster_.all_shards_joined() &&
+      !std::exchange(shards_asked_, true)) {
+    state_ = State::kHalting;
+    halt_seconds_ = now_seconds_;
+    return ask_to_halt({{Role::kShard, 0}});
+  }
+  const bool someone_comes = !roster_.starting().empty();
+  const bool all_wait = !has_trained_ && someone_comes;  // a job starts with all of its workers
+  if (all_wait || !roster_.all_shards_joined()) return;
+  if (roster_.joined_workers().empty()) {
+    if (!someone_comes) fail("no workers are left");
+    return;
+  }
+  if (!has_begun_)
+    return go_on_from(plan_.resumes_checkpoint ? StateSource::kCheckpoint : StateSource::kInitial,
+                      plan_.membership.first_iteration, plan_.membership.first_position);
+  if (const auto iteration = roster_.kept_iteration(plan_.state_home))
+    return go_on_from(StateSource::kPresent, *iteration, membership_.position_at(*iteration));
+  if (writing_) return;  // it may be the checkpoint to go back to
+  state_ = State::kRestoring;
+  actions_.push_back(FindCheckpoint{});
+}
+
+void Controller::on(const CheckpointFound& event) {
+  if (state_ != State::kRestoring) return;
+  // Meanwhile more may have been lost.
+  state_ = State::kGathering;
+  if (!roster_.all_shards_joined() || roster_.joined_workers().empty()) return gather();
+  if (event.iteration)
+    go_on_from(StateSource::kCheckpoint, *event.iteration, event.position);
+  else
+    go_on_from(StateSource::kInitial, 0, 0);
+}
+
+void Controller::go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position) {
+  source_ = source;
+  if (source != StateSource::kPresent) {
+    std::uint64_t reached = done_;
+    for (const std::uint64_t done : done_by_rank_) reached = std::max(reached, done);
+    if (break_ && reached > iteration) break_->iterations_lost = reached - iteration;
+    checkpointed_at_.reset();
+    if (source == StateSource::kCheckpoint) checkpointed_at_ = iteration;
+    if (has_begun_) forget_what_was_lost();
+  }
+  if (has_begun_) ++membership_.epoch;
+  has_begun_ = true;
+  done_ = granted_ = membership_.first_iteration = iteration;
+  membership_.first_position = position;
+  configure();
+}
+
+void Controller::forget_what_was_lost() {
+  replans_ = true;
+  checkpoint_wanted_ = false;
+  const bool holds =
+      ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxTime);
+  if (!holds) ending_.reset();  // what was reached has to be reached again
+}
+
+void Controller::configure() {
+  ConfigureWorkers workers;
+  workers.source = source_;
+  workers.reason = break_ ? break_->reason : plan_.resumes_checkpoint ? "resumed" : "start";
+  ranks_ = roster_.joined_workers();
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const ProcessName worker{Role::kWorker, ranks_[rank]};
+    if (!roster_.has_weights(worker)) workers.newcomers.push_back(worker.index);
+    const ProcessName source{Role::kWorker, ranks_[workers.source_rank]};
+    if (roster_.has_weights(worker) &&
+        (!roster_.has_weights(source) ||
+         roster_.iteration_of(worker) > roster_.iteration_of(source)))
+      workers.source_rank = rank;
+  }
+  const auto count = static_cast<std::uint32_t>(ranks_.size());
+  membership_.shares = count == plan_.membership.workers()
+                           ? plan_.membership.shares
+                           : split_batch(membership_.batch_size, count);
+  done_by_rank_.assign(count, done_);
+  ready_.clear();
+  configure_seconds_ = now_seconds_;
+  next_workers_ = std::move(workers);
+  state_ = State::kLoading;
+  if (plan_.shards > 0) {
+    actions_.push_back(ConfigureShards{source_});
+  } else {
+    state_ = State::kConnecting;
+    actions_.push_back(*next_workers_);
+  }
+}
+
+std::vector<ProcessName> Controller::unready() const {
+  std::vector<ProcessName> missing;
+  for (std::uint32_t i = 0; i < plan_.shards; ++i)
+    if (!ready_.contains({Role::kShard, i})) missing.push_back({Role::kShard, i});
+  if (state_ == State::kLoading) return missing;
+  for (const std::uint32_t index : ranks_)
+    if (!ready_.contains({Role::kWorker, index})) missing.push_back({Role::kWorker, index});
+  return missing;
+}
+
+void Controller::on(const ProcessReady& event) {
+  if (event.membership_epoch != membership_.epoch) return;
+  if (state_ != State::kLoading && state_ != State::kConnecting) return;
+  ready_.insert(event.process);
+  if (!unready().empty()) return;
+  if (state_ == State::kConnecting) return begin_training();
+  state_ = State::kConnecting;
+  actions_.push_back(*next_workers_);
+}
+
+void Controller::begin_training() {
+  state_ = State::kTraining;
+  has_trained_ = true;
+  progress_seconds_ = now_seconds_;
+  stuck_seconds_.reset();
+  for (const ProcessName& process : ready_) roster_.settle(process);
+  if (std::exchange(replans_, false)) plan_boundaries();
+  const bool checkpoint_waits = checkpoint_wanted_ && !writing_;
+  const bool at_a_boundary = boundary_wanted_ || checkpoint_waits || stops_here() ||
+                             done_ >= planned_boundary() || !newcomers().empty();
+  if (!at_a_boundary) return extend_grant();
+  tell_recovery();
+  at_boundary();
+}
+
+void Controller::tell_recovery() {
+  if (!break_) return;
+  actions_.push_back(TellRecovery{break_->lost, membership_.first_iteration,
+                                  break_->iterations_lost, now_seconds_ - break_->start_seconds});
+  break_.reset();
+}
+
+// ---- Who takes too long. ----
+
+void Controller::check_membership_deadlines() {
+  const LimitsConfig& limits = plan_.limits;
+  const auto kill = [this](const std::vector<ProcessName>& processes, const std::string& why) {
+    for (const ProcessName& process : processes)
+      if (killed_.insert(process).second) actions_.push_back(KillProcess{process, why});
+  };
+  const auto late = roster_.late(limits.start_seconds, now_seconds_);
+  const std::string within = fmt::format("did not start within {} (limits.start_seconds)",
+                                         format_duration(limits.start_seconds));
+  if (state_ != State::kEnding) kill(late, within);
+  if (state_ == State::kHalting && now_seconds_ - halt_seconds_ > halt_limit_seconds_)
+    kill(roster_.halting(),
+         fmt::format("did not halt within {}", format_duration(halt_limit_seconds_)));
+  const bool configuring = state_ == State::kLoading || state_ == State::kConnecting;
+  if (configuring && now_seconds_ - configure_seconds_ > limits.start_seconds)
+    return recover_from_delay(fmt::format("{} did not get ready within {} (limits.start_seconds)",
+                                          names_of(unready()),
+                                          format_duration(limits.start_seconds)));
+  if (stuck_seconds_ && now_seconds_ - *stuck_seconds_ > limits.heartbeat_seconds)
+    recover_from_delay(stuck_reason_);
+}
+
+// Who does not answer a halt soon is taken for lost. Where all answer, they try again, but not for
+// ever.
+void Controller::recover_from_delay(const std::string& what) {
+  if (++delays_ >= kDelayLimit) return fail(fmt::format("{}, {} times in a row", what, delays_));
+  actions_.push_back(Announce{what + ": halting all to see who answers"});
+  if (!break_) break_ = Break{now_seconds_, {}, what, 0};
+  halt_all(plan_.limits.heartbeat_seconds);
+}
+
+}  // namespace scavenger::elastic

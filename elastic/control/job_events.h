@@ -1,0 +1,134 @@
+// What can happen to a job, and what can be done about it: the controller's two languages.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/config/job_config.h"
+#include "runtime/protocol/control_message.h"
+
+namespace scavenger::elastic {
+
+enum class Status { kTargetReached, kMaxEpochs, kMaxIterations, kMaxTime, kInterrupted, kFailed };
+std::string name_of(Status status);  // as in report.json: "target_reached", ...
+
+struct ProcessName {
+  Role role = Role::kWorker;
+  std::uint32_t index = 0;
+  auto operator<=>(const ProcessName&) const = default;
+  std::string text() const;  // "worker 1"
+};
+std::string names_of(const std::vector<ProcessName>& processes);  // "worker 0 and shard 1"
+
+// ---- What can happen. ----
+struct ProcessJoined {
+  ProcessName process;
+};
+struct ProcessReady {
+  ProcessName process;
+  std::uint32_t membership_epoch = 0;
+};
+struct ProcessHalted {  // the fields of its Halted message
+  ProcessName process;
+  std::uint64_t iteration = 0;
+  bool has_weights = false;
+};
+struct ProcessStuck {  // it has lost a connection to another, and waits to be halted
+  ProcessName process;
+  std::string reason;
+};
+struct IterationsDone {  // a worker has finished its part of all iterations below `count`
+  std::uint32_t rank = 0;
+  std::uint64_t count = 0;
+};
+struct EvaluationDone {
+  double loss = 0.0;
+  double accuracy = 0.0;
+};
+struct CheckpointSafe {};  // the state is copied: training may go on
+struct CheckpointDone {    // written, or not: the coordinator has reported which
+  bool written = false;
+  bool by_loss = false;  // not written because of a process that was lost
+};
+struct CheckpointFound {  // the answer to FindCheckpoint; no iteration: there is none
+  std::optional<std::uint64_t> iteration;
+  std::uint64_t position = 0;
+};
+struct ProcessLost {  // it is gone, without having been asked to end
+  ProcessName process;
+  std::string how;
+  bool by_itself = false;  // it found an error that its replacement would find again
+};
+struct JobImpossible {  // found while coming together: the checkpoint is of another model, and the
+                        // like
+  std::string reason;
+};
+struct Interrupted {};  // Ctrl-C
+struct AllProcessesEnded {};
+struct TimePassed {};  // at least once a second
+
+using ControllerEvent =
+    std::variant<ProcessJoined, ProcessReady, ProcessHalted, ProcessStuck, IterationsDone,
+                 EvaluationDone, CheckpointSafe, CheckpointDone, CheckpointFound, ProcessLost,
+                 JobImpossible, Interrupted, AllProcessesEnded, TimePassed>;
+
+// ---- What to do about it. ----
+// Where a membership's weights and optimizer state come from: those who hold it, the checkpoint
+// that was found, or the beginning.
+enum class StateSource { kPresent, kCheckpoint, kInitial };
+
+struct StartProcess {  // in place of one that is gone
+  ProcessName process;
+};
+struct KillProcess {  // its loss is news to come
+  ProcessName process;
+  std::string why;
+};
+struct HaltProcesses {
+  std::vector<ProcessName> processes;
+};
+struct FindCheckpoint {};  // the last good one
+struct ConfigureShards {
+  StateSource source = StateSource::kInitial;
+};
+struct ConfigureWorkers {
+  StateSource source = StateSource::kInitial;
+  std::vector<std::uint32_t> newcomers;  // indices of workers that hold nothing yet
+  std::uint32_t source_rank = 0;         // whose weights the others take, where workers hold them
+  std::string reason;                    // of this membership
+};
+struct GrantIterations {  // workers may go on until `until` iterations are done
+  std::uint64_t until = 0;
+};
+struct EvaluateModel {
+  Split split = Split::kTest;
+};
+struct TakeCheckpoint {
+  bool is_best = false;
+  std::optional<double> score;  // higher is better
+};
+struct TellRecovery {             // the job goes on, after losses or with a process that has come
+  std::vector<ProcessName> lost;  // none: nobody was
+  std::uint64_t iteration = 0;    // from which it went on
+  std::uint64_t iterations_lost = 0;  // done before, and lost with the state
+  double seconds = 0.0;               // from the news to the next iteration that was done
+};
+struct EndProcesses {};
+struct EndJob {
+  Status status = Status::kFailed;
+  std::string reason;
+};
+struct Announce {  // for people and the log
+  std::string text;
+};
+
+using ControllerAction =
+    std::variant<StartProcess, KillProcess, HaltProcesses, FindCheckpoint, ConfigureShards,
+                 ConfigureWorkers, GrantIterations, EvaluateModel, TakeCheckpoint, TellRecovery,
+                 EndProcesses, EndJob, Announce>;
+
+}  // namespace scavenger::elastic

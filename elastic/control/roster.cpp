@@ -1,0 +1,113 @@
+#include "elastic/control/roster.h"
+
+#include <algorithm>
+
+namespace scavenger::elastic {
+
+Roster::Roster(std::uint32_t workers, std::uint32_t shards, double now_seconds) {
+  for (std::uint32_t i = 0; i < workers; ++i) start({Role::kWorker, i}, now_seconds);
+  for (std::uint32_t i = 0; i < shards; ++i) start({Role::kShard, i}, now_seconds);
+}
+
+template <typename Predicate>
+std::vector<ProcessName> Roster::those(Predicate is) const {
+  std::vector<ProcessName> names;
+  for (const auto& [name, process] : processes_)
+    if (is(name, process)) names.push_back(name);
+  return names;
+}
+
+void Roster::start(const ProcessName& process, double now_seconds) {
+  Process& started = processes_[process];
+  started.life = Life::kStarting;
+  started.start_seconds = now_seconds;
+  started.settled = false;
+}
+
+void Roster::join(const ProcessName& process) {
+  processes_.at(process).life = Life::kJoined;
+}
+
+void Roster::settle(const ProcessName& process) {
+  Process& settled = processes_.at(process);
+  settled.settled = settled.has_weights = true;
+}
+
+bool Roster::lose(const ProcessName& process) {
+  Process& lost = processes_.at(process);
+  lost.early_losses = lost.settled ? 0 : lost.early_losses + 1;
+  lost.life = lost.early_losses < kEarlyLossLimit ? Life::kGone : Life::kGivenUp;
+  lost.halting = lost.has_weights = false;
+  return lost.life == Life::kGivenUp;
+}
+
+bool Roster::has_joined(const ProcessName& process) const {
+  const auto found = processes_.find(process);
+  return found != processes_.end() && found->second.life == Life::kJoined;
+}
+
+std::vector<ProcessName> Roster::starting() const {
+  return those([](const auto&, const Process& p) { return p.life == Life::kStarting; });
+}
+
+std::vector<ProcessName> Roster::gone() const {
+  return those([](const auto&, const Process& p) { return p.life == Life::kGone; });
+}
+
+std::vector<ProcessName> Roster::joined() const {
+  return those([](const auto&, const Process& p) { return p.life == Life::kJoined; });
+}
+
+std::vector<std::uint32_t> Roster::joined_workers() const {
+  std::vector<std::uint32_t> indices;
+  for (const ProcessName& process : joined())
+    if (process.role == Role::kWorker) indices.push_back(process.index);
+  return indices;
+}
+
+bool Roster::all_shards_joined() const {
+  return std::ranges::all_of(processes_, [](const auto& entry) {
+    return entry.first.role != Role::kShard || entry.second.life == Life::kJoined;
+  });
+}
+
+std::vector<ProcessName> Roster::late(double seconds, double now_seconds) const {
+  return those([&](const auto&, const Process& p) {
+    return p.life == Life::kStarting && now_seconds - p.start_seconds > seconds;
+  });
+}
+
+void Roster::ask_to_halt(const ProcessName& process) {
+  processes_.at(process).halting = true;
+}
+
+bool Roster::halted(const ProcessHalted& answer) {
+  Process& process = processes_.at(answer.process);
+  if (!process.halting) return false;
+  process.halting = false;
+  process.iteration = answer.iteration;
+  process.has_weights = answer.has_weights;
+  return true;
+}
+
+std::vector<ProcessName> Roster::halting() const {
+  return those([](const auto&, const Process& p) { return p.halting; });
+}
+
+std::optional<std::uint64_t> Roster::kept_iteration(StateHome home) const {
+  const Role holder = home == StateHome::kWorkers ? Role::kWorker : Role::kShard;
+  const auto holders = those([&](const ProcessName& name, const Process& process) {
+    return name.role == holder && process.life == Life::kJoined && process.has_weights;
+  });
+  if (holders.empty()) return std::nullopt;
+  const auto iterations = [this](const ProcessName& name) { return iteration_of(name); };
+  // Any worker has all of the state; of shards, what the last one has finished is complete.
+  if (holder == Role::kWorker)
+    return iteration_of(*std::ranges::max_element(holders, {}, iterations));
+  const auto shards = std::ranges::count_if(
+      processes_, [](const auto& entry) { return entry.first.role == Role::kShard; });
+  if (std::ssize(holders) < shards) return std::nullopt;
+  return iteration_of(*std::ranges::min_element(holders, {}, iterations));
+}
+
+}  // namespace scavenger::elastic

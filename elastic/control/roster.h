@@ -1,0 +1,77 @@
+// The processes of a job: who is there, who is on its way, and what they hold. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "elastic/control/job_events.h"
+
+namespace scavenger::elastic {
+
+// Who holds the weights and the optimizer state, and so what a loss costs.
+enum class StateHome {
+  kShards,   // each shard its part: with any of them some is lost
+  kMemory,   // memory that outlives the shards' processes
+  kWorkers,  // every worker all of it: lost with the last one
+};
+
+class Roster final {
+ public:
+  // A process that is lost this often in a row before it was ready is not started again.
+  static constexpr std::uint32_t kEarlyLossLimit = 3;
+
+  // All have just been started.
+  Roster(std::uint32_t workers, std::uint32_t shards, double now_seconds);
+
+  void start(const ProcessName& process, double now_seconds);
+  void join(const ProcessName& process);
+  // It takes part: it did not die at its start.
+  void settle(const ProcessName& process);
+  // True where it should not be started again.
+  bool lose(const ProcessName& process);
+
+  bool knows(const ProcessName& process) const { return processes_.contains(process); }
+  bool has_joined(const ProcessName& process) const;
+  std::vector<ProcessName> starting() const;
+  std::vector<ProcessName> gone() const;              // and not given up
+  std::vector<ProcessName> joined() const;            // workers, then shards
+  std::vector<std::uint32_t> joined_workers() const;  // by index
+  bool all_shards_joined() const;
+  // Those that were started more than `seconds` ago, and have not joined.
+  std::vector<ProcessName> late(double seconds, double now_seconds) const;
+
+  // ---- Halting: each is asked once, and answers once. ----
+  void ask_to_halt(const ProcessName& process);
+  // False where it was not asked.
+  bool halted(const ProcessHalted& answer);
+  std::vector<ProcessName> halting() const;
+
+  // ---- What those that have halted hold. ----
+  // The iteration that can be gone on from; nothing where the state is not complete any more.
+  std::optional<std::uint64_t> kept_iteration(StateHome home) const;
+  bool has_weights(const ProcessName& process) const { return processes_.at(process).has_weights; }
+  std::uint64_t iteration_of(const ProcessName& process) const {
+    return processes_.at(process).iteration;
+  }
+
+ private:
+  enum class Life { kStarting, kJoined, kGone, kGivenUp };
+  struct Process {
+    Life life = Life::kStarting;
+    double start_seconds = 0.0;
+    bool settled = false;
+    std::uint32_t early_losses = 0;  // in a row
+    bool halting = false;
+    bool has_weights = false;
+    std::uint64_t iteration = 0;
+  };
+
+  template <typename Predicate>
+  std::vector<ProcessName> those(Predicate is) const;
+
+  std::map<ProcessName, Process> processes_;
+};
+
+}  // namespace scavenger::elastic

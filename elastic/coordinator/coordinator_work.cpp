@@ -1,0 +1,270 @@
+// The coordinator's part that talks to the processes about their work: memberships, iterations,
+// evaluations and checkpoints.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "elastic/coordinator/coordinator.h"
+#include "elastic/coordinator/state_sender.h"
+#include "ps/core/optimizer.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/error.h"
+#include "runtime/base/version.h"
+#include "runtime/checkpoint/layout_difference.h"
+
+namespace scavenger::elastic {
+
+void Coordinator::on_message(const ProcessName& process, const ControlMessage& message) {
+  std::visit([&](const auto& what) { on(process, what); }, message);
+}
+
+template <typename Other>
+void Coordinator::on(const ProcessName& process, const Other&) {
+  throw ProtocolError(
+      {.what = process.text() + " sent a message that is not expected", .where = {}, .remedy = {}});
+}
+
+// ---- Coming together. ----
+
+void Coordinator::on_joined(const ProcessName& process, const Joined& message) {
+  record_.log(fact::ProcessJoined{fact_role(process.role), process.index, message.pid,
+                                  cluster_->seconds_since_start(process)});
+  if (process.role == Role::kShard) {
+    shard_ports_[process.index] = message.port;
+  } else if (parameters_.flat_size() == 0) {
+    parameters_ = message.parameters;
+    buffers_ = message.buffers;
+  } else if (message.parameters != parameters_ || message.buffers != buffers_) {
+    throw ProtocolError({.what = process.text() + " has built another model than the others",
+                         .where = {},
+                         .remedy = {}});
+  }
+  feed(ProcessJoined{process});
+}
+
+void Coordinator::on(const ProcessName& process, const Ready& message) {
+  feed(ProcessReady{process, message.membership_epoch});
+}
+
+void Coordinator::on(const ProcessName& process, const Halted& message) {
+  if (process.role == Role::kWorker && message.has_weights) known_buffers_ = message.buffers;
+  feed(ProcessHalted{process, message.iteration, message.has_weights});
+}
+
+void Coordinator::on(const ProcessName& process, const Stuck& message) {
+  feed(ProcessStuck{process, message.reason});
+}
+
+void Coordinator::carry_out(const FindCheckpoint&) {
+  if (checkpoint_)
+    return feed_later(CheckpointFound{checkpoint_->iteration, checkpoint_->position});
+  checkpoints_.find_last(
+      [this](const Error& damaged) {
+        record_.log(fact::CheckpointDamaged{damaged.problem().where, damaged.what()});
+      },
+      [this](std::optional<LoadedCheckpoint> found) {
+        if (!found) return feed(CheckpointFound{});
+        take_checkpoint(std::move(*found));
+        feed(CheckpointFound{checkpoint_->iteration, checkpoint_->position});
+      });
+}
+
+void Coordinator::take_checkpoint(LoadedCheckpoint loaded) {
+  checkpoint_ = std::make_shared<const Checkpoint>(std::move(loaded.content));
+  checkpoint_folder_ = std::move(loaded.folder);
+}
+
+// Says what is wrong where the checkpoint is of another model, or there are too many shards for it.
+bool Coordinator::fits_the_model() {
+  try {
+    if (checkpoint_) require_same_model(parameters_, buffers_, *checkpoint_, checkpoint_folder_);
+  } catch (const CheckpointError& error) {
+    feed_later(JobImpossible{error.what()});
+    return false;
+  }
+  const auto chunks =
+      ps::ChunkLayout::count_chunks(parameters_.flat_size(), start_.config.ps.chunk_bytes);
+  if (shard_count_ <= chunks) return true;
+  feed_later(JobImpossible{fmt::format(
+      "ps.shards: {} shards are too many for {} chunks of the model; use fewer, or a smaller "
+      "ps.chunk_bytes",
+      shard_count_, chunks)});
+  return false;
+}
+
+void Coordinator::carry_out(const ConfigureShards& action) {
+  if (!fits_the_model()) return;
+  const bool restores = action.source == StateSource::kCheckpoint;
+  for (const ProcessName& shard : shards()) {
+    ConfigureShard message;
+    message.index = shard.index;
+    message.shards = shard_count_;
+    message.flat_size = parameters_.flat_size();
+    message.samples_per_epoch = data_.train_samples;
+    message.membership = controller_.membership();
+    message.goes_on = action.source == StateSource::kPresent;
+    message.has_state = restores;
+    if (restores) message.optimizer_steps = checkpoint_->optimizer.step_count;
+    cluster_->send(shard, message);
+    if (restores)
+      send_state(io_, cluster_->shared_connection(shard), checkpoint_, start_.config.optimizer,
+                 layout(), shard.index, message.membership.epoch);
+  }
+}
+
+void Coordinator::carry_out(const ConfigureWorkers& action) {
+  begin_membership(action);
+  for (const ProcessName& worker : workers()) {
+    ConfigureWorker message;
+    SyncGroup& group = message.group;
+    group.rank = *rank_of(worker);
+    group.membership = controller_.membership();
+    group.slots = controller_.ranks();
+    for (const std::uint16_t port : shard_ports_) group.shards.push_back({"127.0.0.1", port});
+    group.writes_initial_weights = action.source == StateSource::kInitial && group.rank == 0;
+    group.source_rank = action.source_rank;
+    const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();
+    if (checkpoint_)
+      message.buffers = checkpoint_->buffer_values;
+    else if (is_new && action.source == StateSource::kPresent)
+      message.buffers = known_buffers_;
+    message.has_buffers = !message.buffers.empty();
+    cluster_->send(worker, message);
+  }
+}
+
+void Coordinator::begin_membership(const ConfigureWorkers& action) {
+  const Membership& membership = controller_.membership();
+  const bool goes_on = action.source == StateSource::kPresent;
+  for (fact::Iterations& series :
+       iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
+    record_.log(std::move(series));
+  iterations_.begin(membership);
+  record_.log(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
+                               membership.shares, membership.first_iteration,
+                               membership.first_position, action.reason});
+}
+
+// ---- Training. ----
+
+void Coordinator::carry_out(const GrantIterations& action) {
+  checkpoint_.reset();  // all of it is where it belongs
+  const Train train{action.until};
+  for (const ProcessName& worker : workers()) cluster_->send(worker, train);
+}
+
+void Coordinator::on(const ProcessName& process, const IterationStats& stats) {
+  const auto rank = rank_of(process);
+  if (!rank)
+    throw ProtocolError(
+        {.what = "statistics came from outside of the membership", .where = {}, .remedy = {}});
+  iterations_.add(*rank, stats);
+  feed(IterationsDone{*rank, iterations_.reported(*rank)});
+}
+
+void Coordinator::log_iterations() {
+  if (auto merged = iterations_.take()) record_.log(std::move(*merged));
+}
+
+// ---- Evaluation. ----
+
+void Coordinator::carry_out(const EvaluateModel& action) {
+  log_iterations();
+  const std::uint64_t samples =
+      action.split == Split::kTrain ? data_.train_samples : data_.test_samples;
+  evaluation_.emplace(action.split, samples, start_.config.evaluation.batch_size,
+                      controller_.membership().workers(), clock_.now_seconds());
+  for (const ProcessName& worker : workers())
+    cluster_->send(worker, evaluation_->request_for(*rank_of(worker)));
+}
+
+void Coordinator::on(const ProcessName& process, const Evaluated& part) {
+  const auto rank = rank_of(process);
+  if (!evaluation_ || !rank) return;  // it ended while all were being halted
+  if (!evaluation_->add(*rank, part)) return;
+  const Evaluated total = evaluation_->total();
+  const double samples = static_cast<double>(total.samples);
+  const double loss = total.loss_sum / samples;
+  const double accuracy = static_cast<double>(total.correct) / samples;
+  const std::uint64_t done = controller_.iterations_done();
+  const double epoch = static_cast<double>(controller_.membership().position_at(done)) /
+                       static_cast<double>(data_.train_samples);
+  record_.log(fact::Evaluation{done, epoch, name_of(evaluation_->split()), total.samples, loss,
+                               accuracy, clock_.now_seconds() - evaluation_->start_seconds()});
+  evaluation_.reset();
+  feed(EvaluationDone{loss, accuracy});
+  if (const auto& target = start_.config.stop.target;
+      target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
+    record_.log(fact::TargetReached{name_of(target->metric), name_of(target->split),
+                                    target->metric == Metric::kAccuracy ? accuracy : loss, done,
+                                    epoch});
+  record_.write_report();
+}
+
+// ---- Checkpoints: copied at the boundary, written beside training. ----
+
+Checkpoint Coordinator::checkpoint_base() const {
+  Checkpoint checkpoint;
+  const Membership& membership = controller_.membership();
+  checkpoint.iteration = controller_.iterations_done();
+  checkpoint.position = membership.position_at(checkpoint.iteration);
+  checkpoint.membership_epoch = membership.epoch;
+  checkpoint.seed = start_.config.seed;
+  checkpoint.config = nlohmann::json::parse(config_json_);
+  checkpoint.config_digest = sha256_hex(config_json_);
+  checkpoint.parameters = parameters_;
+  checkpoint.buffers = buffers_;
+  checkpoint.history = {{"seconds", record_.now()}, {"cost_dollars", record_.numbers().cost}};
+  if (controller_.best_score()) checkpoint.history["best_score"] = *controller_.best_score();
+  checkpoint.scavenger_version = version();
+  checkpoint.scavenger_commit = commit();
+  return checkpoint;
+}
+
+void Coordinator::carry_out(const TakeCheckpoint& action) {
+  log_iterations();
+  std::vector<std::string> state_names;
+  for (const std::string_view name : ps::Optimizer(start_.config.optimizer).state_names())
+    state_names.emplace_back(name);
+  const std::vector<ProcessName> all_shards = shards();
+  std::set<ProcessName> sources(all_shards.begin(), all_shards.end());
+  const ProcessName first_worker = workers().front();
+  const bool has_buffers = buffers_.flat_size() > 0;
+  if (has_buffers) sources.insert(first_worker);
+  checkpoints_.begin(checkpoint_base(), layout(), std::move(state_names), std::move(sources),
+                     action.is_best);
+  const Snapshot snapshot{controller_.iterations_done()};
+  for (const ProcessName& shard : all_shards) cluster_->send(shard, snapshot);
+  if (has_buffers) cluster_->send(first_worker, SendBuffers{});
+}
+
+void Coordinator::on(const ProcessName& process, const SnapshotTaken& message) {
+  checkpoints_.shard_has_copied(process, message.optimizer_steps);
+}
+
+void Coordinator::on(const ProcessName& process, const Buffers& message) {
+  checkpoints_.buffers_arrived(process, message.values);
+}
+
+std::span<std::byte> Coordinator::state_destination(const ProcessName&, const FrameHeader& header) {
+  return checkpoints_.destination(header);
+}
+
+void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {
+  checkpoints_.arrived(header);
+}
+
+void Coordinator::on_checkpoint(const CheckpointOutcome& outcome) {
+  if (outcome.error.empty())
+    record_.log(fact::Checkpoint{
+        outcome.iteration,
+        (std::filesystem::path("checkpoints") / outcome.written.folder.filename()).string(),
+        outcome.written.bytes, outcome.stall_seconds, outcome.write_seconds, outcome.is_best});
+  else
+    record_.log(fact::CheckpointFailed{outcome.iteration, outcome.error});
+  feed(CheckpointDone{outcome.error.empty(), outcome.by_loss});
+}
+
+}  // namespace scavenger::elastic

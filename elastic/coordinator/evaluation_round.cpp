@@ -1,0 +1,47 @@
+#include "elastic/coordinator/evaluation_round.h"
+
+#include "elastic/coordinator/job_facts.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+
+EvaluationRound::EvaluationRound(Split split, std::uint64_t samples, std::uint32_t batch_size,
+                                 std::uint32_t workers, double start_seconds)
+    : split_(split),
+      samples_(samples),
+      batch_size_(batch_size),
+      start_seconds_(start_seconds),
+      parts_(workers),
+      arrived_(workers),
+      missing_(workers) {}
+
+Evaluate EvaluationRound::request_for(std::uint32_t rank) const {
+  Evaluate request;
+  request.split = name_of(split_);
+  request.first = samples_ * rank / parts_.size();
+  request.last = samples_ * (rank + 1) / parts_.size();
+  request.batch_size = batch_size_;
+  return request;
+}
+
+bool EvaluationRound::add(std::uint32_t rank, const Evaluated& part) {
+  SCAVENGER_CHECK(rank < parts_.size());
+  if (arrived_[rank])
+    throw ProtocolError({.what = "a worker evaluated its part twice", .where = {}, .remedy = {}});
+  arrived_[rank] = true;
+  parts_[rank] = part;
+  return --missing_ == 0;
+}
+
+Evaluated EvaluationRound::total() const {
+  Evaluated total;
+  for (const Evaluated& part : parts_) {
+    total.samples += part.samples;
+    total.correct += part.correct;
+    total.loss_sum += part.loss_sum;
+  }
+  return total;
+}
+
+}  // namespace scavenger::elastic

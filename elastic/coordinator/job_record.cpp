@@ -1,0 +1,44 @@
+#include "elastic/coordinator/job_record.h"
+
+#include <utility>
+
+#include "elastic/report/json_report.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+
+namespace scavenger::elastic {
+
+JobRecord::JobRecord(RunFolder folder, const Clock& clock, const Display& display)
+    : folder_(std::move(folder)),
+      events_(folder_.events(), clock),
+      progress_(
+          display.output, clock, display.style,
+          [file = display.file_descriptor] { return terminal_width(file); },
+          [file = display.file_descriptor] { return can_write_now(file); }) {}
+
+void JobRecord::recall() {
+  if (events_.time_before() <= 0.0) return;
+  EventLogReader earlier(folder_.events());
+  while (const auto logged = earlier.next()) summary_.apply(*logged);
+}
+
+void JobRecord::log(RunEvent event) {
+  const LoggedEvent logged = events_.append(std::move(event));
+  if (events_.problem() != log_problem_) {
+    log_problem_ = events_.problem();
+    progress_.clear();
+    if (!log_problem_.empty()) log_error("{}", log_problem_);
+  }
+  summary_.apply(logged);
+  progress_.show_event(logged, summary_.numbers());
+}
+
+void JobRecord::write_report() {
+  try {
+    write_json_report(folder_.report(), summary_.numbers());
+  } catch (const SystemError& error) {  // training is worth more than its report
+    log(fact::Warning{error.what()});
+  }
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,52 @@
+// The record of a run: the event log, what it adds up to, the report, and what people see of it.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "elastic/coordinator/run_folder.h"
+#include "elastic/report/event_log.h"
+#include "elastic/report/progress_display.h"
+#include "elastic/report/run_summary.h"
+#include "runtime/base/clock.h"
+
+namespace scavenger::elastic {
+
+// Where people look on. The stream must outlive the record.
+struct Display {
+  std::ostream& output;
+  int file_descriptor = 1;
+  ProgressStyle style = ProgressStyle::kLines;
+};
+
+// One thread.
+class JobRecord final {
+ public:
+  // Goes on with the log that is there. Throws InputError where another process works on the
+  // folder.
+  JobRecord(RunFolder folder, const Clock& clock, const Display& display);
+
+  // Call once, before anything is logged: takes the numbers of the job's earlier processes.
+  void recall();
+  void log(RunEvent event);
+  // The report is replaced; training goes on where that fails.
+  void write_report();
+  void show_tick() { progress_.tick(summary_.numbers()); }
+  void show_end() { progress_.show_end(summary_.numbers(), folder_.path.string()); }
+  void sync() { events_.sync(); }
+
+  double now() const { return events_.now(); }  // seconds of the job's life
+  double time_before() const { return events_.time_before(); }
+  std::uint64_t bytes_cut() const { return events_.bytes_cut(); }
+  const RunNumbers& numbers() const { return summary_.numbers(); }
+
+ private:
+  const RunFolder folder_;
+  EventLogWriter events_;
+  std::string log_problem_;  // why the event log is behind, once it was said
+  RunSummary summary_;
+  ProgressDisplay progress_;
+};
+
+}  // namespace scavenger::elastic

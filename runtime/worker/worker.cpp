@@ -1,0 +1,144 @@
+#include "runtime/worker/worker.h"
+
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+
+namespace scavenger {
+
+Worker::Worker(Parts parts, Surroundings surroundings)
+    : parts_(parts),
+      surroundings_(std::move(surroundings)),
+      training_assembler_(
+          BatchAssembler::for_training(parts.train, parts.config.data, parts.config.seed)),
+      train_evaluator_(BatchAssembler::for_evaluation(parts.train, parts.config.data)),
+      test_evaluator_(BatchAssembler::for_evaluation(parts.test, parts.config.data)),
+      loader_([this](std::uint64_t first_position, std::uint32_t size,
+                     Batch& batch) { training_assembler_.assemble(first_position, size, batch); },
+              parts.clock),
+      initial_buffers_(buffers()) {}
+
+Worker::~Worker() {
+  parts_.commands.steer(nullptr);
+}
+
+void Worker::run() {
+  for (;;) {
+    auto message =
+        trains_ ? parts_.commands.next(loop_->iteration()) : std::optional(parts_.commands.wait());
+    if (!message)
+      run_iteration();
+    else if (std::holds_alternative<Stop>(*message))
+      return;
+    else
+      std::visit([this](const auto& command) { on(command); }, *message);
+  }
+}
+
+void Worker::run_iteration() {
+  surroundings_.begins_iteration(loop_->iteration());
+  buffers_before_ = buffers();
+  if (loop_->run_iteration()) {
+    if (!parts_.commands.granted(loop_->iteration()))
+      loop_->flush();  // the controller waits for these
+    return;
+  }
+  trains_ = false;
+  unfinished_ = true;
+  say_stuck();
+}
+
+// Where a connection was lost: who was interrupted is not stuck.
+void Worker::say_stuck() {
+  const std::string problem = synchroniser_->problem();
+  if (problem.empty()) return;
+  log_warning("iteration {} cannot end: {}", loop_ ? loop_->iteration() : 0, problem);
+  surroundings_.post(Stuck{problem});
+}
+
+// ---- Memberships. ----
+
+void Worker::on(const ConfigureWorker& message) {
+  const SyncGroup& group = message.group;
+  if (!synchroniser_) {
+    synchroniser_ = surroundings_.make_synchroniser(group);
+    parts_.commands.steer(synchroniser_.get());
+  }
+  load_from(group);
+  settle_buffers(message);
+  trains_ = false;
+  has_weights_ = has_weights_ && group.rank == group.source_rank;  // others' are overwritten
+  const auto initial_weights = [this](std::span<float> weights) {
+    parts_.trainer.use_weights(weights);
+    parts_.trainer.write_initial_weights();
+  };
+  if (!synchroniser_->join(group, initial_weights)) return say_stuck();
+  parts_.trainer.use_gradients(synchroniser_->gradients());
+  loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock},
+                parts_.config, parts_.train.size(), group.membership, group.rank,
+                [this](IterationStats stats) { surroundings_.post(std::move(stats)); });
+  trains_ = has_weights_ = true;
+  surroundings_.post(Ready{group.membership.epoch});
+  log_info("membership {}: rank {} of {}, {} samples of each batch of {}, from iteration {}",
+           group.membership.epoch, group.rank, group.membership.workers(),
+           group.membership.shares[group.rank], group.membership.batch_size,
+           group.membership.first_iteration);
+}
+
+// Beside joining.
+void Worker::load_from(const SyncGroup& group) {
+  const Membership& membership = group.membership;
+  loader_.start({membership.first_iteration, membership.first_position, membership.batch_size,
+                 membership.offset_of(group.rank), membership.shares[group.rank]});
+}
+
+void Worker::settle_buffers(const ConfigureWorker& message) {
+  const bool repeats =
+      unfinished_ && message.group.membership.first_iteration == loop_->iteration();
+  if (message.has_buffers)
+    parts_.trainer.write_buffers(message.buffers);
+  else if (message.group.membership.first_iteration == 0 && !initial_buffers_.empty())
+    parts_.trainer.write_buffers(initial_buffers_);  // the job begins, or begins anew
+  else if (repeats)
+    parts_.trainer.write_buffers(buffers_before_);
+  unfinished_ = false;
+}
+
+void Worker::on(const Halt&) {
+  trains_ = false;
+  if (loop_) loop_->flush();
+  surroundings_.post(Halted{loop_ ? loop_->iteration() : 0, has_weights_,
+                            unfinished_ ? buffers_before_ : buffers()});
+}
+
+std::vector<float> Worker::buffers() const {
+  std::vector<float> values(parts_.trainer.buffers().flat_size());
+  if (!values.empty()) parts_.trainer.read_buffers(values);
+  return values;
+}
+
+// ---- At a boundary. ----
+
+void Worker::on(const Evaluate& message) {
+  if (!trains_)
+    throw ProtocolError(
+        {.what = "an evaluation was asked for outside of a membership", .where = {}, .remedy = {}});
+  parts_.trainer.use_weights(synchroniser_->weights());
+  BatchAssembler& assembler = message.split == "train" ? train_evaluator_ : test_evaluator_;
+  if (const auto sums = evaluate_range(parts_.trainer, assembler, message,
+                                       [this] { return parts_.commands.interrupted(); }))
+    surroundings_.post(*sums);
+}
+
+void Worker::on(const SendBuffers&) {
+  surroundings_.post(Buffers{buffers()});
+}
+
+template <typename Other>
+void Worker::on(const Other&) {
+  throw ProtocolError(
+      {.what = "the controller sent a message that is not for workers", .where = {}, .remedy = {}});
+}
+
+}  // namespace scavenger

@@ -1,0 +1,38 @@
+#include "elastic/coordinator/evaluation_round.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+TEST_CASE("the parts of an evaluation cover the split, each sample once") {
+  const EvaluationRound round(Split::kTest, 10, 4, 3, 0.0);
+
+  std::uint64_t next = 0;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const Evaluate request = round.request_for(rank);
+    CHECK(request.first == next);
+    CHECK(request.split == "test");
+    CHECK(request.batch_size == 4);
+    next = request.last;
+  }
+  CHECK(next == 10);
+}
+
+TEST_CASE("an evaluation is over with its last part, and adds all of them up") {
+  EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
+
+  CHECK_FALSE(round.add(1, {4, 3, 2.0}));
+  CHECK(round.add(0, {6, 5, 1.5}));
+
+  CHECK(round.total() == Evaluated{10, 8, 3.5});
+}
+
+TEST_CASE("a part that comes twice is refused, and does not stand for another") {
+  EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
+  round.add(1, {4, 3, 2.0});
+
+  CHECK_THROWS_AS(round.add(1, {4, 3, 2.0}), ProtocolError);
+}
