@@ -80,7 +80,7 @@ class KillTest(job.JobTest):
     def storm(self, name, *more):
         seed = int(os.environ.get("SCAVENGER_TEST_SEED", time.time_ns() % 10**6))
         print(f"SCAVENGER_TEST_SEED={seed}")
-        memory_before = set(os.listdir("/dev/shm"))
+        memory_before = shared_memory_files()
         whole = self.undisturbed(*more)
         iterations = job.events(whole, "end")[-1]["iteration"]
         recoveries, hits = [], 0
@@ -92,8 +92,9 @@ class KillTest(job.JobTest):
             self.assert_no_orphans()
             recoveries += [event for event in job.events(run, "recovery") if event["lost"]]
             print(f"  {name} {number}: {'; '.join(story) or 'nothing hit'}", flush=True)
+        print(f"  {name}: {hits} faults in {count} runs")
         self.assertGreater(hits, 0, "nothing was hit: the test has tested nothing")
-        self.assertEqual(set(os.listdir("/dev/shm")) - memory_before, set(), "shared memory is left")
+        self.assertEqual(shared_memory_files() - memory_before, set(), "shared memory is left")
         for role in ("worker", "shard"):
             took = [event["seconds"] for event in recoveries if all(lost.startswith(role) for lost in event["lost"])]
             if took:
@@ -109,6 +110,10 @@ class KillTest(job.JobTest):
     def test_two_shards_of_many_chunks(self):
         self.storm("two shards", "--set", "sync.transport=tcp", "--set", "ps.shards=2", "--set", "ps.chunk_bytes=4096",
                    "--set", "model.hidden=[64]")
+
+
+def shared_memory_files():
+    return {path.name for path in pathlib.Path("/dev/shm").glob("scavenger*") if path.is_file()}
 
 
 def role_of(pid):
