@@ -1,7 +1,10 @@
 """A process that dies or hangs is noticed and named, the job goes on without it, and nothing is ever left running."""
 
 import os
+import re
+import shutil
 import signal
+import subprocess
 import time
 
 import job
@@ -75,6 +78,23 @@ class FaultTest(job.JobTest):
         process, run, pids = self.training_job()
         os.kill(pids["worker", 0], signal.SIGSTOP)
         self.assert_recovers(process, run, "worker 0", "no sign of life")
+
+    def test_cut_connections_are_made_again_though_nobody_is_lost(self):
+        process, run, _ = self.training_job("--set", "sync.transport=tcp")
+        port = re.search(r"serving at port (\d+)", (run / "logs" / "shard_0.log").read_text()).group(1)
+        if shutil.which("ss") is None or os.geteuid() != 0:
+            self.skipTest("cutting the connections of others takes ss (iproute2) and root")
+        cut = subprocess.run(["ss", "-H", "-K", "dst", "127.0.0.1", "dport", "=", port], capture_output=True, text=True)
+        if port not in cut.stdout:
+            self.skipTest("this kernel does not destroy sockets (CONFIG_INET_DIAG_DESTROY): " + cut.stderr)
+
+        recovery = self.wait_for_event(run, "recovery", timeout=30)[0]
+
+        self.assertEqual((recovery["lost"], recovery["iterations_lost"]), ([], 0))
+        self.assertEqual(job.events(run, "process_lost"), [])
+        self.assertEqual([event["workers"] for event in job.events(run, "membership")], [2, 2])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=30), 130)
 
     def test_kill_9_of_the_controller_leaves_no_orphan(self):
         process, run, pids = self.training_job()
