@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -28,54 +27,88 @@ ExitStatus status_of(int wait_status) {
   return {.code = WEXITSTATUS(wait_status), .signal = 0};
 }
 
-// posix_spawn's plan for the child's files: input from a file, output to the log, nothing else
-// inherited.
-class SpawnPlan final {
+// What a child becomes. Forked rather than spawned, so that it dies with us from its first moment:
+// while its libraries are being loaded it could not ask for that itself.
+class Launch final {
  public:
-  SpawnPlan(int standard_input, const std::filesystem::path& log, int inherited_file) {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawn_file_actions_adddup2(&actions_, standard_input, 0);
-    posix_spawn_file_actions_addopen(&actions_, 1, log.c_str(), O_WRONLY | O_CREAT | O_APPEND,
-                                     0644);
-    posix_spawn_file_actions_adddup2(&actions_, 1, 2);
-    // Our own file may have any number, also that one: onto itself, it only loses close-on-exec.
-    if (inherited_file >= 0)
-      posix_spawn_file_actions_adddup2(&actions_, inherited_file, kInheritedFile);
-    posix_spawn_file_actions_addclosefrom_np(&actions_,
-                                             kInheritedFile + (inherited_file < 0 ? 0 : 1));
-    // A process group of its own: Ctrl-C on the terminal reaches the controller only, which ends us
-    // in order.
-    posix_spawnattr_init(&attributes_);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  Launch(const ChildProcess::Command& command, int standard_input)
+      : program_(command.program.string()),
+        log_(command.log.string()),
+        standard_input_(standard_input),
+        inherited_file_(command.inherited_file) {
+    words_ = command.arguments;
+    words_.insert(words_.begin(), program_);
+    for (std::string& word : words_) argv_.push_back(word.data());
+    argv_.push_back(nullptr);
   }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  pid_t spawn(const ChildProcess::Command& command) {
-    std::vector<std::string> words = {command.program.string()};
-    words.insert(words.end(), command.arguments.begin(), command.arguments.end());
-    std::vector<char*> argv;
-    for (std::string& word : words) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    pid_t pid = -1;
-    const int error =
-        posix_spawn(&pid, command.program.c_str(), &actions_, &attributes_, argv.data(), environ);
-    if (error != 0)
-      throw SystemError(error,
-                        {.what = "cannot start", .where = command.program.string(), .remedy = {}});
-    return pid;
+  pid_t start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) fail(errno);
+    const FileDescriptor news(ends[0]);
+    FileDescriptor low_end(ends[1]);
+    // Above all that the child is to have.
+    FileDescriptor trouble(::fcntl(low_end.get(), F_DUPFD_CLOEXEC, kInheritedFile + 1));
+    low_end = FileDescriptor();
+    const pid_t parent = ::getpid();
+    const pid_t pid = trouble.get() < 0 ? -1 : ::fork();
+    if (pid == 0) become(parent, trouble.get());
+    const int fork_error = errno;
+    trouble = FileDescriptor();
+    if (pid < 0) fail(fork_error);
+    int error = 0;
+    if (::read(news.get(), &error, sizeof(error)) != sizeof(error)) return pid;  // it has begun
+    ::waitpid(pid, nullptr, 0);
+    fail(error);
   }
 
  private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
+  [[noreturn]] void fail(int error) const {
+    throw SystemError(error, {.what = "cannot start", .where = program_, .remedy = {}});
+  }
+
+  // Other threads' locks may be held for ever in here: system calls only.
+  [[noreturn]] void become(pid_t parent, int trouble) const {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    // A process group of its own: Ctrl-C on the terminal reaches the controller only, which ends us
+    // in order.
+    ::setpgid(0, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (take_files(trouble)) ::execve(program_.c_str(), argv_.data(), environ);
+    const int error = errno;
+    [[maybe_unused]] const auto told = ::write(trouble, &error, sizeof(error));
+    ::_exit(127);
+  }
+
+  // Input from a file, output to the log, nothing else inherited.
+  bool take_files(int trouble) const {
+    const int log = ::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+    if (log < 0 || !put(standard_input_, 0) || !put(log, 1) || !put(1, 2)) return false;
+    if (inherited_file_ >= 0 && !put(inherited_file_, kInheritedFile)) return false;
+    const auto first = static_cast<unsigned>(kInheritedFile + (inherited_file_ < 0 ? 0 : 1));
+    const auto kept = static_cast<unsigned>(trouble);
+    if (first < kept) ::close_range(first, kept - 1, 0);
+    if (::close_range(kept + 1, ~0U, 0) == 0) return true;
+    const long limit = ::sysconf(_SC_OPEN_MAX);  // before Linux 5.9
+    for (int file = static_cast<int>(first); file < limit; ++file)
+      if (file != trouble) ::close(file);
+    return true;
+  }
+
+  // Our own file may have any number, also that one: it then only loses close-on-exec.
+  static bool put(int file, int number) {
+    return file == number ? ::fcntl(file, F_SETFD, 0) == 0 : ::dup2(file, number) == number;
+  }
+
+  const std::string program_;
+  const std::string log_;
+  const int standard_input_;
+  const int inherited_file_;
+  std::vector<std::string> words_;
+  std::vector<char*> argv_;
 };
 
 // A file in memory, without a name, that holds `content`. A pipe would hold 64 KiB, and then wait
@@ -105,8 +138,7 @@ ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                            std::function<void(ExitStatus)> ended)
     : ended_(std::move(ended)) {
   const FileDescriptor input = unnamed_file(command.standard_input);
-  SpawnPlan plan(input.get(), command.log, command.inherited_file);
-  pid_ = plan.spawn(command);
+  pid_ = Launch(command, input.get()).start();
   running_ = true;
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
   if (pidfd < 0) {

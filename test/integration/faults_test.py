@@ -105,6 +105,14 @@ class FaultTest(job.JobTest):
             time.sleep(0.02)
         self.assertEqual([name for name, pid in pids.items() if is_alive(pid)], [])
 
+    def test_a_worker_stopped_in_its_first_moment_is_no_orphan_either(self):
+        run = self.run_folder()
+        process = self.start(*ENDLESS, "--run", run)
+        worker = self.wait_for_event(run, "process_started", count=3)[-1]["pid"]
+        os.kill(worker, signal.SIGSTOP)  # its libraries are being loaded
+        process.send_signal(signal.SIGKILL)
+        process.wait()  # and nothing may be left, as after each test
+
     def test_sigterm_ends_the_job_as_ctrl_c_does(self):
         process, run, _ = self.training_job()
         process.send_signal(signal.SIGTERM)
