@@ -89,7 +89,7 @@ int train(const Arguments& arguments) {
     return 0;
   }
   const elastic::DataSize data = check_data(start.config.data);
-  elastic::check_ports_are_free(start.config.ps, elastic::shard_count(start.config));
+  elastic::check_endpoints_are_free(start.config);
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
   const elastic::CoordinatorOptions options{

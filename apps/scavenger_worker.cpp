@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "apps/job_process.h"
+#include "ps/host/host_synchroniser.h"
 #include "ps/shm/shm_synchroniser.h"
-#include "ps/tcp/tcp_synchroniser.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
@@ -63,8 +63,9 @@ std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const Laun
   const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
   if (!ticket.has_shared_file) {
     const auto shards = static_cast<std::uint32_t>(group.shards.size());
-    return std::make_unique<ps::TcpSynchroniser>(
-        io.context(), clock, ps::ChunkLayout(flat_size, chunk_bytes, shards), ticket.credentials);
+    return std::make_unique<ps::HostSynchroniser>(
+        io.context(), clock, ps::ChunkLayout(flat_size, chunk_bytes, shards), ticket.credentials,
+        ps::WireFormat(shop.config.sync.wire_precision));
   }
   const OptimizerConfig& optimizer = shop.config.optimizer;
   const auto vectors = static_cast<std::uint32_t>(ps::Optimizer(optimizer).state_names().size());

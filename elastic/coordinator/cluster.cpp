@@ -12,6 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
+#include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -29,18 +30,37 @@ void check_build(const Joined& message) {
                        .remedy = "install one build everywhere"});
 }
 
+// The host's launch words, which end with the program that they are to start there.
+ChildProcess::Command command_on(const HostConfig* host, const std::filesystem::path& program) {
+  std::vector<std::string> words;
+  if (host != nullptr) words = host->launch;
+  words.push_back(program.string());
+  ChildProcess::Command command;
+  command.program = words.front();
+  command.arguments.assign(words.begin() + 1, words.end());
+  return command;
+}
+
 }  // namespace
 
-void check_ports_are_free(const PsConfig& config, std::uint32_t shards) {
-  if (config.port == 0) return;
+void check_endpoints_are_free(const JobConfig& config) {
   asio::io_context io;
-  for (std::uint32_t shard = 0; shard < shards; ++shard) {
-    const std::uint32_t port = config.port + shard;
+  const std::string& address = config.cluster.listen_address;
+  try {
+    listen_on(io, {address, 0});
+  } catch (const SystemError& error) {
+    throw InputError({.what = error.problem().what,
+                      .where = "cluster.listen_address: " + address,
+                      .remedy = "set it to an address of this machine"});
+  }
+  for (std::uint32_t shard = 0; config.ps.port != 0 && shard < shard_count(config); ++shard) {
+    if (host_of_shard(config, shard) != nullptr) continue;
+    const std::uint32_t port = config.ps.port + shard;
     try {
       if (port > 65535)
         throw SystemError(
             {.what = "there is no such port", .where = {}, .remedy = "use a lower ps.port"});
-      listen_on(io, {"127.0.0.1", static_cast<std::uint16_t>(port)});
+      listen_on(io, {address, static_cast<std::uint16_t>(port)});
     } catch (const SystemError& error) {
       throw InputError({.what = error.problem().what,
                         .where = fmt::format("ps.port: port {} of shard {}", port, shard),
@@ -56,7 +76,8 @@ Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& list
       listener_(listener),
       credentials_(credentials),
       settings_(std::move(settings)),
-      control_(io, {"127.0.0.1", 0}, credentials_, kControlQueueLimitBytes,
+      control_(io, {settings_.config.cluster.listen_address, 0}, credentials_,
+               kControlQueueLimitBytes,
                [this](std::shared_ptr<FrameConnection> connection) {
                  return serve(std::move(connection));
                }),
@@ -71,21 +92,38 @@ std::filesystem::path Cluster::log_of(const ProcessName& process) const {
          fmt::format("{}_{}.log", scavenger::name_of(process.role), process.index);
 }
 
+const HostConfig* Cluster::host_of(const ProcessName& process) const {
+  return process.role == Role::kWorker ? host_of_worker(settings_.config.cluster, process.index)
+                                       : host_of_shard(settings_.config, process.index);
+}
+
+std::int64_t Cluster::pid_of(const ProcessName& process) const {
+  return members_.at(process)->pid;
+}
+
+std::string Cluster::address_of_shard(std::uint32_t shard) const {
+  const HostConfig* const host = host_of_shard(settings_.config, shard);
+  return host != nullptr ? host->address : settings_.config.cluster.listen_address;
+}
+
 std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
                             std::uint16_t listen_port, const std::string& config) {
   LaunchTicket ticket;
   ticket.role = process.role;
   ticket.index = process.index;
   ticket.credentials = credentials_;
-  ticket.controller = {"127.0.0.1", control_.port()};
-  ticket.parent_pid = ::getpid();
+  const HostConfig* const host = host_of(process);
+  const bool is_here = host == nullptr || host->launch.empty();
+  ticket.controller = {settings_.config.cluster.listen_address, control_.port()};
+  ticket.parent_pid = is_here ? ::getpid() : 0;
   ticket.threads = threads;
+  if (process.role == Role::kShard) ticket.listen_host = address_of_shard(process.index);
   ticket.listen_port = listen_port;
   ticket.has_shared_file = settings_.shared_file >= 0;
   ticket.config = config;
-  ChildProcess::Command command;
-  command.program = settings_.program_folder /
-                    (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps");
+  ChildProcess::Command command =
+      command_on(host, settings_.program_folder /
+                           (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps"));
   command.standard_input = encode(ticket);
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;
@@ -134,6 +172,7 @@ Cluster::MemberPointer Cluster::admit(const Joined& message,
     throw ProtocolError({.what = process.text() + " is not expected", .where = {}, .remedy = {}});
   const MemberPointer& member = found->second;
   member->connection = connection;
+  member->pid = message.pid;
   member->is_read = true;
   member->last_sign_seconds = clock_.now_seconds();
   return member;

@@ -1,5 +1,5 @@
-// The processes of a job on this machine: starts them, talks to them, notices when one is lost,
-// ends them.
+// The processes of a job, on this machine and on others: starts them, talks to them, notices when
+// one is lost, ends them.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,9 @@
 
 namespace scavenger::elastic {
 
-// Throws InputError where a shard could not listen at its configured port.
-void check_ports_are_free(const PsConfig& config, std::uint32_t shards);
+// Throws InputError where this machine has no address cluster.listen_address, or a shard beside the
+// controller could not listen at its configured port.
+void check_endpoints_are_free(const JobConfig& config);
 
 struct LostProcess {
   ProcessName process;
@@ -53,12 +54,13 @@ class Cluster final {
   struct Settings {
     std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
     std::filesystem::path log_folder;
+    JobConfig config;  // says what runs where
     LimitsConfig limits;
     std::uint32_t state_payload_limit_bytes = 0;
     int shared_file = -1;  // for all processes to inherit, where they share memory
   };
 
-  // Listens on a free port of the loopback interface. The references must outlive the cluster.
+  // Listens on a free port at cluster.listen_address. The references must outlive the cluster.
   Cluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
           JobCredentials credentials, Settings settings);
   ~Cluster();
@@ -67,6 +69,10 @@ class Cluster final {
   // the job's resolved configuration, JSON.
   std::int64_t start(const ProcessName& process, std::uint32_t threads, std::uint16_t listen_port,
                      const std::string& config);
+  // The process's own, on its host; after it has joined.
+  std::int64_t pid_of(const ProcessName& process) const;
+  // Where the others reach a shard.
+  std::string address_of_shard(std::uint32_t shard) const;
   std::filesystem::path log_of(const ProcessName& process) const;
 
   void send(const ProcessName& process, const ControlMessage& message);
@@ -91,6 +97,7 @@ class Cluster final {
     ProcessName name;
     std::unique_ptr<ChildProcess> child;
     std::shared_ptr<FrameConnection> connection;  // null before it has joined
+    std::int64_t pid = 0;                         // as it says itself
     double start_seconds = 0.0;
     double last_sign_seconds = 0.0;
     bool is_read = false;              // its connection is
@@ -103,6 +110,7 @@ class Cluster final {
   };
   using MemberPointer = std::shared_ptr<Member>;
 
+  const HostConfig* host_of(const ProcessName& process) const;
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_member(MemberPointer member);
   MemberPointer admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);

@@ -13,6 +13,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -99,6 +100,7 @@ void Coordinator::open_cluster() {
   Cluster::Settings settings;
   settings.program_folder = options_.program_folder;
   settings.log_folder = start_.folder.logs();
+  settings.config = start_.config;
   settings.limits = start_.config.limits;
   settings.state_payload_limit_bytes = static_cast<std::uint32_t>(start_.config.ps.chunk_bytes);
   if (uses_shared_memory(start_.config)) shared_file_ = ps::make_shared_file();
@@ -111,7 +113,10 @@ void Coordinator::open_cluster() {
 }
 
 void Coordinator::start_process(const ProcessName& process) {
-  const std::uint32_t threads = threads_per_worker(start_.config.cluster, options_.host_cores);
+  const std::uint32_t threads =
+      process.role == Role::kWorker
+          ? threads_of(start_.config.cluster, process.index, options_.host_cores)
+          : 1;
   const std::uint16_t first_port = start_.config.ps.port;
   const bool any_port = process.role != Role::kShard || first_port == 0;
   const auto port = static_cast<std::uint16_t>(any_port ? 0 : first_port + process.index);

@@ -80,6 +80,7 @@ class Coordinator final : private ClusterListener {
   void on(const ProcessName& process, const Other& message);
 
   bool fits_the_model();
+  std::vector<std::uint32_t> hosts_of_workers() const;
   void take_checkpoint(LoadedCheckpoint loaded);
   void begin_membership(const ConfigureWorkers& action);
   void log_iterations();  // those that all workers have reported

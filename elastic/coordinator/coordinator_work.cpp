@@ -9,10 +9,12 @@
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/state_sender.h"
 #include "ps/core/optimizer.h"
+#include "ps/host/host_synchroniser.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
 #include "runtime/checkpoint/layout_difference.h"
+#include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
 
@@ -84,14 +86,22 @@ bool Coordinator::fits_the_model() {
     feed_later(JobImpossible{error.what()});
     return false;
   }
-  const auto chunks =
-      ps::ChunkLayout::count_chunks(parameters_.flat_size(), start_.config.ps.chunk_bytes);
-  if (shard_count_ <= chunks) return true;
-  feed_later(JobImpossible{fmt::format(
-      "ps.shards: {} shards are too many for {} chunks of the model; use fewer, or a smaller "
-      "ps.chunk_bytes",
-      shard_count_, chunks)});
-  return false;
+  try {
+    layout();
+    return true;
+  } catch (const ConfigError& error) {
+    feed_later(JobImpossible{error.what()});
+    return false;
+  }
+}
+
+// By rank; none where all are on this machine without being asked to, and each brings its own.
+std::vector<std::uint32_t> Coordinator::hosts_of_workers() const {
+  std::vector<std::uint32_t> hosts;
+  for (const std::uint32_t worker : controller_.ranks())
+    if (const auto host = host_index_of_worker(start_.config.cluster, worker))
+      hosts.push_back(*host);
+  return hosts;
 }
 
 void Coordinator::carry_out(const ConfigureShards& action) {
@@ -103,7 +113,7 @@ void Coordinator::carry_out(const ConfigureShards& action) {
     message.shards = shard_count_;
     message.flat_size = parameters_.flat_size();
     message.samples_per_epoch = data_.train_samples;
-    message.membership = controller_.membership();
+    message.membership = ps::contributors_of(controller_.membership(), hosts_of_workers());
     message.goes_on = action.source == StateSource::kPresent;
     message.has_state = restores;
     if (restores) message.optimizer_steps = checkpoint_->optimizer.step_count;
@@ -122,7 +132,12 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
     group.rank = *rank_of(worker);
     group.membership = controller_.membership();
     group.slots = controller_.ranks();
-    for (const std::uint16_t port : shard_ports_) group.shards.push_back({"127.0.0.1", port});
+    group.hosts = hosts_of_workers();
+    if (!group.hosts.empty())
+      for (const std::uint32_t each : group.slots)
+        group.pids.push_back(cluster_->pid_of({Role::kWorker, each}));
+    for (const ProcessName& shard : shards())
+      group.shards.push_back({cluster_->address_of_shard(shard.index), shard_ports_[shard.index]});
     group.writes_initial_weights = action.source == StateSource::kInitial && group.rank == 0;
     group.source_rank = action.source_rank;
     const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();

@@ -10,6 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "runtime/config/placement.h"
+
 namespace scavenger::elastic {
 namespace {
 
@@ -51,20 +53,9 @@ fact::Host describe_host(std::uint32_t cores) {
   return {name, cores, static_cast<std::uint64_t>(info.totalram) * info.mem_unit, cpu_model()};
 }
 
-std::uint32_t threads_per_worker(const ClusterConfig& config, std::uint32_t cores) {
+std::uint32_t threads_of(const ClusterConfig& config, std::uint32_t worker, std::uint32_t cores) {
   if (config.threads_per_worker > 0) return config.threads_per_worker;
-  return std::max(1U, cores / config.workers);
-}
-
-bool uses_shared_memory(const JobConfig& config) {
-  if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
-  if (config.sync.transport != SyncTransport::kAutomatic)
-    return config.sync.transport == SyncTransport::kSharedMemory;
-  return config.ps.shards <= 1 && config.ps.port == 0;  // whoever asks for these means TCP
-}
-
-std::uint32_t shard_count(const JobConfig& config) {
-  return uses_shared_memory(config) ? 1U : std::max(1U, config.ps.shards);
+  return std::max(1U, cores / workers_beside(config, worker));
 }
 
 }  // namespace scavenger::elastic

@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/version.h"
+#include "runtime/config/placement.h"
 #include "runtime/data/sample_order.h"
 
 namespace scavenger::elastic {

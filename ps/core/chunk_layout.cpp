@@ -13,6 +13,14 @@ namespace {
 
 constexpr std::uint64_t kChunkAlignmentBytes = 64;  // a cache line
 
+// Of the size asked for, or smaller where there would be fewer chunks than shards.
+std::uint64_t fitting_chunk_bytes(std::uint64_t flat_size, std::uint64_t chunk_bytes,
+                                  std::uint32_t shard_count) {
+  const std::uint64_t lines = (flat_size * sizeof(float) - 1) / kChunkAlignmentBytes + 1;
+  const std::uint64_t lines_per_shard = (lines - 1) / std::max(1U, shard_count) + 1;
+  return std::min(chunk_bytes, lines_per_shard * kChunkAlignmentBytes);
+}
+
 }  // namespace
 
 std::uint32_t ChunkLayout::count_chunks(std::uint64_t flat_size, std::uint64_t chunk_bytes) {
@@ -41,15 +49,14 @@ std::uint32_t ChunkLayout::count_chunks(std::uint64_t flat_size, std::uint64_t c
 ChunkLayout::ChunkLayout(std::uint64_t flat_size, std::uint64_t chunk_bytes,
                          std::uint32_t shard_count)
     : flat_size_(flat_size),
-      chunk_size_(chunk_bytes / sizeof(float)),
-      chunk_count_(count_chunks(flat_size, chunk_bytes)),
+      chunk_size_(fitting_chunk_bytes(flat_size, chunk_bytes, shard_count) / sizeof(float)),
+      chunk_count_(count_chunks(flat_size, chunk_size_ * sizeof(float))),
       shard_count_(shard_count) {
   if (shard_count == 0 || shard_count > chunk_count_) {
-    throw ConfigError(
-        {.what = fmt::format("{} shards cannot share {} chunks of {} bytes", shard_count,
-                             chunk_count_, chunk_bytes),
-         .where = "ps.shards",
-         .remedy = fmt::format("use 1 to {} shards, or smaller chunks", chunk_count_)});
+    throw ConfigError({.what = fmt::format("{} shards cannot share {} chunks of {} bytes",
+                                           shard_count, chunk_count_, chunk_bytes),
+                       .where = "ps.shards",
+                       .remedy = fmt::format("use 1 to {} shards", chunk_count_)});
   }
 }
 

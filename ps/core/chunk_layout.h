@@ -22,11 +22,12 @@ struct ChunkRange {
 // is given the same three agrees. Thread: const, any thread.
 class ChunkLayout final {
  public:
-  // Throws ConfigError where the vector is empty, chunk_bytes is not a positive multiple of 64 (a
-  // cache line), or a shard would be left without a chunk.
+  // Chunks are smaller than chunk_bytes where some shards would otherwise get none. Throws
+  // ConfigError where the vector is empty, chunk_bytes is not a positive multiple of 64 (a cache
+  // line), or a shard would be left without a chunk all the same.
   ChunkLayout(std::uint64_t flat_size, std::uint64_t chunk_bytes, std::uint32_t shard_count);
 
-  // The number of chunks, which is also the largest number of shards, of such a vector.
+  // The number of chunks of such a vector on one shard.
   static std::uint32_t count_chunks(std::uint64_t flat_size, std::uint64_t chunk_bytes);
 
   std::uint64_t flat_size() const { return flat_size_; }

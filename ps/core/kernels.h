@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace scavenger::ps {
@@ -75,6 +76,9 @@ struct AdamStep {
   float minus_step_size = 0.0F;
 };
 
+// bfloat16: the upper half of a float, with its exponent and 8 bits of precision.
+using Bfloat16 = std::uint16_t;
+
 // n need not be a multiple of anything; but of the calls that add to the same lanes only the last
 // may have an n that is not a multiple of kRunFloats. Pointers need no alignment. What is written
 // overlaps nothing that is read, other than itself.
@@ -83,6 +87,10 @@ struct Kernels {
   void (*plain_sgd)(const SgdStep& step, const StepBlock& block);
   void (*momentum_sgd)(const SgdStep& step, const StepBlock& block);
   void (*adam)(const AdamStep& step, const StepBlock& block);
+  // Rounds to the nearest, of two equally near to the even one; beyond the largest: infinite. NaN
+  // stays NaN.
+  void (*to_bfloat16)(const float* from, Bfloat16* to, std::size_t n);
+  void (*from_bfloat16)(const Bfloat16* from, float* to, std::size_t n);
 };
 
 // Requires that the machine supports it.

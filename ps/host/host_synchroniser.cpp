@@ -68,13 +68,14 @@ scavenger::Membership contributors_of(const scavenger::Membership& membership,
 }
 
 HostSynchroniser::HostSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                                   std::uint64_t chunk_bytes, const JobCredentials& credentials)
+                                   const JobCredentials& credentials, WireFormat format)
     : io_(io),
       clock_(clock),
       layout_(layout),
-      chunk_bytes_(chunk_bytes),
+      chunk_bytes_(layout.chunk_size() * sizeof(float)),
       credentials_(credentials),
-      alone_(io, clock, layout, credentials),
+      format_(format),
+      alone_(io, clock, layout, credentials, format),
       ready_chunks_(layout),
       own_file_(make_own_file()) {}
 
@@ -121,8 +122,8 @@ bool HostSynchroniser::join_as_uplink(const SyncGroup& group,
     own_segment_ = Segment::create(own_file_.get(), {layout_.flat_size(), chunk_bytes_, 0});
     connection_ = std::make_unique<TcpSynchroniser>(
         io_, clock_, layout_, credentials_,
-        TcpSynchroniser::Memory{own_segment_->version(0).weights,
-                                own_segment_->gradient(kSumSlot)});
+        TcpSynchroniser::Memory{own_segment_->version(0).weights, own_segment_->gradient(kSumSlot)},
+        format_);
     uplink_ = std::make_unique<HostUplink>(*own_segment_, *connection_);
   }
   {

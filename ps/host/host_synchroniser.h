@@ -34,7 +34,7 @@ scavenger::Membership contributors_of(const scavenger::Membership& membership,
 class HostSynchroniser final : public Synchroniser {
  public:
   HostSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                   std::uint64_t chunk_bytes, const JobCredentials& credentials);
+                   const JobCredentials& credentials, WireFormat format = {});
   ~HostSynchroniser() override;
 
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
@@ -58,8 +58,9 @@ class HostSynchroniser final : public Synchroniser {
   asio::io_context& io_;
   const Clock& clock_;
   const ChunkLayout layout_;
-  const std::uint64_t chunk_bytes_;
+  const std::uint64_t chunk_bytes_;  // the layout's, which may be less than configured
   const JobCredentials credentials_;
+  const WireFormat format_;
   TcpSynchroniser alone_;
   ReadyChunks ready_chunks_;
   std::atomic<bool> interrupted_{false};

@@ -26,8 +26,9 @@ std::unique_ptr<ShardService> make_service(asio::io_context& io, const LaunchTic
   if (ticket.has_shared_file)
     return std::make_unique<SegmentKeeper>(io, FileDescriptor(kInheritedFile), config.optimizer,
                                            config.ps.chunk_bytes);
-  return std::make_unique<ShardServer>(io, Endpoint{ticket.controller.host, ticket.listen_port},
-                                       ticket.credentials, config.optimizer, config.ps.chunk_bytes);
+  return std::make_unique<ShardServer>(io, Endpoint{ticket.listen_host, ticket.listen_port},
+                                       ticket.credentials, config.optimizer, config.ps.chunk_bytes,
+                                       WireFormat(config.sync.wire_precision));
 }
 
 // Thread: the io_context's, which is the process's main thread.
@@ -41,7 +42,7 @@ class ShardProcess final {
         heartbeat_(io) {}
 
   awaitable<void> run() {
-    tcp::socket socket =
+    JobSocket socket =
         co_await connect_authenticated(ticket_.controller, ticket_.credentials, kConnectSeconds);
     control_ = std::make_shared<FrameConnection>(std::move(socket), kControlQueueLimitBytes);
     Joined joined;
@@ -52,9 +53,10 @@ class ShardProcess final {
     joined.port = service_->port();
     post_message(*control_, joined);
     beat();
-    log_info("joined the job, {}", ticket_.has_shared_file
-                                       ? "keeping the memory that its workers share"
-                                       : fmt::format("serving at port {}", service_->port()));
+    log_info("joined the job, {}",
+             ticket_.has_shared_file
+                 ? "keeping the memory that its workers share"
+                 : fmt::format("serving at {}:{}", ticket_.listen_host, service_->port()));
     while (!stopped_) {
       ControlArrival arrival =
           co_await receive_arrival(*control_, static_cast<std::uint32_t>(config_.ps.chunk_bytes));

@@ -26,14 +26,15 @@ std::span<float> as_floats(std::vector<std::byte>& bytes) {
 
 ShardServer::ShardServer(asio::io_context& io, const Endpoint& listen,
                          const JobCredentials& credentials, const OptimizerConfig& optimizer,
-                         std::uint64_t chunk_bytes)
+                         std::uint64_t chunk_bytes, WireFormat format)
     : io_(io),
       listener_(io, listen, credentials, SIZE_MAX,
                 [this](std::shared_ptr<FrameConnection> connection) {
                   return serve(std::move(connection));
                 }),
       optimizer_(optimizer),
-      chunk_bytes_(chunk_bytes) {}
+      chunk_bytes_(chunk_bytes),
+      format_(format) {}
 
 // ---- Configuration and state. ----
 
@@ -104,7 +105,7 @@ double ShardServer::learning_rate_at(std::uint64_t iteration) const {
 // ---- Connections. ----
 
 awaitable<void> ShardServer::serve(std::shared_ptr<FrameConnection> connection) {
-  Client client{std::move(connection), std::nullopt};
+  Client client{std::move(connection), std::nullopt, {}};
   try {
     co_await serve_frames(client);
   } catch (const Error&) {
@@ -119,7 +120,6 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
     const FrameHeader header =
         co_await client.connection->receive_header(static_cast<std::uint32_t>(chunk_bytes_));
     if (!shard_) refuse("a worker came before the shard was configured");
-    if (header.payload_bytes % sizeof(float) != 0) refuse("a worker sent a part of a number");
     switch (header.type) {
       case FrameType::kInitial:
         co_await take_initial(client, header);
@@ -137,6 +137,7 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
 }
 
 awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
+  if (header.payload_bytes % sizeof(float) != 0) refuse("a worker sent a part of a number");
   std::vector<std::byte> payload(header.payload_bytes);
   co_await client.connection->receive_payload(payload);
   if (halted_) co_return;
@@ -165,31 +166,54 @@ void ShardServer::send_all_weights(Client& client) {
                              .chunk = chunk,
                              .iteration = shard_->iteration(),
                              .rank = *client.rank},
-                            std::as_bytes(shard_->weights(chunk)));
+                            wire_weights(chunk));
+}
+
+// Of the latest version. What is rounded is kept until the chunk's next step, which needs gradients
+// of workers that have read all of it.
+std::span<const std::byte> ShardServer::wire_weights(std::uint32_t chunk) {
+  const auto weights = shard_->weights(chunk);
+  if (!format_.rounds()) return std::as_bytes(weights);
+  rounded_weights_.resize(shard_->layout().packed_size(shard_->shard()));
+  return round_for_wire(
+      weights,
+      std::span(rounded_weights_).subspan(shard_->layout().packed_offset(chunk), weights.size()));
 }
 
 awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
   const ChunkStamp stamp{header.membership_epoch, header.iteration, header.chunk, header.rank};
   if (!halted_ && (!started_ || !client.rank || header.rank != *client.rank))
     refuse("a gradient came from a worker that has not pulled");
-  if (halted_ || shard_->admit(stamp, header.payload_bytes / sizeof(float)) == Admission::kStale) {
+  if (header.payload_bytes % format_.bytes_per_float() != 0)
+    refuse("a worker sent a part of a number");
+  if (halted_ ||
+      shard_->admit(stamp, header.payload_bytes / format_.bytes_per_float()) == Admission::kStale) {
     std::vector<std::byte> dropped(header.payload_bytes);
     co_await client.connection->receive_payload(dropped);
     co_return;
   }
-  co_await client.connection->receive_payload(
-      std::as_writable_bytes(shard_->gradient(header.rank, header.chunk)));
+  co_await receive_gradient(client, shard_->gradient(header.rank, header.chunk));
   if (halted_ || !started_) co_return;  // while the payload was read
   const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);
 }
 
+awaitable<void> ShardServer::receive_gradient(Client& client, std::span<float> gradient) {
+  if (!format_.rounds()) {
+    co_await client.connection->receive_payload(std::as_writable_bytes(gradient));
+    co_return;
+  }
+  client.rounded.resize(gradient.size());
+  co_await client.connection->receive_payload(std::as_writable_bytes(std::span(client.rounded)));
+  widen_from_wire(client.rounded, gradient);
+}
+
 void ShardServer::publish(std::uint32_t chunk, std::uint64_t iteration) {
   const ChunkNorms norms = shard_->norms(chunk);
   // These bytes stay as they are until the next iteration but one, whose gradients nobody has
   // before all these were read.
-  const auto weights = std::as_bytes(shard_->weights(chunk));
+  const auto weights = wire_weights(chunk);
   for (std::uint32_t rank = 0; rank < clients_.size(); ++rank) {
     if (clients_[rank] == nullptr) continue;
     clients_[rank]->connection->post({.type = FrameType::kWeights,

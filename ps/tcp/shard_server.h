@@ -15,6 +15,7 @@
 #include "ps/core/shard_state.h"
 #include "ps/shard/shard_service.h"
 #include "ps/shard/state_frames.h"
+#include "ps/tcp/wire_format.h"
 #include "runtime/config/job_config.h"
 #include "runtime/net/job_listener.h"
 #include "runtime/protocol/control_message.h"
@@ -26,7 +27,7 @@ class ShardServer final : public ShardService {
  public:
   // `listen` may name port 0: any free port. Throws SystemError where it cannot be had.
   ShardServer(asio::io_context& io, const Endpoint& listen, const JobCredentials& credentials,
-              const OptimizerConfig& optimizer, std::uint64_t chunk_bytes);
+              const OptimizerConfig& optimizer, std::uint64_t chunk_bytes, WireFormat format = {});
 
   std::uint16_t port() const override { return listener_.port(); }
 
@@ -44,6 +45,7 @@ class ShardServer final : public ShardService {
   struct Client {
     std::shared_ptr<FrameConnection> connection;
     std::optional<std::uint32_t> rank;
+    std::vector<Bfloat16> rounded;  // a gradient as it came, where it is
   };
 
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
@@ -54,6 +56,8 @@ class ShardServer final : public ShardService {
   void begin_membership();
   void close_clients();
   void send_all_weights(Client& client);
+  awaitable<void> receive_gradient(Client& client, std::span<float> gradient);
+  std::span<const std::byte> wire_weights(std::uint32_t chunk);
   void publish(std::uint32_t chunk, std::uint64_t iteration);
   double learning_rate_at(std::uint64_t iteration) const;
 
@@ -61,12 +65,14 @@ class ShardServer final : public ShardService {
   JobListener listener_;
   OptimizerConfig optimizer_;
   std::uint64_t chunk_bytes_;
+  const WireFormat format_;
 
   scavenger::Membership membership_;
   std::uint64_t samples_per_epoch_ = 1;
   std::vector<FloatBuffer> gradients_;  // by rank
   std::optional<ParameterShard> shard_;
-  bool started_ = false;  // it has weights and a membership
+  std::vector<Bfloat16> rounded_weights_;  // packed; as sent, where they are rounded
+  bool started_ = false;                   // it has weights and a membership
   bool halted_ = false;
   bool has_state_ = false;  // the controller brings weights and state, not a worker
   LoadedPieces pieces_;     // of initial weights or of state

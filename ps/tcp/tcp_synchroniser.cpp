@@ -24,8 +24,8 @@ constexpr double kConnectSeconds = 20.0;
 }  // namespace
 
 TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                                 const JobCredentials& credentials)
-    : TcpSynchroniser(io, clock, layout, credentials, Memory{}) {
+                                 const JobCredentials& credentials, WireFormat format)
+    : TcpSynchroniser(io, clock, layout, credentials, Memory{}, format) {
   const std::uint64_t half =
       (layout_.flat_size() + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
   owned_ = FloatBuffer(2 * half);
@@ -36,14 +36,17 @@ TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, Chunk
 }
 
 TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                                 const JobCredentials& credentials, const Memory& memory)
+                                 const JobCredentials& credentials, const Memory& memory,
+                                 WireFormat format)
     : io_(io),
       clock_(clock),
       layout_(layout),
       credentials_(credentials),
+      format_(format),
       weights_(memory.weights),
       gradients_(memory.gradients),
       ready_chunks_(layout),
+      rounded_gradients_(format.rounds() ? layout.flat_size() : 0),
       arrived_(layout.chunk_count()),
       local_sqr_norms_(layout.chunk_count()),
       global_sqr_norms_(layout.chunk_count()) {}
@@ -89,7 +92,7 @@ bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
 awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
   for (std::uint32_t shard = 0; shard < group.shards.size(); ++shard) {
     const Endpoint endpoint{group.shards[shard].host, group.shards[shard].port};
-    tcp::socket socket = co_await connect_authenticated(endpoint, credentials_, kConnectSeconds);
+    JobSocket socket = co_await connect_authenticated(endpoint, credentials_, kConnectSeconds);
     connections_.push_back(std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX));
     FrameConnection& connection = *connections_.back();
     if (group.writes_initial_weights)
@@ -183,17 +186,34 @@ bool TcpSynchroniser::wait_for_weights() {
 void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration) {
   if (connections_.size() != layout_.shard_count()) return;  // it was interrupted while joining
   const ChunkRange range = layout_.range(chunk);
-  connections_[layout_.shard_of(chunk)]->post(
-      {.type = FrameType::kGradient,
-       .membership_epoch = membership_epoch_,
-       .chunk = chunk,
-       .iteration = iteration,
-       .rank = rank_},
-      std::as_bytes(gradients_.subspan(range.first, range.size)));
+  const std::span<const float> gradient = gradients_.subspan(range.first, range.size);
+  const auto payload =
+      format_.rounds()
+          ? round_for_wire(gradient, std::span(rounded_gradients_).subspan(range.first, range.size))
+          : std::as_bytes(gradient);
+  connections_[layout_.shard_of(chunk)]->post({.type = FrameType::kGradient,
+                                               .membership_epoch = membership_epoch_,
+                                               .chunk = chunk,
+                                               .iteration = iteration,
+                                               .rank = rank_},
+                                              payload);
+}
+
+awaitable<void> TcpSynchroniser::receive_weights(FrameConnection& connection,
+                                                 std::span<float> weights,
+                                                 std::vector<Bfloat16>& room) {
+  if (!format_.rounds()) {
+    co_await connection.receive_payload(std::as_writable_bytes(weights));
+    co_return;
+  }
+  room.resize(weights.size());
+  co_await connection.receive_payload(std::as_writable_bytes(std::span(room)));
+  widen_from_wire(room, weights);
 }
 
 awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> connection,
                                               std::uint32_t shard) {
+  std::vector<Bfloat16> room;  // for weights as they come, where they are rounded
   try {
     for (;;) {
       const FrameHeader header = co_await connection->receive_header(
@@ -202,8 +222,7 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
       const ChunkRange range = layout_.range(header.chunk);
       // Nobody reads these weights any more: the shard has answered our own gradient of this very
       // chunk.
-      co_await connection->receive_payload(
-          std::as_writable_bytes(weights_.subspan(range.first, range.size)));
+      co_await receive_weights(*connection, weights_.subspan(range.first, range.size), room);
       const std::lock_guard lock(mutex_);
       local_sqr_norms_[header.chunk] = header.local_sqr_norm;
       global_sqr_norms_[header.chunk] = header.global_sqr_norm;
@@ -221,7 +240,7 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
       header.rank != rank_)
     refuse("a frame came that is not for this worker");
   if (header.chunk >= layout_.chunk_count() || layout_.shard_of(header.chunk) != shard ||
-      header.payload_bytes != layout_.range(header.chunk).size * sizeof(float))
+      header.payload_bytes != layout_.range(header.chunk).size * format_.bytes_per_float())
     refuse(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
   const std::lock_guard lock(mutex_);
   if (header.iteration != awaited_iteration_ || arrived_[header.chunk] != 0)

@@ -16,6 +16,7 @@
 #include "ps/core/chunk_layout.h"
 #include "ps/core/float_buffer.h"
 #include "ps/core/ready_chunks.h"
+#include "ps/tcp/wire_format.h"
 #include "runtime/base/clock.h"
 #include "runtime/net/authentication.h"
 #include "runtime/net/frame_connection.h"
@@ -33,9 +34,9 @@ class TcpSynchroniser final : public Synchroniser {
   };
 
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                  const JobCredentials& credentials);
+                  const JobCredentials& credentials, WireFormat format = {});
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
-                  const JobCredentials& credentials, const Memory& memory);
+                  const JobCredentials& credentials, const Memory& memory, WireFormat format = {});
   ~TcpSynchroniser() override;
 
   // Connects to all shards anew.
@@ -58,6 +59,8 @@ class TcpSynchroniser final : public Synchroniser {
   void send_gradient(std::uint32_t chunk, std::uint64_t iteration);
   void expect_weights(std::uint64_t iteration);
   bool wait_for_weights();
+  awaitable<void> receive_weights(FrameConnection& connection, std::span<float> weights,
+                                  std::vector<Bfloat16>& room);
   void check_weights_frame(const FrameHeader& header, std::uint32_t shard);
   void fail(std::exception_ptr failure);
 
@@ -65,6 +68,7 @@ class TcpSynchroniser final : public Synchroniser {
   const Clock& clock_;
   const ChunkLayout layout_;
   const JobCredentials credentials_;
+  const WireFormat format_;
   FloatBuffer owned_;  // weights and gradients, unless they are somebody else's
   std::span<float> weights_, gradients_;
   std::uint32_t rank_ = 0;
@@ -75,7 +79,8 @@ class TcpSynchroniser final : public Synchroniser {
   ReadyChunks ready_chunks_;
 
   // The io thread's.
-  Connections connections_;  // by shard
+  Connections connections_;                  // by shard
+  std::vector<Bfloat16> rounded_gradients_;  // as sent, where they are rounded
   asio::cancellation_signal stop_connecting_;
 
   mutable std::mutex mutex_;

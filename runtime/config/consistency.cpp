@@ -1,12 +1,17 @@
 #include "runtime/config/consistency.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+
+#include "runtime/config/placement.h"
 
 namespace scavenger {
 namespace {
@@ -24,6 +29,8 @@ class ConsistencyCheck final {
     check_optimizer();
     check_schedule();
     check_cluster();
+    check_wire_precision();
+    check_hosts();
     check_stop();
     return std::move(violations_);
   }
@@ -39,18 +46,37 @@ class ConsistencyCheck final {
   void check_optimizer();
   void check_schedule();
   void check_cluster();
+  void check_wire_precision();
+  void check_hosts();
+  void check_addresses();
   void check_stop();
 
   bool is_image() const;
   // {channels, height, width}, where it is known before the data is read.
   std::optional<std::vector<std::int64_t>> known_image_shape() const;
-  void fail(const char* place, std::string what, std::string remedy) {
+  void fail(const std::string& place, std::string what, std::string remedy) {
     violations_.push_back({JsonPointer(place), std::move(what), std::move(remedy)});
   }
 
   const JobConfig& config_;
   std::vector<Violation> violations_;
 };
+
+enum class AddressKind { kNone, kLoopback, kReachable };
+
+// Of a numeric address; none: not numeric, or one that stands for any.
+AddressKind kind_of(const std::string& address) {
+  in_addr v4{};
+  if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
+    if (v4.s_addr == INADDR_ANY) return AddressKind::kNone;
+    return (ntohl(v4.s_addr) >> 24) == IN_LOOPBACKNET ? AddressKind::kLoopback
+                                                      : AddressKind::kReachable;
+  }
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, address.c_str(), &v6) != 1 || IN6_IS_ADDR_UNSPECIFIED(&v6))
+    return AddressKind::kNone;
+  return IN6_IS_ADDR_LOOPBACK(&v6) ? AddressKind::kLoopback : AddressKind::kReachable;
+}
 
 constexpr const char* kImageRemedy =
     "use images (format idx or cifar10), or set data.sample_shape to [channels, height, width]";
@@ -217,16 +243,70 @@ void ConsistencyCheck::check_cluster() {
                      config_.cluster.workers, config_.batch_size),
          fmt::format("use at most {} workers, or a larger batch_size", config_.batch_size));
   constexpr std::uint32_t kLastPort = 65535;
-  const std::uint32_t shards = std::max(1u, config_.ps.shards);
+  const std::uint32_t shards = shard_count(config_);
   if (config_.ps.port != 0 && config_.ps.port + shards - 1 > kLastPort)
     fail("/ps/port",
          fmt::format("{} shards from port {} on go past port {}", shards, config_.ps.port,
                      kLastPort),
          fmt::format("use at most {}", kLastPort - shards + 1));
   if (config_.sync.transport == SyncTransport::kSharedMemory &&
-      (shards > 1 || config_.ps.port != 0))
+      (config_.ps.shards > 1 || config_.ps.port != 0))
     fail("/sync/transport", "in shared memory there is one shard, and it has no port",
          "use tcp, or leave ps.shards and ps.port automatic");
+}
+
+void ConsistencyCheck::check_wire_precision() {
+  if (config_.sync.wire_precision == WirePrecision::kBfloat16 && uses_shared_memory(config_))
+    fail("/sync/wire_precision", "in shared memory nothing is sent that could be rounded",
+         "leave it at float32, or set sync.transport to tcp");
+}
+
+void ConsistencyCheck::check_hosts() {
+  check_addresses();
+  const ClusterConfig& cluster = config_.cluster;
+  if (cluster.hosts.empty()) return;
+  if (places(cluster) < cluster.workers)
+    fail("/cluster/hosts",
+         fmt::format("the hosts take {} workers, and there are {}", places(cluster),
+                     cluster.workers),
+         "add a host, raise `workers` of one, or use fewer cluster.workers");
+  if (config_.sync.transport == SyncTransport::kSharedMemory)
+    fail("/sync/transport", "hosts share no memory",
+         "use tcp, or auto, or leave out cluster.hosts");
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < cluster.hosts.size(); ++i)
+    if (!names.insert(cluster.hosts[i].name).second)
+      fail(fmt::format("/cluster/hosts/{}/name", i),
+           fmt::format("there are two hosts \"{}\"", cluster.hosts[i].name),
+           "give each a name of its own; one host that takes several workers has `workers`");
+}
+
+// Processes of a job must reach each other at these addresses.
+void ConsistencyCheck::check_addresses() {
+  const std::string& controller = config_.cluster.listen_address;
+  const auto check_numeric = [this](const std::string& place, const std::string& address) {
+    if (kind_of(address) == AddressKind::kNone)
+      fail(place,
+           fmt::format("\"{}\" is not an address at which others can reach a machine", address),
+           "use a numeric one, such as 10.0.0.7");
+    return kind_of(address) != AddressKind::kNone;
+  };
+  if (!check_numeric("/cluster/listen_address", controller)) return;
+  for (std::size_t i = 0; i < config_.cluster.hosts.size(); ++i) {
+    const HostConfig& host = config_.cluster.hosts[i];
+    if (!check_numeric(fmt::format("/cluster/hosts/{}/address", i), host.address)) continue;
+    if (kind_of(host.address) == kind_of(controller)) continue;
+    if (kind_of(controller) == AddressKind::kLoopback)
+      fail("/cluster/listen_address",
+           fmt::format("host \"{}\" ({}) cannot reach the controller at {}", host.name,
+                       host.address, controller),
+           "set it to this machine's address in the network of the hosts");
+    else
+      fail(fmt::format("/cluster/hosts/{}/address", i),
+           fmt::format("other hosts cannot reach host \"{}\" at {}", host.name, host.address),
+           "set it to the host's address in the network of cluster.listen_address");
+    return;
+  }
 }
 
 void ConsistencyCheck::check_stop() {

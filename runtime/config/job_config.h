@@ -103,16 +103,32 @@ struct OptimizerConfig {
   bool operator==(const OptimizerConfig&) const = default;
 };
 
+// A machine that takes workers.
+struct HostConfig {
+  std::string name;
+  std::string address;              // numeric, in the network of the job
+  std::vector<std::string> launch;  // words before a command that is to run there; none: here
+  std::uint32_t workers = 1;        // how many it takes
+
+  bool operator==(const HostConfig&) const = default;
+};
+
 struct ClusterConfig {
-  std::uint32_t workers = 1;             // K
-  double price_per_worker_hour = 0.0;    // dollars; 0: costs nothing
-  std::uint32_t threads_per_worker = 0;  // 0: cores of the host / processes that compute there
+  std::uint32_t workers = 1;                 // K
+  double price_per_worker_hour = 0.0;        // dollars; 0: costs nothing
+  std::uint32_t threads_per_worker = 0;      // 0: cores of the host / processes that compute there
+  std::string listen_address = "127.0.0.1";  // the controller's, and of shards beside it
+  std::vector<HostConfig> hosts;             // filled in this order; empty: all on this machine
 
   bool operator==(const ClusterConfig&) const = default;
 };
 
+// Where shards run.
+enum class ShardPlacement { kAutomatic, kController, kSpread };
+
 struct PsConfig {
   std::uint32_t shards = 0;  // 0: automatic
+  ShardPlacement placement = ShardPlacement::kAutomatic;
   std::uint64_t chunk_bytes = 256 << 10;
   std::uint16_t port = 0;  // of shard 0, the next ones follow; 0: any free port
 

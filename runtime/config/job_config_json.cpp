@@ -19,6 +19,9 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OptimizerType, {{OptimizerType::kSgd, "sgd"},
 NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"},
                                             {ScheduleType::kStep, "step"},
                                             {ScheduleType::kCosine, "cosine"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(ShardPlacement, {{ShardPlacement::kAutomatic, "auto"},
+                                              {ShardPlacement::kController, "controller"},
+                                              {ShardPlacement::kSpread, "spread"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SyncStrategy, {{SyncStrategy::kParameterServer, "parameter_server"},
                                             {SyncStrategy::kGloo, "gloo"},
                                             {SyncStrategy::kNccl, "nccl"}})
@@ -254,13 +257,39 @@ Json stop_to_json(const StopConfig& stop) {
   return object;
 }
 
+HostConfig host_from(const Json& object) {
+  HostConfig host;
+  read(object, "name", host.name);
+  read(object, "address", host.address);
+  read(object, "launch", host.launch);
+  read(object, "workers", host.workers);
+  return host;
+}
+
+Json cluster_to_json(const ClusterConfig& cluster) {
+  Json hosts = Json::array();
+  for (const HostConfig& host : cluster.hosts)
+    hosts.push_back({{"name", host.name},
+                     {"address", host.address},
+                     {"launch", host.launch},
+                     {"workers", host.workers}});
+  return {{"workers", cluster.workers},
+          {"price_per_worker_hour", cluster.price_per_worker_hour},
+          {"threads_per_worker", count_or_automatic(cluster.threads_per_worker)},
+          {"listen_address", cluster.listen_address},
+          {"hosts", std::move(hosts)}};
+}
+
 void read_cluster_and_ps(const Json& document, JobConfig& config) {
   const Json& cluster = document.at("cluster");
   read(cluster, "workers", config.cluster.workers);
   read(cluster, "price_per_worker_hour", config.cluster.price_per_worker_hour);
   read_count_or_automatic(cluster, "threads_per_worker", config.cluster.threads_per_worker);
+  read(cluster, "listen_address", config.cluster.listen_address);
+  for (const Json& host : cluster.at("hosts")) config.cluster.hosts.push_back(host_from(host));
   const Json& ps = document.at("ps");
   read_count_or_automatic(ps, "shards", config.ps.shards);
+  read(ps, "placement", config.ps.placement);
   read(ps, "chunk_bytes", config.ps.chunk_bytes);
   read(ps, "port", config.ps.port);
 }
@@ -335,12 +364,10 @@ Json to_json(const JobConfig& config) {
           {"model", model_to_json(config.model)},
           {"optimizer", optimizer_to_json(config.optimizer)},
           {"batch_size", config.batch_size},
-          {"cluster",
-           {{"workers", config.cluster.workers},
-            {"price_per_worker_hour", config.cluster.price_per_worker_hour},
-            {"threads_per_worker", count_or_automatic(config.cluster.threads_per_worker)}}},
+          {"cluster", cluster_to_json(config.cluster)},
           {"ps",
            {{"shards", count_or_automatic(config.ps.shards)},
+            {"placement", config.ps.placement},
             {"chunk_bytes", config.ps.chunk_bytes},
             {"port", config.ps.port}}},
           {"sync",

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <boost/asio/redirect_error.hpp>
 #include <chrono>
 #include <memory>
 
@@ -13,21 +13,26 @@ namespace scavenger {
 namespace {
 
 constexpr std::array<std::byte, 1> kWelcome = {std::byte{1}};
+constexpr double kAttemptSeconds = 5.0;
+constexpr auto kPauseBetweenAttempts = std::chrono::milliseconds(20);
+
+double seconds_until(std::chrono::steady_clock::time_point moment) {
+  return std::chrono::duration<double>(moment - std::chrono::steady_clock::now()).count();
+}
 
 std::chrono::steady_clock::duration as_duration(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double>(seconds));
 }
 
-// Closes a socket when its time is over, unless it is destroyed first; the operation in flight then
+// Resets a socket when its time is over, unless it is destroyed first; the operation in flight then
 // fails.
 class SocketDeadline final {
  public:
-  SocketDeadline(tcp::socket& socket, double seconds) : timer_(socket.get_executor()) {
+  SocketDeadline(JobSocket& socket, double seconds) : timer_(socket.get_executor()) {
     timer_.expires_after(as_duration(seconds));
     timer_.async_wait([&socket, watching = watching_](const boost::system::error_code& error) {
-      boost::system::error_code ignored;
-      if (!error && *watching) socket.close(ignored);
+      if (!error && *watching) socket.reset();
     });
   }
   ~SocketDeadline() { *watching_ = false; }
@@ -40,7 +45,7 @@ class SocketDeadline final {
   asio::steady_timer timer_;
 };
 
-awaitable<void> prove_as_client(tcp::socket& socket, const JobCredentials& credentials) {
+awaitable<void> prove_as_client(JobSocket& socket, const JobCredentials& credentials) {
   const Nonce client_nonce = fresh_nonce();
   const auto hello = make_hello(credentials, client_nonce);
   co_await asio::async_write(socket, asio::buffer(hello), use_awaitable);
@@ -56,7 +61,7 @@ awaitable<void> prove_as_client(tcp::socket& socket, const JobCredentials& crede
         {.what = "the server says that we are not welcome", .where = "handshake", .remedy = {}});
 }
 
-awaitable<void> prove_as_server(tcp::socket& socket, const JobCredentials& credentials) {
+awaitable<void> prove_as_server(JobSocket& socket, const JobCredentials& credentials) {
   std::array<std::byte, kHelloBytes> hello;
   co_await asio::async_read(socket, asio::buffer(hello), use_awaitable);
   const Nonce client_nonce = check_hello(hello, credentials);
@@ -67,6 +72,37 @@ awaitable<void> prove_as_server(tcp::socket& socket, const JobCredentials& crede
   co_await asio::async_read(socket, asio::buffer(proof), use_awaitable);
   check_proof(proof, credentials, client_nonce, server_nonce);
   co_await asio::async_write(socket, asio::buffer(kWelcome), use_awaitable);
+}
+
+// One attempt to connect and authenticate.
+struct Attempt {
+  explicit Attempt(tcp::socket unconnected) : socket(std::move(unconnected)) {}
+
+  awaitable<void> run(tcp::endpoint address, const JobCredentials& credentials, double seconds);
+
+  // Who refuses us says so by ending the connection in order, or by an alert. A reset comes from
+  // who is not there yet, or has dropped us to make room for others.
+  bool judged() const {
+    return connected && error != asio::error::connection_reset &&
+           error != asio::error::operation_aborted && error != asio::error::broken_pipe;
+  }
+
+  JobSocket socket;
+  boost::system::error_code error;
+  bool connected = false;
+};
+
+awaitable<void> Attempt::run(tcp::endpoint address, const JobCredentials& credentials,
+                             double seconds) {
+  SocketDeadline deadline(socket, seconds);
+  try {
+    co_await socket.connect(address);
+    connected = true;
+    co_await socket.secure(credentials, TlsSide::kClient);
+    co_await prove_as_client(socket, credentials);
+  } catch (const boost::system::system_error& failure) {
+    error = failure.code();
+  }
 }
 
 std::string name_of(const Endpoint& endpoint) {
@@ -84,49 +120,46 @@ asio::ip::address numeric_address(const Endpoint& endpoint) {
 
 }  // namespace
 
-awaitable<tcp::socket> connect_authenticated(Endpoint endpoint, JobCredentials credentials,
-                                             double seconds) {
+awaitable<JobSocket> connect_authenticated(Endpoint endpoint, JobCredentials credentials,
+                                           double seconds) {
   const auto executor = co_await asio::this_coro::executor;
   const tcp::endpoint address(numeric_address(endpoint), endpoint.port);
   const auto give_up = std::chrono::steady_clock::now() + as_duration(seconds);
   for (;;) {
-    tcp::socket socket(executor);
-    SocketDeadline deadline(socket, seconds);
-    boost::system::error_code error;
-    co_await socket.async_connect(address, asio::redirect_error(use_awaitable, error));
-    if (!error) {
-      try {
-        socket.set_option(tcp::no_delay(true));
-        co_await prove_as_client(socket, credentials);
-        co_return socket;
-      } catch (const boost::system::system_error& failure) {
-        throw ConnectionError(
-            {.what = fmt::format("the peer ended the handshake: {}", failure.code().message()),
-             .where = name_of(endpoint),
-             .remedy = "it may belong to another job; see its log"});
-      }
-    }
-    if (std::chrono::steady_clock::now() >= give_up)
-      throw ConnectionError(
-          {.what = "cannot connect: " + error.message(), .where = name_of(endpoint), .remedy = {}});
-    asio::steady_timer pause(executor, std::chrono::milliseconds(20));
+    Attempt attempt(tcp::socket{executor});
+    co_await attempt.run(address, credentials, std::min(kAttemptSeconds, seconds_until(give_up)));
+    if (!attempt.error) co_return std::move(attempt.socket);
+    if (attempt.judged())
+      throw ConnectionError({.what = "the peer ended the handshake: " + attempt.error.message(),
+                             .where = name_of(endpoint),
+                             .remedy = "it may belong to another job; see its log"});
+    if (seconds_until(give_up) <= 0.0)
+      throw ConnectionError({.what = "cannot connect: " + attempt.error.message(),
+                             .where = name_of(endpoint),
+                             .remedy = {}});
+    asio::steady_timer pause(executor, kPauseBetweenAttempts);
     co_await pause.async_wait(use_awaitable);
   }
 }
 
-awaitable<tcp::socket> authenticate_client(tcp::socket socket, JobCredentials credentials,
-                                           double seconds) {
+awaitable<void> authenticate_client(JobSocket& socket, JobCredentials credentials, double seconds) {
   SocketDeadline deadline(socket, seconds);
+  boost::system::error_code error;
   try {
-    socket.set_option(tcp::no_delay(true));
+    co_await socket.secure(credentials, TlsSide::kServer);
     co_await prove_as_server(socket, credentials);
+    co_return;
   } catch (const boost::system::system_error& failure) {
-    throw ConnectionError({.what = "a client left before it had proved to know the job's secret: " +
-                                   failure.code().message(),
-                           .where = "handshake",
-                           .remedy = {}});
+    error = failure.code();
+  } catch (const ProtocolError&) {
+    socket.close();
+    throw;
   }
-  co_return std::move(socket);
+  socket.close();
+  throw ConnectionError(
+      {.what = "a client left before it had proved to know the job's secret: " + error.message(),
+       .where = "handshake",
+       .remedy = {}});
 }
 
 tcp::acceptor listen_on(asio::io_context& io, const Endpoint& endpoint) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -12,20 +13,19 @@
 namespace scavenger {
 namespace {
 
-constexpr std::size_t kFramesPerWrite = 32;  // a gather write takes at most 64 buffers (Asio)
-constexpr TransferAll kTransferAll{};        // braces within co_await: g++ 12 destroys twice
-
-[[noreturn]] void fail(const boost::system::error_code& error) {
-  throw ConnectionError(
-      {.what = "the connection was lost: " + error.message(), .where = {}, .remedy = {}});
-}
+constexpr double kLeastBytesPerSecond = 1e6;  // of a peer that is alive
+constexpr std::size_t kFramesPerWrite = 32;   // a gather write takes at most 64 buffers (Asio)
+constexpr TransferAll kTransferAll{};         // braces within co_await: g++ 12 destroys twice
 
 }  // namespace
 
-FrameConnection::FrameConnection(tcp::socket socket, std::size_t queue_limit_bytes)
+FrameConnection::FrameConnection(JobSocket socket, std::size_t queue_limit_bytes,
+                                 double stall_seconds)
     : socket_(std::move(socket)),
       queue_limit_bytes_(queue_limit_bytes),
-      progress_(socket_.get_executor()) {
+      progress_(socket_.get_executor()),
+      stall_seconds_(stall_seconds),
+      watch_(socket_.get_executor()) {
   progress_.expires_at(asio::steady_timer::time_point::max());
   gather_.reserve(2 * kFramesPerWrite);
 }
@@ -58,11 +58,15 @@ void FrameConnection::enqueue(FrameHeader header, std::span<const std::byte> pay
 void FrameConnection::write_queued() {
   gather_.clear();
   writing_ = std::min(queue_.size(), kFramesPerWrite);
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < writing_; ++i) {
+    bytes += kFrameHeaderBytes + queue_[i].payload.size();
     gather_.emplace_back(queue_[i].header.data(), kFrameHeaderBytes);
     if (!queue_[i].payload.empty())
       gather_.emplace_back(queue_[i].payload.data(), queue_[i].payload.size());
   }
+  write_deadline_ = patience_for(bytes);
+  watch();
   asio::async_write(socket_, gather_, kTransferAll,
                     [self = shared_from_this()](const boost::system::error_code& error,
                                                 std::size_t) { self->written(error); });
@@ -70,6 +74,7 @@ void FrameConnection::write_queued() {
 
 void FrameConnection::written(const boost::system::error_code& error) {
   progress_.cancel();
+  write_deadline_ = TimePoint::max();
   if (error) return close();
   for (; writing_ > 0; --writing_) {
     queued_bytes_ -= kFrameHeaderBytes + queue_.front().payload.size();
@@ -89,8 +94,11 @@ awaitable<FrameHeader> FrameConnection::receive_header(std::uint32_t payload_lim
 
 awaitable<void> FrameConnection::receive_payload(std::span<std::byte> destination) {
   const asio::mutable_buffer buffer(destination.data(), destination.size());
+  read_deadline_ = patience_for(destination.size());
+  watch();
   const auto [error, count] =
       co_await asio::async_read(socket_, buffer, kTransferAll, asio::as_tuple(use_awaitable));
+  read_deadline_ = TimePoint::max();
   if (error) fail(error);
 }
 
@@ -100,11 +108,39 @@ awaitable<void> FrameConnection::wait_until_queued_at_most(std::size_t bytes) {
   if (!socket_.is_open()) fail(asio::error::not_connected);
 }
 
+FrameConnection::TimePoint FrameConnection::patience_for(std::size_t bytes) const {
+  const double seconds = stall_seconds_ + static_cast<double>(bytes) / kLeastBytesPerSecond;
+  return asio::steady_timer::clock_type::now() +
+         std::chrono::duration_cast<asio::steady_timer::duration>(
+             std::chrono::duration<double>(seconds));
+}
+
+void FrameConnection::watch() {
+  const TimePoint deadline = std::min(write_deadline_, read_deadline_);
+  if (watching_ || deadline == TimePoint::max()) return;
+  watching_ = true;
+  watch_.expires_at(deadline);
+  watch_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self) return;
+    self->watching_ = false;
+    self->stalled_ = std::min(self->write_deadline_, self->read_deadline_) <=
+                     asio::steady_timer::clock_type::now();
+    self->stalled_ ? self->close() : self->watch();
+  });
+}
+
+void FrameConnection::fail(const boost::system::error_code& error) const {
+  throw ConnectionError({.what = stalled_ ? "the peer has stopped in the middle of a frame"
+                                          : "the connection was lost: " + error.message(),
+                         .where = {},
+                         .remedy = {}});
+}
+
 void FrameConnection::close() {
   progress_.cancel();
-  boost::system::error_code ignored;
-  socket_.shutdown(tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
+  watch_.cancel();
+  socket_.close();
   // Frames that are being written belong to the operation in flight, which ends with an error.
   queue_.resize(std::min(queue_.size(), writing_));
 }

@@ -1,5 +1,7 @@
 #include "runtime/net/job_listener.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
 
@@ -11,7 +13,9 @@ namespace {
 
 constexpr double kHandshakeSeconds = 5.0;
 constexpr auto kPauseAfterError = std::chrono::milliseconds(100);
-constexpr std::uint32_t kHandshakeLimit = 64;  // strangers that may keep us waiting at a time
+constexpr auto kLogPeriod = std::chrono::seconds(10);
+constexpr std::uint32_t kStrangersLogged = 20;  // in a period
+constexpr std::size_t kHandshakeLimit = 64;     // strangers that may keep us waiting at a time
 
 }  // namespace
 
@@ -31,8 +35,12 @@ void JobListener::accept_next() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) return accept_later();
-    if (handshakes_ < kHandshakeLimit)
-      asio::co_spawn(io_, welcome(std::move(socket)), asio::detached);
+    // Who keeps us waiting longest makes room: a member of the job needs a moment only.
+    if (strangers_.size() >= kHandshakeLimit) {
+      strangers_.front()->reset();
+      strangers_.pop_front();
+    }
+    asio::co_spawn(io_, welcome(std::make_shared<JobSocket>(std::move(socket))), asio::detached);
     accept_next();
   });
 }
@@ -45,28 +53,42 @@ void JobListener::accept_later() {
   });
 }
 
-awaitable<tcp::socket> JobListener::authenticate(tcp::socket socket) {
-  ++handshakes_;
+awaitable<void> JobListener::authenticate(std::shared_ptr<JobSocket> socket) {
+  strangers_.push_back(socket);
   try {
-    socket = co_await authenticate_client(std::move(socket), credentials_, kHandshakeSeconds);
+    co_await authenticate_client(*socket, credentials_, kHandshakeSeconds);
   } catch (const Error&) {
-    --handshakes_;
+    strangers_.remove(socket);
     throw;
   }
-  --handshakes_;
-  co_return std::move(socket);
+  strangers_.remove(socket);
 }
 
-awaitable<void> JobListener::welcome(tcp::socket socket) {
+awaitable<void> JobListener::welcome(std::shared_ptr<JobSocket> socket) {
+  const std::string peer = socket->peer();
   std::shared_ptr<FrameConnection> connection;
   try {
-    socket = co_await authenticate(std::move(socket));
-    connection = std::make_shared<FrameConnection>(std::move(socket), queue_limit_bytes_);
+    co_await authenticate(socket);
+    connection = std::make_shared<FrameConnection>(std::move(*socket), queue_limit_bytes_);
     co_await serve_(connection);
   } catch (const Error& failure) {
-    log_warning("a connection was ended: {}", failure.what());
+    const std::string text =
+        fmt::format("the connection of {} was ended: {}", peer, failure.what());
+    connection ? log_warning("{}", text) : log_stranger(text);
   }
   if (connection) connection->close();
+}
+
+// A flood of strangers must not fill the disk.
+void JobListener::log_stranger(const std::string& text) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= log_period_end_) {
+    log_period_end_ = now + kLogPeriod;
+    strangers_logged_ = 0;
+  }
+  if (++strangers_logged_ <= kStrangersLogged) log_warning("{}", text);
+  if (strangers_logged_ == kStrangersLogged)
+    log_warning("others who are put out in these {} s are not written down", kLogPeriod.count());
 }
 
 }  // namespace scavenger

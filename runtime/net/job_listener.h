@@ -2,9 +2,12 @@
 // anything.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
+#include <string>
 
 #include "runtime/net/authentication.h"
 #include "runtime/net/frame_connection.h"
@@ -27,8 +30,9 @@ class JobListener final {
  private:
   void accept_next();
   void accept_later();
-  awaitable<void> welcome(tcp::socket socket);
-  awaitable<tcp::socket> authenticate(tcp::socket socket);
+  awaitable<void> welcome(std::shared_ptr<JobSocket> socket);
+  awaitable<void> authenticate(std::shared_ptr<JobSocket> socket);
+  void log_stranger(const std::string& text);
 
   asio::io_context& io_;
   tcp::acceptor acceptor_;
@@ -36,7 +40,9 @@ class JobListener final {
   const JobCredentials credentials_;
   const std::size_t queue_limit_bytes_;
   const Serve serve_;
-  std::uint32_t handshakes_ = 0;  // under way
+  std::list<std::shared_ptr<JobSocket>> strangers_;  // handshakes under way, the oldest first
+  std::chrono::steady_clock::time_point log_period_end_;
+  std::uint32_t strangers_logged_ = 0;  // in this period
 };
 
 }  // namespace scavenger

@@ -17,8 +17,6 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 
-extern char** environ;
-
 namespace scavenger {
 namespace {
 
@@ -77,7 +75,7 @@ class Launch final {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (take_files(trouble)) ::execve(program_.c_str(), argv_.data(), environ);
+    if (take_files(trouble)) ::execvp(program_.c_str(), argv_.data());
     const int error = errno;
     [[maybe_unused]] const auto told = ::write(trouble, &error, sizeof(error));
     ::_exit(127);

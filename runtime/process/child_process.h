@@ -27,7 +27,7 @@ inline constexpr int kInheritedFile = 3;
 class ChildProcess final {
  public:
   struct Command {
-    std::filesystem::path program;
+    std::filesystem::path program;       // looked for in PATH where it has no slash
     std::vector<std::string> arguments;  // without the program's name
     std::string standard_input;          // then end of file
     std::filesystem::path log;           // standard output and error, appended

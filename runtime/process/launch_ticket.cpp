@@ -46,6 +46,7 @@ std::string encode(const LaunchTicket& ticket) {
                                {"port", ticket.controller.port},
                                {"parent_pid", ticket.parent_pid},
                                {"threads", ticket.threads},
+                               {"listen_host", ticket.listen_host},
                                {"listen_port", ticket.listen_port},
                                {"has_shared_file", ticket.has_shared_file},
                                {"config", ticket.config}};
@@ -66,6 +67,7 @@ LaunchTicket read_launch_ticket() {
                          whole_number<std::uint16_t>(json.at("port"), 1)};
     ticket.parent_pid = json.at("parent_pid").get<std::int64_t>();
     ticket.threads = whole_number<std::uint32_t>(json.at("threads"), 1);
+    ticket.listen_host = json.at("listen_host").get<std::string>();
     ticket.listen_port = whole_number<std::uint16_t>(json.at("listen_port"), 0);
     ticket.has_shared_file = json.at("has_shared_file").get<bool>();
     ticket.config = json.at("config").get<std::string>();

@@ -55,7 +55,7 @@ void ControlLink::post_last(ControlMessage message) {
 }
 
 awaitable<void> ControlLink::connect(const LaunchTicket& ticket) {
-  tcp::socket socket =
+  JobSocket socket =
       co_await connect_authenticated(ticket.controller, ticket.credentials, kConnectSeconds);
   connection_ = std::make_shared<FrameConnection>(std::move(socket), kControlQueueLimitBytes);
 }

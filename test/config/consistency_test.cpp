@@ -58,6 +58,62 @@ TEST_CASE("Shared memory with several shards or a port is refused") {
                               "use tcp"}));
 }
 
+TEST_CASE("Rounding what nobody sends is refused") {
+  check_problem({{"sync.wire_precision=bfloat16"},
+                 "--set sync.wire_precision=bfloat16",
+                 "in shared memory nothing is sent",
+                 "sync.transport to tcp"});
+}
+
+TEST_CASE("Hosts on which the job cannot run are refused") {
+  const std::string two_hosts =
+      R"(cluster.hosts=[{"name":"a","address":"10.0.0.2"},{"name":"b","address":"10.0.0.3"}])";
+  const std::string listen = "cluster.listen_address=10.0.0.1";
+  check_problem(GENERATE_COPY(Case{{two_hosts, listen, "cluster.workers=3"},
+                                   "--set " + two_hosts,
+                                   "the hosts take 2 workers, and there are 3",
+                                   "add a host"},
+                              Case{{two_hosts},
+                                   "cluster.listen_address",
+                                   "host \"a\" (10.0.0.2) cannot reach the controller at 127.0.0.1",
+                                   "this machine's address"},
+                              Case{{two_hosts, listen, "sync.transport=shared_memory"},
+                                   "--set sync.transport=shared_memory",
+                                   "hosts share no memory",
+                                   "tcp"},
+                              Case{{two_hosts, listen, "cluster.hosts.1.name=a"},
+                                   "--set cluster.hosts.1.name=a",
+                                   "two hosts \"a\"",
+                                   "a name of its own"},
+                              Case{{two_hosts, listen, "cluster.hosts.1.address=127.0.0.1"},
+                                   "--set cluster.hosts.1.address=127.0.0.1",
+                                   "cannot reach host \"b\" at 127.0.0.1",
+                                   "cluster.listen_address"},
+                              Case{{two_hosts, listen, "cluster.hosts.0.address=vm0"},
+                                   "--set cluster.hosts.0.address=vm0",
+                                   "\"vm0\" is not an address",
+                                   "10.0.0.7"},
+                              Case{{two_hosts, "cluster.listen_address=0.0.0.0"},
+                                   "--set cluster.listen_address=0.0.0.0",
+                                   "\"0.0.0.0\" is not an address",
+                                   "10.0.0.7"}));
+}
+
+TEST_CASE("Hosts that take all workers and reach each other are accepted") {
+  const ConfigFolder folder;
+  const auto accepted = [&folder](const std::string& address, const std::string& listen) {
+    const JobConfig config =
+        folder.load(kValidConfig, {R"(cluster.hosts=[{"name":"a","address":")" + address +
+                                       R"(","launch":["ssh","a"],"workers":2}])",
+                                   "cluster.listen_address=" + listen});
+    return config.cluster.hosts.at(0).launch.size() == 2;
+  };
+
+  CHECK(accepted("10.0.0.2", "10.0.0.1"));
+  CHECK(accepted("fd00::2", "fd00::1"));
+  CHECK(accepted("127.0.0.2", "127.0.0.1"));
+}
+
 TEST_CASE("Nesterov's method follows the rule of torch.optim.SGD") {
   check_problem(GENERATE(
       Case{{"optimizer.nesterov=true"},

@@ -81,7 +81,7 @@ class FaultTest(job.JobTest):
 
     def test_cut_connections_are_made_again_though_nobody_is_lost(self):
         process, run, _ = self.training_job("--set", "sync.transport=tcp")
-        port = re.search(r"serving at port (\d+)", (run / "logs" / "shard_0.log").read_text()).group(1)
+        port = re.search(r"serving at \S+:(\d+)", (run / "logs" / "shard_0.log").read_text()).group(1)
         if shutil.which("ss") is None or os.geteuid() != 0:
             self.skipTest("cutting the connections of others takes ss (iproute2) and root")
         cut = subprocess.run(["ss", "-H", "-K", "dst", "127.0.0.1", "dport", "=", port], capture_output=True, text=True)

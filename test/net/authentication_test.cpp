@@ -18,7 +18,8 @@ using Ending = std::optional<std::string>;
 
 awaitable<void> serve(tcp::socket socket, JobCredentials job, double seconds, Ending& ending) {
   try {
-    const tcp::socket admitted = co_await authenticate_client(std::move(socket), job, seconds);
+    JobSocket admitted(std::move(socket));
+    co_await authenticate_client(admitted, job, seconds);
     ending = admitted.is_open() ? "" : "closed";
   } catch (const Error& error) {
     ending = error.what();
@@ -27,7 +28,7 @@ awaitable<void> serve(tcp::socket socket, JobCredentials job, double seconds, En
 
 awaitable<void> join(Endpoint endpoint, JobCredentials job, double seconds, Ending& ending) {
   try {
-    const tcp::socket admitted = co_await connect_authenticated(endpoint, job, seconds);
+    const JobSocket admitted = co_await connect_authenticated(endpoint, job, seconds);
     ending = admitted.is_open() ? "" : "closed";
   } catch (const ConnectionError& error) {
     ending = error.what();

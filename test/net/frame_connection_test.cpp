@@ -201,3 +201,40 @@ TEST_CASE("a peer that leaves in the middle of a frame is a lost connection") {
 
   CHECK_THROWS_AS(run_all(io, expect_header(reader, 1000)), ConnectionError);
 }
+
+TEST_CASE("a peer that stops in the middle of a frame is given up") {
+  asio::io_context io;
+  SocketPair sockets(io);
+  auto reader = std::make_shared<FrameConnection>(std::move(sockets.second), SIZE_MAX, 0.05);
+  asio::write(sockets.first, asio::buffer(encode(FrameHeader{.payload_bytes = 100})));
+  Frames frames;
+
+  CHECK_THROWS_WITH(run_all(io, read_frames(reader, 1, frames)),
+                    Catch::Contains("stopped in the middle of a frame"));
+}
+
+TEST_CASE("a peer that takes nothing is given up, and who waits for the queue learns of it") {
+  asio::io_context io;
+  SocketPair sockets(io);
+  auto writer = std::make_shared<FrameConnection>(std::move(sockets.first), SIZE_MAX, 0.05);
+  const std::vector<std::byte> payload(16 << 20);
+
+  CHECK_THROWS_WITH(run_all(io, stream(writer, 2, payload, 0)),
+                    Catch::Contains("stopped in the middle of a frame"));
+}
+
+TEST_CASE("a peer that has nothing to say may be silent for long") {
+  asio::io_context io;
+  SocketPair sockets(io);
+  auto reader = std::make_shared<FrameConnection>(std::move(sockets.first), SIZE_MAX, 0.02);
+  auto writer = std::make_shared<FrameConnection>(std::move(sockets.second), SIZE_MAX, 0.02);
+  const auto payload = random_bytes(1000, 1);
+  asio::steady_timer later(io, std::chrono::milliseconds(200));
+  writer->post({}, payload);
+  later.async_wait([&](const boost::system::error_code&) { writer->post({}, payload); });
+  Frames frames;
+
+  run_all(io, read_frames(reader, 2, frames));
+
+  CHECK(frames.size() == 2);
+}

@@ -33,6 +33,7 @@ LaunchTicket sample_ticket() {
   ticket.credentials = JobCredentials::generate();
   ticket.controller = {"127.0.0.1", 40123};
   ticket.threads = 5;
+  ticket.listen_host = "10.0.0.7";
   ticket.listen_port = 65535;
   ticket.config = "{\"name\": \"a job\",\n \"seed\": 7}";
   return ticket;
@@ -58,6 +59,7 @@ TEST_CASE("a launch ticket comes out as it went in") {
   CHECK(arrived.controller.host == ticket.controller.host);
   CHECK(arrived.controller.port == ticket.controller.port);
   CHECK(arrived.threads == ticket.threads);
+  CHECK(arrived.listen_host == ticket.listen_host);
   CHECK(arrived.listen_port == ticket.listen_port);
   CHECK(arrived.config == ticket.config);
 }

@@ -28,6 +28,14 @@ TEST_CASE("chunks are dealt to the shards in turn") {
   CHECK(layout.shard_of(7) == 1);
 }
 
+TEST_CASE("chunks are smaller where some shards would get none") {
+  CHECK(ChunkLayout(1000, 1 << 20, 1).chunk_count() == 1);
+  CHECK(ChunkLayout(1000, 1 << 20, 4).chunk_count() == 4);
+  CHECK(ChunkLayout(1000, 1 << 20, 4).range(0).size * sizeof(float) % 64 == 0);
+  CHECK(ChunkLayout(100, 1 << 20, 7).chunk_count() == 7);
+  CHECK(ChunkLayout(1000, 256, 4).chunk_size() == 64);  // as asked for: there are enough
+}
+
 TEST_CASE("for any size, every float is in one chunk and has one place in one shard's storage") {
   RandomStream random(1, "layout");
   for (int trial = 0; trial < 200; ++trial) {

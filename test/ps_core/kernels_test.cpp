@@ -1,9 +1,12 @@
 #include "ps/core/kernels.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "runtime/base/random.h"
 #include "test/ps_core/random_floats.h"
 
 using namespace scavenger::ps;
@@ -138,5 +141,67 @@ TEST_CASE("a square goes to the lane of its place, and nothing is written past t
     CHECK(lanes[1] == 0.0);
     CHECK(sum[kLanes + 2] == 2.0F);
     CHECK(sum[kLanes + 3] == -1.0F);
+  }
+}
+
+namespace {
+
+Bfloat16 rounded(const Kernels& kernels, std::uint32_t bits) {
+  const float value = std::bit_cast<float>(bits);
+  Bfloat16 result = 0;
+  kernels.to_bfloat16(&value, &result, 1);
+  return result;
+}
+
+// Any 32 bits: normal and tiny numbers, infinities and NaN.
+std::vector<float> random_bits(std::size_t n) {
+  scavenger::RandomStream random(1, "bits");
+  std::vector<float> values(n);
+  for (float& value : values)
+    value = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits() >> 32));
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16 is the nearest number of 8 bits, the even one of two") {
+  for (const InstructionSet set : supported_instruction_sets()) {
+    const Kernels& kernels_of_set = kernels(set);
+
+    CHECK(rounded(kernels_of_set, 0x3F800000) == 0x3F80);  // 1
+    CHECK(rounded(kernels_of_set, 0x3F807FFF) == 0x3F80);  // less than half way to the next
+    CHECK(rounded(kernels_of_set, 0x3F808000) == 0x3F80);  // half way: the even one is below
+    CHECK(rounded(kernels_of_set, 0x3F818000) == 0x3F82);  // and above
+    CHECK(rounded(kernels_of_set, 0x3F808001) == 0x3F81);
+    CHECK(rounded(kernels_of_set, 0x80000000) == 0x8000);  // -0
+    CHECK(rounded(kernels_of_set, 0x7F7FFFFF) == 0x7F80);  // the largest float: infinite
+    CHECK(rounded(kernels_of_set, 0xFF800000) == 0xFF80);  // -infinity
+    CHECK(rounded(kernels_of_set, 0x7F800001) == 0x7FC0);  // NaN stays one
+    CHECK(rounded(kernels_of_set, 0xFFFFFFFF) == 0xFFFF);
+  }
+}
+
+TEST_CASE("every instruction set rounds to bfloat16 and widens with the same bits") {
+  const auto values = random_bits(4099);
+  const Kernels& portable = kernels(InstructionSet::kPortable);
+  std::vector<Bfloat16> expected(values.size());
+  portable.to_bfloat16(values.data(), expected.data(), values.size());
+  for (const InstructionSet set : supported_instruction_sets()) {
+    for (const std::size_t n : {0, 1, 15, 16, 17, 33, 4099}) {
+      INFO(name(set) << ", " << n << " floats");
+      std::vector<Bfloat16> halves(n + 1, 0x1234);
+      std::vector<float> wide(n + 1, 42.0F);
+
+      kernels(set).to_bfloat16(values.data(), halves.data(), n);
+      kernels(set).from_bfloat16(expected.data(), wide.data(), n);
+
+      CHECK(halves[n] == 0x1234);
+      CHECK(wide[n] == 42.0F);
+      CHECK(std::equal(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(n),
+                       expected.begin()));
+      for (std::size_t i = 0; i < n; ++i)
+        REQUIRE(std::bit_cast<std::uint32_t>(wide[i]) == static_cast<std::uint32_t>(expected[i])
+                                                             << 16);
+    }
   }
 }

@@ -84,7 +84,7 @@ SyncGroup group_of(const HostJob& job, std::uint32_t rank, const Places& places)
   places_pipe.receive(&places, 1);
   IoThread io;
   SteadyClock clock;
-  HostSynchroniser synchroniser(io.context(), clock, ChunkLayout(kFlatSize, 4096, job.shards), 4096,
+  HostSynchroniser synchroniser(io.context(), clock, ChunkLayout(kFlatSize, 4096, job.shards),
                                 credentials);
   SyncResult result;
   if (!synchroniser.join(group_of(job, rank, places), write_initial_weights)) ::_exit(1);

@@ -11,7 +11,7 @@ namespace {
 
 awaitable<std::shared_ptr<FrameConnection>> connect(std::uint16_t port, JobCredentials job) {
   const Endpoint endpoint{"127.0.0.1", port};
-  tcp::socket socket = co_await connect_authenticated(endpoint, job, 20.0);
+  JobSocket socket = co_await connect_authenticated(endpoint, job, 20.0);
   co_return std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
 }
 

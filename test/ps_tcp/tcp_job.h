@@ -2,6 +2,7 @@
 // needs no model; and what they must compute.
 #pragma once
 
+#include <bit>
 #include <boost/asio/use_future.hpp>
 #include <memory>
 #include <thread>
@@ -21,6 +22,7 @@ struct TcpJobOptions {
   std::uint32_t shards = 1;
   std::uint64_t flat_size = 5003;
   std::uint64_t chunk_bytes = 4096;
+  WirePrecision precision = WirePrecision::kFloat32;
   OptimizerConfig optimizer = {.momentum = 0.9, .weight_decay = 1e-3, .schedule = {}};
 };
 
@@ -43,6 +45,15 @@ inline void write_gradient(std::span<const float> weights, std::uint64_t iterati
     gradient[i] = 0.25F * weights[i] + static_cast<float>(random.uniform() - 0.5);
 }
 
+// As they come out of a frame.
+inline void round_as_sent(const TcpJobOptions& options, std::span<float> floats) {
+  if (options.precision == WirePrecision::kFloat32) return;
+  std::vector<Bfloat16> rounded(floats.size());
+  kernels(InstructionSet::kPortable).to_bfloat16(floats.data(), rounded.data(), floats.size());
+  for (std::size_t i = 0; i < floats.size(); ++i)
+    floats[i] = std::bit_cast<float>(static_cast<std::uint32_t>(rounded[i]) << 16);
+}
+
 struct TrainedState {
   std::vector<float> weights;
   std::vector<float> momentum;
@@ -62,6 +73,7 @@ inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterat
     const ChunkRange range = layout.range(chunk);
     shard.load_weights(chunk, std::span(state.weights).subspan(range.first, range.size));
   }
+  round_as_sent(options, state.weights);
   std::vector<std::vector<float>> gradients(options.shares.size(),
                                             std::vector<float>(options.flat_size));
   Membership membership{1, options.shares, {}};
@@ -69,8 +81,10 @@ inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterat
   shard.reconfigure(membership, 0);
   state.results.resize(options.shares.size());
   for (std::uint64_t iteration = 0; iteration < iterations; ++iteration) {
-    for (std::uint32_t rank = 0; rank < options.shares.size(); ++rank)
+    for (std::uint32_t rank = 0; rank < options.shares.size(); ++rank) {
       write_gradient(state.weights, iteration, rank, gradients[rank]);
+      round_as_sent(options, gradients[rank]);
+    }
     state.results.assign(options.shares.size(), {});
     for (const std::uint32_t chunk : shard.chunks()) {
       for (std::uint32_t rank = 0; rank < options.shares.size(); ++rank)
@@ -84,6 +98,7 @@ inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterat
       std::copy(weights.begin(), weights.end(),
                 state.weights.begin() + static_cast<std::ptrdiff_t>(layout.range(chunk).first));
     }
+    round_as_sent(options, state.weights);
   }
   for (const std::uint32_t chunk : shard.chunks())
     if (!shard.optimizer().state_names().empty()) {
@@ -102,7 +117,8 @@ class ShardHost final {
   }
 
   ShardHost(const TcpJobOptions& options, const JobCredentials& job, std::uint32_t index)
-      : server_(io_, {"127.0.0.1", 0}, job, options.optimizer, options.chunk_bytes),
+      : server_(io_, {"127.0.0.1", 0}, job, options.optimizer, options.chunk_bytes,
+                WireFormat(options.precision)),
         port_(server_.port()),
         work_(io_.get_executor()),
         thread_([this] { io_.run(); }) {
@@ -165,7 +181,9 @@ class TcpJob final {
 class TcpWorker final {
  public:
   TcpWorker(const TcpJob& job, std::uint32_t rank)
-      : rank_(rank), synchroniser_(io_.context(), clock_, job.layout(), job.credentials()) {
+      : rank_(rank),
+        synchroniser_(io_.context(), clock_, job.layout(), job.credentials(),
+                      WireFormat(job.options().precision)) {
     if (!synchroniser_.join(job.group(rank), write_initial_weights))
       throw ConnectionError({.what = synchroniser_.problem(), .where = "test", .remedy = {}});
   }

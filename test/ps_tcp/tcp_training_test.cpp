@@ -71,6 +71,15 @@ TEST_CASE("neither small chunks, of which the last is odd, nor one chunk for all
   check_against_reference({.shares = {3, 5}, .flat_size = 3000, .chunk_bytes = 1 << 20});
 }
 
+TEST_CASE("gradients and weights that are rounded on the wire are rounded there and nowhere else") {
+  check_against_reference({.shares = {8}, .precision = WirePrecision::kBfloat16});
+  check_against_reference(
+      {.shares = {1, 2, 3}, .shards = 2, .precision = WirePrecision::kBfloat16});
+
+  const TcpJobOptions exact, rounded{.precision = WirePrecision::kBfloat16};
+  CHECK_FALSE(reference(exact, 6).weights == reference(rounded, 6).weights);
+}
+
 TEST_CASE("a worker that joins late gets the weights before it trains") {
   TcpJob job({.shares = {1, 1}});
   std::latch other_is_there(1);

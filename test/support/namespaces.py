@@ -160,6 +160,30 @@ def send(address, port, seconds):
             connection.sendall(block)
 
 
+# ---- What an ear at the switch hears. ----
+
+def eavesdrop(network, port, path):
+    """The command that writes to `path` what all packets at a port of the switch carry, until it is killed."""
+    return ["ip", "netns", "exec", network.switch, sys.executable, __file__, "listen", port, str(path)]
+
+
+def listen(device, path):
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as ear, open(path, "wb", 0) as file:
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 26)
+        ear.bind((device, 0))
+        while True:
+            file.write(tcp_payload(ear.recv(1 << 17)))
+
+
+def tcp_payload(packet):
+    """Of an Ethernet packet with IPv4 and TCP in it; nothing of others."""
+    if packet[12:14] != b"\x08\x00" or packet[23] != socket.IPPROTO_TCP:
+        return b""
+    ip_end = 14 + 4 * (packet[14] & 15)
+    tcp_end = ip_end + 4 * (packet[ip_end + 12] >> 4)
+    return packet[tcp_end:14 + int.from_bytes(packet[16:18], "big")]
+
+
 def measure(rate="1gbit", hosts=2):
     with Network(int(hosts), rate if rate != "none" else None) as network:
         for source, sink in itertools.permutations(network.hosts, 2):
@@ -171,6 +195,8 @@ if __name__ == "__main__":
         receive(sys.argv[2])
     elif sys.argv[1:2] == ["send"]:
         send(sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    elif sys.argv[1:2] == ["listen"]:
+        listen(*sys.argv[2:])
     elif missing():
         print(f"skipped: {missing()}")
         sys.exit(77)
