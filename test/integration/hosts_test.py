@@ -72,7 +72,8 @@ class HostsTest(job.JobTest):
         self.here = self.hosts[0]
 
         self.assertEqual(self.weights_of("spread", *on_hosts(self.hosts)), on_one)
-        self.assertEqual(self.weights_of("controller", *on_hosts(self.hosts), "--set", "ps.placement=controller"), on_one)
+        self.assertEqual(self.weights_of("controller", *on_hosts(self.hosts), "--set", "ps.placement=controller"),
+                         on_one)
         shards = [event for event in job.events(self.run_folder("spread"), "process_started")
                   if event["role"] == "shard"]
         self.assertEqual(len(shards), 3)
@@ -128,6 +129,29 @@ class HostsTest(job.JobTest):
         self.assertEqual(process.returncode, 0, output)
         self.assertEqual(job.events(self.run_folder(), "process_lost"), [])
         self.assertEqual(job.last_weights(self.run_folder()), undisturbed)
+
+    def test_a_host_that_is_cut_off_is_left_out_and_taken_in_again(self):
+        process = self.start_on_hosts("--set", "ps.placement=controller", "--set", "limits.heartbeat_seconds=3")
+        cut_off = self.processes("worker")[2]
+        self.hosts[2].unplug()
+        lost = self.wait_for_event(self.run_folder(), "process_lost")[0]
+        self.assertEqual((lost["role"], lost["index"]), ("worker", 2))
+        self.assertFalse(pathlib.Path(f"/proc/{cut_off}").exists(), "it could come back and write")
+        self.wait_for_memberships([3, 2])
+        self.assert_goes_on(process)  # while it is cut off
+        self.hosts[2].plug_in()
+        self.wait_for_memberships([3, 2, 3])
+        self.assert_goes_on(process)
+        self.finish(process)
+
+        for membership in job.events(self.run_folder(), "membership"):  # no sample twice, none left out
+            self.assertEqual(membership["position"], membership["first_iteration"] * membership["batch_size"])
+        self.assertEqual([event["membership_epoch"] for event in job.events(self.run_folder(), "membership")],
+                         [1, 2, 3])
+
+    def wait_for_memberships(self, workers):
+        self.wait_for_event(self.run_folder(), "membership", count=len(workers))
+        self.assertEqual([event["workers"] for event in job.events(self.run_folder(), "membership")], workers)
 
 
 # Says what comes on standard input to an address, and prints the answer up to the end of the connection.
