@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -54,8 +55,13 @@ class Launch final {
     const int fork_error = errno;
     trouble = FileDescriptor();
     if (pid < 0) fail(fork_error);
+    // The end of the pipe says that it has begun. Who is stopped before that says nothing, and is
+    // treated as one that is stopped later.
+    constexpr int kBeginMilliseconds = 1000;
+    pollfd waiting{.fd = news.get(), .events = POLLIN, .revents = 0};
     int error = 0;
-    if (::read(news.get(), &error, sizeof(error)) != sizeof(error)) return pid;  // it has begun
+    if (::poll(&waiting, 1, kBeginMilliseconds) <= 0) return pid;
+    if (::read(news.get(), &error, sizeof(error)) != sizeof(error)) return pid;
     ::waitpid(pid, nullptr, 0);
     fail(error);
   }
