@@ -21,7 +21,7 @@ BATCH = 16
 CONFIG = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "stop.target=null", "--set", f"batch_size={BATCH}",
           "--workers", 2, "--set", "stop.max_epochs=3", "--set", "optimizer.learning_rate=0.02",
           "--set", "checkpoint.every_iterations=150", "--set", "limits.heartbeat_seconds=2",
-          "--set", "limits.start_seconds=10"]
+          "--set", "limits.start_seconds=60"]
 count = 3
 
 
@@ -64,7 +64,7 @@ class KillTest(job.JobTest):
                     os.kill(victim, what)
                 except ProcessLookupError:
                     story[-1] += ", which was gone"
-        output, _ = process.communicate(timeout=180)
+        output, _ = process.communicate(timeout=600)
         self.assertEqual(process.returncode, 0, f"{story}\n{output}")
         return run, story
 
