@@ -1,0 +1,125 @@
+"""Who takes part in the synchronisation benchmarks: each is a context that gives a function, which runs a turn and returns the
+median seconds of a synchronisation with its optimizer step, from when the last rank began until the last had new weights."""
+
+import contextlib
+import os
+import secrets
+import socket
+import statistics
+import sys
+
+import comparison
+from crew import Crew
+from start_line import make_start_line
+
+HERE = comparison.SOURCE / "test" / "bench"
+LOOPBACK = "127.0.0.1"
+
+
+class Place:
+    """Where a rank runs: its address, and what a command line begins with to be run there."""
+
+    def __init__(self, address=LOOPBACK, prefix=(), interface="lo"):
+        self.address = address
+        self.prefix = list(prefix)
+        self.interface = interface
+
+
+class Setting:
+    """One size and K."""
+
+    def __init__(self, build, floats, places, turns):
+        self.build = build
+        self.floats = floats
+        self.places = places
+        self.turns = turns  # synchronisations in a turn
+
+    @property
+    def workers(self):
+        return len(self.places)
+
+    def program(self, name):
+        return self.build / "bench" / name
+
+    def threads(self):
+        return max(1, len(os.sched_getaffinity(0)) // self.workers)
+
+
+def floats_of(megabytes):
+    return round(megabytes * 1e6 / 4 / 16) * 16
+
+
+def median_seconds(crew, turns):
+    answers = crew.run(f"run {turns}")
+    begin = [max(times) for times in zip(*(answer["begin"] for answer in answers))]
+    end = [max(times) for times in zip(*(answer["end"] for answer in answers))]
+    return statistics.median(b - a for a, b in zip(begin, end))
+
+
+@contextlib.contextmanager
+def start_line(runners):
+    path = make_start_line(runners)
+    try:
+        yield path
+    finally:
+        path.unlink()
+
+
+@contextlib.contextmanager
+def turns_of(setting, commands, secret=""):
+    """A crew that is warm."""
+    with Crew(commands, [secret] * len(commands)) as crew:
+        crew.run("run 2")
+        yield lambda: median_seconds(crew, setting.turns)
+
+
+@contextlib.contextmanager
+def over_tcp(setting, shard_places):
+    """Ours: shards at these places."""
+    secret = secrets.token_hex(48) + "\n"
+    job = ["--floats", setting.floats, "--workers", setting.workers]
+    with start_line(setting.workers) as line:
+        shards = [[*place.prefix, setting.program("sync_shard"), *job, "--index", index, "--shards", len(shard_places),
+                   "--listen", place.address] for index, place in enumerate(shard_places)]
+        with Crew(shards, [secret] * len(shards)) as servers:
+            addresses = [f"{place.address}:{port}" for place, port in zip(shard_places, servers.ready)]
+            workers = [[*place.prefix, setting.program("sync_worker"), *job, "--rank", rank, "--start-line", line, *addresses]
+                       for rank, place in enumerate(setting.places)]
+            with turns_of(setting, workers, secret) as turn:
+                yield turn
+
+
+@contextlib.contextmanager
+def gloo(setting, pieces=1):
+    """The peer: Gloo's all-reduce, from Python, and PyTorch's step."""
+    port = free_port()
+    with start_line(setting.workers) as line:
+        commands = [[*place.prefix, sys.executable, HERE / "gloo_worker.py", setting.floats, setting.threads(), rank,
+                     setting.workers, setting.places[0].address, port, line, "--pieces", pieces, "--interface",
+                     place.interface] for rank, place in enumerate(setting.places)]
+        with turns_of(setting, commands) as turn:
+            yield turn
+
+
+@contextlib.contextmanager
+def memory_limit(setting):
+    with start_line(1) as line:
+        with turns_of(setting, [[setting.program("memory_limit"), setting.floats, setting.workers, line]]) as turn:
+            yield turn
+
+
+@contextlib.contextmanager
+def wire_limit(setting):
+    program = setting.program("wire_limit")
+    with start_line(setting.workers) as line:
+        with Crew([[program, "server", setting.floats, setting.workers, LOOPBACK]]) as server:
+            commands = [[program, "worker", setting.floats, setting.workers, rank, LOOPBACK, server.ready[0], line]
+                        for rank in range(setting.workers)]
+            with turns_of(setting, commands) as turn:
+                yield turn
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind((LOOPBACK, 0))
+        return listener.getsockname()[1]

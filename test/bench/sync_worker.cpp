@@ -1,0 +1,95 @@
+// One worker of the synchronisation benchmarks: the product's synchroniser with gradients that cost
+// nothing. A process of a crew (crew.py); what is measured is what a worker's loop does from the end
+// of backward until it has new weights.
+//
+//   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/tcp/tcp_synchroniser.h"
+#include "runtime/base/error.h"
+#include "runtime/net/io_thread.h"
+#include "test/bench/bench_job.h"
+#include "test/bench/timed_turn.h"
+
+namespace scavenger::bench {
+namespace {
+
+// Backward hands gradients over layer by layer, from the last to the first.
+constexpr std::uint64_t kFloatsPerLayer = 1 << 18;
+
+SyncGroup group_of(const JobOptions& job, std::uint32_t rank,
+                   const std::vector<std::string>& shards) {
+  SyncGroup group;
+  group.rank = rank;
+  group.membership = membership_of(job);
+  for (std::uint32_t k = 0; k < job.workers; ++k) group.slots.push_back(k);
+  for (const std::string& shard : shards) {
+    const std::size_t colon = shard.rfind(':');
+    group.shards.push_back({shard.substr(0, colon),
+                            static_cast<std::uint16_t>(std::stoi(shard.substr(colon + 1)))});
+  }
+  group.writes_initial_weights = rank == 0;
+  return group;
+}
+
+void iterate(Synchroniser& synchroniser, std::uint64_t iteration) {
+  synchroniser.begin(iteration);
+  for (std::uint64_t last = synchroniser.gradients().size(); last > 0;) {
+    const std::uint64_t first = last > kFloatsPerLayer ? last - kFloatsPerLayer : 0;
+    synchroniser.gradient_ready(first, last);
+    last = first;
+  }
+  if (!synchroniser.finish())
+    throw ConnectionError({.what = synchroniser.problem(), .where = "sync_worker", .remedy = {}});
+}
+
+void work(const JobOptions& job, std::uint32_t rank, const std::vector<std::string>& shards,
+          const std::string& start_line_path) {
+  const JobCredentials credentials = read_credentials();
+  IoThread io;
+  const SteadyClock clock;
+  const ps::ChunkLayout layout(job.floats, job.chunk_bytes,
+                               static_cast<std::uint32_t>(shards.size()));
+  ps::TcpSynchroniser synchroniser(io.context(), clock, layout, credentials);
+  if (!synchroniser.join(group_of(job, rank, shards),
+                         [](std::span<float> weights) { std::ranges::fill(weights, 0.0F); }))
+    throw ConnectionError({.what = synchroniser.problem(), .where = "sync_worker", .remedy = {}});
+  StartLine start_line(start_line_path, rank, job.workers);
+  std::cout << "ready" << std::endl;
+  serve_turns(
+      start_line,
+      [&](std::uint64_t i) {
+        std::ranges::fill(synchroniser.gradients(), i % 2 == 0 ? 1e-3F : -1e-3F);
+      },
+      [&](std::uint64_t i) { iterate(synchroniser, i); });
+}
+
+}  // namespace
+}  // namespace scavenger::bench
+
+int main(int argc, char** argv) {
+  using namespace scavenger::bench;
+  CLI::App app("One worker of the synchronisation benchmarks.");
+  JobOptions job;
+  std::uint32_t rank = 0;
+  std::vector<std::string> shards;
+  std::string start_line;
+  declare(app, job);
+  app.add_option("--rank", rank)->required();
+  app.add_option("--start-line", start_line)->required();
+  app.add_option("shards", shards, "HOST:PORT of each")->required();
+  CLI11_PARSE(app, argc, argv);
+  try {
+    work(job, rank, shards, start_line);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}

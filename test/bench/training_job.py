@@ -1,0 +1,108 @@
+"""The product in a benchmark: scavenger-train on data that it makes itself, and what its events say of its speed."""
+
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+SYNTHETIC = {"mlp": {"feature_count": 784}, "cnn": {"feature_count": 784, "sample_shape": [1, 28, 28]},
+             "resnet18": {"feature_count": 3072, "sample_shape": [3, 32, 32]}}
+MODELS = {"mlp": {"type": "mlp", "hidden": [512, 512]}, "cnn": {"type": "cnn", "channels": [16, 32], "dense": 64},
+          "resnet18": {"type": "resnet18"}}
+SAMPLES = 4096
+WARM_UP_EVENTS = 3  # caches, connections and memory are still being set up
+NEVER = 10**9
+
+
+def configuration(model, workers, batch_size, threads, model_config=None):
+    shape = dict(SYNTHETIC[model])
+    features = shape.pop("feature_count")
+    source = {"format": "synthetic", "feature_count": features}
+    return {
+        "name": "bench",
+        "data": {"train": {**source, "samples": SAMPLES}, "test": {**source, "samples": 64, "first_sample": SAMPLES},
+                 "classes": 10, **shape},
+        "model": model_config or MODELS[model],
+        "optimizer": {"type": "sgd", "learning_rate": 1e-3, "momentum": 0.9},
+        "batch_size": batch_size,
+        "cluster": {"workers": workers, "threads_per_worker": threads},
+        "evaluation": {"every_iterations": NEVER},
+        "checkpoint": {"every_iterations": NEVER, "keep_best": False},
+        "stop": {"max_iterations": NEVER},
+    }
+
+
+class TrainingJob:
+    """One run of scavenger-train in a folder of its own; a context manager."""
+
+    def __init__(self, build, config, settings=()):
+        self.build = build
+        self.config = config
+        self.settings = settings
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_bench_"))
+        self.run = self.folder / "run"
+        file = self.folder / "config.json"
+        file.write_text(json.dumps(self.config))
+        command = [self.build / "bin" / "scavenger-train", file, "--run", self.run, "--quiet"]
+        for setting in self.settings:
+            command += ["--set", setting]
+        self.output = open(self.folder / "output", "w+")
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=subprocess.STDOUT, start_new_session=True)
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.output.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def text(self):
+        self.output.seek(0)
+        return self.output.read()
+
+    def wait_until_it_trains(self, seconds=120):
+        """Returns when the warm-up is over."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
+            if len(self.events("iterations")) > WARM_UP_EVENTS:
+                return
+            time.sleep(0.02)
+        raise RuntimeError(f"scavenger-train does not train:\n{self.text()}")
+
+    def wait_for_end(self, seconds=240):
+        self.process.wait(timeout=seconds)
+        if self.process.returncode != 0:
+            raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def events(self, name=None):
+        path = self.run / "events.jsonl"
+        if not path.exists():
+            return []
+        whole = path.read_text().rsplit("\n", 1)[0]
+        found = [json.loads(line) for line in whole.splitlines() if line]
+        return [event for event in found if name is None or event["event"] == name]
+
+    def begin_seconds(self):
+        """When the job's life began, in wall time: the run folder's configuration is the first thing written."""
+        return (self.run / "config.json").stat().st_mtime
+
+
+def iterations_per_second(events, begin=0.0, end=float("inf")):
+    """Of events "iterations" within [begin, end] of the job's life, after the warm-up. The seconds of an iteration go from its
+    begin to that of the next one."""
+    within = [event for event in events[WARM_UP_EVENTS:] if begin <= event["time"] <= end]
+    if not within:
+        raise RuntimeError("no measurements: let the turns be longer (--seconds)")
+    return sum(event["count"] for event in within) / sum(sum(event["seconds"]) for event in within)
