@@ -109,8 +109,9 @@ fact::Iterations IterationMerge::merge(std::size_t count, const std::vector<std:
     const auto seconds = take_front(pending.seconds, count);
     for (std::size_t i = 0; i < count; ++i) {
       merged.loss[i] += loss_sum[i] / samples;
-      // All workers wait for each other, so the longest of their views is the iteration's.
-      merged.seconds[i] = std::max(merged.seconds[i], seconds[i]);
+      // Each worker's seconds add up to wall time. Their mean does, too; the longest of them would
+      // count twice where one worker learns late that an iteration has ended.
+      merged.seconds[i] += seconds[i] / static_cast<double>(ranks.size());
     }
     auto global_sqr_norm = take_front(pending.global_sqr_norm, count);
     if (rank == ranks.front()) merged.global_sqr_norm = std::move(global_sqr_norm);

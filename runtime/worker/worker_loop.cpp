@@ -29,7 +29,7 @@ WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t sampl
       last_report_seconds_(parts.clock.now_seconds()) {}
 
 bool WorkerLoop::run_iteration() {
-  const double start_seconds = parts_.clock.now_seconds();
+  if (!begin_seconds_) begin_seconds_ = parts_.clock.now_seconds();
   const LoadedBatch loaded = parts_.loader.next();
   parts_.trainer.use_weights(parts_.synchroniser.weights());
   parts_.synchroniser.begin(iteration_);
@@ -47,7 +47,10 @@ bool WorkerLoop::run_iteration() {
          .remedy = "lower optimizer.learning_rate, or resume from the last good checkpoint"});
   }
   const auto sync = parts_.synchroniser.finish();
-  if (!sync) return false;
+  if (!sync) {
+    begin_seconds_.reset();
+    return false;
+  }
 
   if (stats_.loss_sum.empty()) {
     stats_.first = iteration_;
@@ -63,14 +66,20 @@ bool WorkerLoop::run_iteration() {
   stats_.local_sqr_norm.push_back(sync->local_gradient_sqr_norm);
   stats_.global_sqr_norm.push_back(sync->global_gradient_sqr_norm);
   const double end_seconds = parts_.clock.now_seconds();
-  stats_.seconds.push_back(end_seconds - start_seconds);
+  stats_.seconds.push_back(end_seconds - *begin_seconds_);
+  begin_seconds_ = end_seconds;
   ++iteration_;
-  if (end_seconds - last_report_seconds_ >= kReportSeconds) flush();
+  if (end_seconds - last_report_seconds_ >= kReportSeconds) report(end_seconds);
   return true;
 }
 
 void WorkerLoop::flush() {
-  last_report_seconds_ = parts_.clock.now_seconds();
+  begin_seconds_.reset();
+  report(parts_.clock.now_seconds());
+}
+
+void WorkerLoop::report(double now_seconds) {
+  last_report_seconds_ = now_seconds;
   if (!stats_.loss_sum.empty()) report_(std::exchange(stats_, {}));
 }
 

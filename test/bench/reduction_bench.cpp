@@ -1,14 +1,17 @@
 // How fast one thread sums K gradients, takes their norms, and makes an SGD-momentum step, against
-// memcpy over as much memory. Prints a table; takes about a minute.
+// memcpy over as much memory. Prints a table, or JSON; takes about a minute.
 //
-//   reduction_bench [portable|AVX2|AVX-512]
+//   reduction_bench [--instruction-set portable|AVX2|AVX-512] [--megabytes 1 11 45] [--workers 1 2
+//   4]
 
 #include <fmt/format.h>
 #include <time.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -104,8 +107,17 @@ std::vector<double> median_milliseconds(const std::vector<std::function<void()>>
   return medians;
 }
 
-void print_row(std::uint64_t megabytes, std::size_t workers, const Kernels& kernels) {
-  const std::uint64_t size = megabytes * 1'000'000 / sizeof(float) / kLanes * kLanes;
+struct Row {
+  double megabytes = 0.0;
+  std::size_t workers = 1;
+  double milliseconds = 0.0;
+  double milliseconds_without_norms = 0.0;
+  double gigabytes_per_second = 0.0;  // read and written
+  double memcpy_gigabytes_per_second = 0.0;
+};
+
+Row measure(double megabytes, std::size_t workers, const Kernels& kernels) {
+  const auto size = static_cast<std::uint64_t>(megabytes * 1e6 / sizeof(float)) / kLanes * kLanes;
   Subject subject(size, workers, kernels);
   // memcpy over as many bytes of memory as the update touches: K gradients, weights, momentum.
   const std::uint64_t copied = (workers + 2) * size / 2;
@@ -118,11 +130,35 @@ void print_row(std::uint64_t megabytes, std::size_t workers, const Kernels& kern
   const auto gigabytes_per_second = [](double floats, double ms) { return 4e-6 * floats / ms; };
   // Read K gradients, weights and momentum; write weights and momentum.
   const double moved = static_cast<double>((workers + 4) * size);
-  const double rate = gigabytes_per_second(moved, times[0]);
-  const double copy_rate = gigabytes_per_second(2.0 * static_cast<double>(copied), times[2]);
-  fmt::print("{:>5} {:>3} {:>10.3f} {:>10.3f} {:>8.1f} % {:>10.1f} {:>10.1f} {:>8.2f}\n", megabytes,
-             workers, times[0], times[1], 100.0 * (times[0] / times[1] - 1.0), rate, copy_rate,
-             rate / copy_rate);
+  return {megabytes,
+          workers,
+          times[0],
+          times[1],
+          gigabytes_per_second(moved, times[0]),
+          gigabytes_per_second(2.0 * static_cast<double>(copied), times[2])};
+}
+
+void print_json(const Row& row) {
+  fmt::print(
+      R"({{"megabytes": {}, "workers": {}, "ms": {}, "ms_without_norms": {}, "gigabytes_per_second": {}, "memcpy_gigabytes_per_second": {}}})"
+      "\n",
+      row.megabytes, row.workers, row.milliseconds, row.milliseconds_without_norms,
+      row.gigabytes_per_second, row.memcpy_gigabytes_per_second);
+}
+
+void print_row(const Row& row) {
+  const double norms = 100.0 * (row.milliseconds / row.milliseconds_without_norms - 1.0);
+  fmt::print("{:>5} {:>3} {:>10.3f} {:>10.3f} {:>8.1f} % {:>10.1f} {:>10.1f} {:>8.2f}\n",
+             row.megabytes, row.workers, row.milliseconds, row.milliseconds_without_norms, norms,
+             row.gigabytes_per_second, row.memcpy_gigabytes_per_second,
+             row.gigabytes_per_second / row.memcpy_gigabytes_per_second);
+}
+
+void print_header(InstructionSet set) {
+  fmt::print("Sum + norms + SGD-momentum step, one thread, {}, chunks of 1 MiB.\n", name(set));
+  fmt::print("GB/s count bytes read and written. memcpy is over as much memory.\n\n");
+  fmt::print("{:>5} {:>3} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}\n", "MB", "K", "ms", "no norms",
+             "norms", "GB/s", "memcpy", "ratio");
 }
 
 }  // namespace
@@ -130,20 +166,26 @@ void print_row(std::uint64_t megabytes, std::size_t workers, const Kernels& kern
 
 int main(int argc, char** argv) {
   using namespace scavenger::ps;
-  const auto sets = supported_instruction_sets();
-  auto chosen = std::ranges::find_if(
-      sets, [&](InstructionSet set) { return argc > 1 && std::string(argv[1]) == name(set); });
-  if (argc > 1 && chosen == sets.end()) {
-    fmt::print(stderr, "{} is not an instruction set of this machine\n", argv[1]);
-    return 2;
-  }
-  if (argc == 1) chosen = sets.end() - 1;
-  fmt::print("Sum + norms + SGD-momentum step, one thread, {}, chunks of 1 MiB.\n", name(*chosen));
-  fmt::print("GB/s count bytes read and written. memcpy is over as much memory.\n\n");
-  fmt::print("{:>5} {:>3} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}\n", "MB", "K", "ms", "no norms",
-             "norms", "GB/s", "memcpy", "ratio");
-  for (const std::uint64_t megabytes : {1, 11, 45}) {
-    for (const std::size_t workers : {1, 2, 4}) print_row(megabytes, workers, kernels(*chosen));
-  }
+  CLI::App app("How fast one thread sums gradients, takes their norms, and steps the weights.");
+  std::map<std::string, InstructionSet> sets;
+  for (const InstructionSet set : supported_instruction_sets()) sets[name(set)] = set;
+  InstructionSet set = supported_instruction_sets().back();
+  std::vector<double> megabytes = {1, 11, 45};
+  std::vector<std::size_t> workers = {1, 2, 4};
+  bool json = false;
+  app.add_option("--instruction-set", set)->transform(CLI::CheckedTransformer(sets));
+  app.add_option("--megabytes", megabytes, "sizes of the model");
+  app.add_option("--workers", workers, "numbers of gradients");
+  app.add_flag("--json", json, "a line of JSON for each case");
+  CLI11_PARSE(app, argc, argv);
+  if (!json) print_header(set);
+  for (const double size : megabytes)
+    for (const std::size_t count : workers) {
+      const Row row = measure(size, count, kernels(set));
+      if (json)
+        print_json(row);
+      else
+        print_row(row);
+    }
   return 0;
 }

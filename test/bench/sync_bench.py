@@ -36,7 +36,8 @@ def parse():
 def measure(options, megabytes, workers):
     turns = min(100, max(5, round(options.turn_megabytes / megabytes)))
     setting = Setting(options.build, contestants.floats_of(megabytes), [Place()] * workers, turns)
-    contexts = {f"TCP, S = {shards}": contestants.over_tcp(setting, [Place()] * shards) for shards in options.shards}
+    contexts = {f"TCP, S = {shards}": contestants.over_tcp(setting, [Place()] * shards) for shards in options.shards
+                if shards <= contestants.chunks_of(setting.floats)}
     contexts |= {"Gloo": contestants.gloo(setting), "Gloo / 4": contestants.gloo(setting, pieces=4),
                  "memory limit": contestants.memory_limit(setting), "wire limit": contestants.wire_limit(setting)}
     with contextlib.ExitStack() as stack:

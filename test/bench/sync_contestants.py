@@ -2,6 +2,7 @@
 median seconds of a synchronisation with its optimizer step, from when the last rank began until the last had new weights."""
 
 import contextlib
+import math
 import os
 import secrets
 import socket
@@ -14,6 +15,7 @@ from start_line import make_start_line
 
 HERE = comparison.SOURCE / "test" / "bench"
 LOOPBACK = "127.0.0.1"
+CHUNK_BYTES = 1 << 20  # the product's default
 
 
 class Place:
@@ -47,6 +49,11 @@ class Setting:
 
 def floats_of(megabytes):
     return round(megabytes * 1e6 / 4 / 16) * 16
+
+
+def chunks_of(floats):
+    """No more shards than that."""
+    return math.ceil(4 * floats / CHUNK_BYTES)
 
 
 def median_seconds(crew, turns):
@@ -103,8 +110,11 @@ def gloo(setting, pieces=1):
 
 @contextlib.contextmanager
 def memory_limit(setting):
-    with start_line(1) as line:
-        with turns_of(setting, [[setting.program("memory_limit"), setting.floats, setting.workers, line]]) as turn:
+    cores = len(os.sched_getaffinity(0))
+    with start_line(cores) as line:
+        commands = [[setting.program("memory_limit"), setting.floats, setting.workers, core, cores, line]
+                    for core in range(cores)]
+        with turns_of(setting, commands) as turn:
             yield turn
 
 

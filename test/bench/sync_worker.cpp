@@ -1,6 +1,6 @@
 // One worker of the synchronisation benchmarks: the product's synchroniser with gradients that cost
-// nothing. A process of a crew (crew.py); what is measured is what a worker's loop does from the end
-// of backward until it has new weights.
+// nothing. A process of a crew (crew.py); what is measured is what a worker's loop does from the
+// end of backward until it has new weights.
 //
 //   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...
 
@@ -31,8 +31,8 @@ SyncGroup group_of(const JobOptions& job, std::uint32_t rank,
   for (std::uint32_t k = 0; k < job.workers; ++k) group.slots.push_back(k);
   for (const std::string& shard : shards) {
     const std::size_t colon = shard.rfind(':');
-    group.shards.push_back({shard.substr(0, colon),
-                            static_cast<std::uint16_t>(std::stoi(shard.substr(colon + 1)))});
+    group.shards.push_back(
+        {shard.substr(0, colon), static_cast<std::uint16_t>(std::stoi(shard.substr(colon + 1)))});
   }
   group.writes_initial_weights = rank == 0;
   return group;

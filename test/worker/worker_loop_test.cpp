@@ -110,6 +110,32 @@ TEST_CASE("statistics say what was measured") {
   CHECK(stats.global_sqr_norm.at(0) == Approx(2.0 * 16.0 * 16.0));
 }
 
+TEST_CASE("an iteration lasts until the next one begins, but a pause is no part of it") {
+  OneWorker worker;
+
+  worker.run(1);
+  worker.clock.seconds = worker.clock.seconds + 0.005;  // between two iterations
+  worker.run(1);
+  worker.loop.flush();
+  worker.clock.seconds = worker.clock.seconds + 60.0;  // an evaluation
+  worker.run(1);
+  worker.synchroniser.interrupt();
+  worker.loop.run_iteration();
+  worker.clock.seconds = worker.clock.seconds + 60.0;  // others are waited for
+  worker.synchroniser.allow();
+  worker.run(1);
+  worker.loop.flush();
+
+  std::vector<double> seconds;
+  for (const IterationStats& report : worker.reports)
+    seconds.insert(seconds.end(), report.seconds.begin(), report.seconds.end());
+  REQUIRE(seconds.size() == 4);
+  CHECK(seconds[0] == Approx(0.02));
+  CHECK(seconds[1] == Approx(0.025));
+  CHECK(seconds[2] == Approx(0.02));
+  CHECK(seconds[3] == Approx(0.02));
+}
+
 TEST_CASE("the learning rate in a report is that of its first iteration") {
   JobConfig config;
   config.optimizer.learning_rate = 1.0;
