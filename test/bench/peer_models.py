@@ -32,8 +32,10 @@ class Block(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x):
-        y = functional.relu(self.bn1(self.conv1(x)))
-        return functional.relu(self.bn2(self.conv2(y)) + self.shortcut(x))
+        y = functional.relu(self.bn1(self.conv1(x)), inplace=True)
+        y = self.bn2(self.conv2(y))
+        y += self.shortcut(x)
+        return functional.relu(y, inplace=True)
 
 
 class ResNet18(nn.Module):
@@ -49,5 +51,5 @@ class ResNet18(nn.Module):
         self.fc = nn.Linear(512, 10)
 
     def forward(self, x):
-        x = self.stages(functional.relu(self.bn1(self.conv1(x))))
+        x = self.stages(functional.relu(self.bn1(self.conv1(x)), inplace=True))
         return self.fc(functional.adaptive_avg_pool2d(x, 1).flatten(1))

@@ -36,7 +36,7 @@ def parse():
                         help="a setting for scavenger-train, such as sync.transport=tcp")
     options = parser.parse_args()
     if options.quick:
-        options.models, options.workers, options.rounds, options.seconds = ["mlp"], [2], 1, 0.2
+        options.models, options.workers, options.rounds, options.seconds = ["mlp"], [1, 2], 1, 0.2
     return options
 
 

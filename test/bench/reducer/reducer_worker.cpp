@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
-#include "test/bench/peer_models.h"
+#include "test/bench/reducer/peer_models.h"
 
 namespace scavenger::bench {
 namespace {

@@ -1,4 +1,4 @@
-// The models of peer_models.py in LibTorch's own modules.
+// The models of test/bench/peer_models.py in LibTorch's own modules.
 #pragma once
 
 #include <torch/nn.h>
@@ -35,8 +35,8 @@ class BlockImpl final : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor y = torch::relu(bn1_(conv1_(x)));
-    return torch::relu(bn2_(conv2_(y)) + (shortcut_ ? shortcut_->forward(x) : x));
+    const torch::Tensor inner = bn1_(conv1_(x)).relu_();
+    return bn2_(conv2_(inner)).add_(shortcut_ ? shortcut_->forward(x) : x).relu_();
   }
 
  private:
@@ -51,7 +51,7 @@ TORCH_MODULE(Block);
 // For images of 32 x 32: a 3 x 3 stem without pooling.
 inline torch::nn::Sequential make_resnet18() {
   torch::nn::Sequential model(convolution(3, 64, 3, 1), torch::nn::BatchNorm2d(64),
-                              torch::nn::Functional(torch::relu));
+                              torch::nn::ReLU(torch::nn::ReLUOptions().inplace(true)));
   std::int64_t inputs = 64;
   for (const std::int64_t outputs : {64, 128, 256, 512}) {
     model->push_back(Block(inputs, outputs, outputs == 64 ? 1 : 2));
@@ -65,7 +65,8 @@ inline torch::nn::Sequential make_resnet18() {
 }
 
 inline torch::nn::Sequential make_model(const std::string& name) {
-  using namespace torch::nn;
+  using torch::nn::Conv2d, torch::nn::Conv2dOptions, torch::nn::Flatten, torch::nn::Linear,
+      torch::nn::MaxPool2d, torch::nn::ReLU, torch::nn::Sequential;
   if (name == "mlp")
     return Sequential(Linear(784, 512), ReLU(), Linear(512, 512), ReLU(), Linear(512, 10));
   if (name == "cnn")
