@@ -6,12 +6,15 @@
 #include <iostream>
 #include <string>
 
+#include "ps/shm/segment.h"
 #include "runtime/base/error.h"
 #include "runtime/config/job_config.h"
 #include "runtime/net/handshake.h"
 #include "runtime/training/membership.h"
 
 namespace scavenger::bench {
+
+inline constexpr std::uint64_t kSamplesPerEpoch = 1'000'000;
 
 struct JobOptions {
   std::uint64_t floats = 0;
@@ -38,6 +41,10 @@ inline Membership membership_of(const JobOptions& job) {
   membership.batch_size = job.workers;
   membership.shares.assign(job.workers, 1);
   return membership;
+}
+
+inline ps::SegmentShape shape_of(const JobOptions& job) {
+  return {job.floats, job.chunk_bytes, 1};  // of state: the momentum
 }
 
 // The first line of standard input: the job's id and secret in hexadecimal digits.

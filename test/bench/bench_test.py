@@ -46,8 +46,8 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(alone["ratios"]["ours / PyTorch"], 0)
 
     def test_synchronisation_alone(self):
-        self.check(self.quick("sync_bench"), ["TCP, S = 1", "Gloo", "Gloo / 4", "memory limit", "wire limit"],
-                   ["Gloo / TCP, S = 1"])
+        self.check(self.quick("sync_bench"), ["shared memory", "TCP, S = 1", "Gloo", "Gloo / 4", "memory limit", "wire limit"],
+                   ["Gloo / shared memory", "Gloo / TCP, S = 1"])
 
     def test_synchronisation_over_links(self):
         self.check(self.quick("network_bench"), ["one shard", "spread shards", "Gloo"], ["Gloo / spread"])

@@ -12,8 +12,9 @@ import tempfile
 class Crew:
     """A context manager. commands: one list of arguments for each process, in the order of ranks."""
 
-    def __init__(self, commands, secrets=None):
+    def __init__(self, commands, secrets=None, inherited_files=()):
         self.commands = commands
+        self.inherited_files = inherited_files  # descriptors
         self.secrets = secrets or [""] * len(commands)  # written to standard input first
         self.processes = []
         self.ready = []  # the values that came with "ready"
@@ -31,7 +32,7 @@ class Crew:
     def start(self, command, secret=""):
         errors = tempfile.TemporaryFile("w+")
         process = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=errors, text=True)
+                                   stderr=errors, text=True, pass_fds=self.inherited_files)
         process.errors = errors
         self.processes.append(process)
         process.stdin.write(secret)

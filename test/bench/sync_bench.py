@@ -4,6 +4,7 @@
 
 K processes on this machine, each with a gradient of so many megabytes that it has just written; all begin at the same time.
 
+  shared memory  ours between processes of one host
   TCP, S = n     ours over TCP on loopback, with n shards
   Gloo           one all-reduce, then torch.optim.SGD's fused step; "Gloo / 4" makes four all-reduces at the same time
   memory limit   a triad that moves as many bytes as summing and stepping does, on all cores
@@ -16,7 +17,8 @@ import comparison
 import sync_contestants as contestants
 from sync_contestants import Place, Setting
 
-RATIOS = [("Gloo / TCP, S = 1", "Gloo", "TCP, S = 1"), ("Gloo / TCP, S = 2", "Gloo", "TCP, S = 2"),
+RATIOS = [("Gloo / shared memory", "Gloo", "shared memory"), ("shared memory / memory limit", "shared memory", "memory limit"),
+          ("Gloo / TCP, S = 1", "Gloo", "TCP, S = 1"), ("Gloo / TCP, S = 2", "Gloo", "TCP, S = 2"),
           ("TCP, S = 1 / wire limit", "TCP, S = 1", "wire limit")]
 
 
@@ -36,8 +38,9 @@ def parse():
 def measure(options, megabytes, workers):
     turns = min(100, max(5, round(options.turn_megabytes / megabytes)))
     setting = Setting(options.build, contestants.floats_of(megabytes), [Place()] * workers, turns)
-    contexts = {f"TCP, S = {shards}": contestants.over_tcp(setting, [Place()] * shards) for shards in options.shards
-                if shards <= contestants.chunks_of(setting.floats)}
+    contexts = {"shared memory": contestants.in_shared_memory(setting)}
+    contexts |= {f"TCP, S = {shards}": contestants.over_tcp(setting, [Place()] * shards) for shards in options.shards
+                 if shards <= contestants.chunks_of(setting.floats)}
     contexts |= {"Gloo": contestants.gloo(setting), "Gloo / 4": contestants.gloo(setting, pieces=4),
                  "memory limit": contestants.memory_limit(setting), "wire limit": contestants.wire_limit(setting)}
     with contextlib.ExitStack() as stack:

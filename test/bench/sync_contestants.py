@@ -2,6 +2,7 @@
 median seconds of a synchronisation with its optimizer step, from when the last rank began until the last had new weights."""
 
 import contextlib
+import json
 import math
 import os
 import secrets
@@ -15,7 +16,8 @@ from start_line import make_start_line
 
 HERE = comparison.SOURCE / "test" / "bench"
 LOOPBACK = "127.0.0.1"
-CHUNK_BYTES = 1 << 20  # the product's default
+SCHEMA = json.loads((comparison.SOURCE / "configs" / "scavenger.schema.json").read_text())
+CHUNK_BYTES = SCHEMA["definitions"]["ps"]["properties"]["chunk_bytes"]["default"]
 
 
 class Place:
@@ -73,11 +75,28 @@ def start_line(runners):
 
 
 @contextlib.contextmanager
-def turns_of(setting, commands, secret=""):
+def turns_of(setting, commands, secret="", inherited_files=()):
     """A crew that is warm."""
-    with Crew(commands, [secret] * len(commands)) as crew:
+    with Crew(commands, [secret] * len(commands), inherited_files) as crew:
         crew.run("run 2")
         yield lambda: median_seconds(crew, setting.turns)
+
+
+@contextlib.contextmanager
+def in_shared_memory(setting):
+    """Ours: all on this machine."""
+    job = ["--floats", setting.floats, "--workers", setting.workers]
+    file = os.memfd_create("scavenger_bench")
+    try:
+        shared = ["--shared-file", file]
+        with start_line(setting.workers) as line, \
+                Crew([[setting.program("sync_shard"), *job, *shared]], inherited_files=[file]):
+            workers = [[setting.program("sync_worker"), *job, *shared, "--rank", rank, "--start-line", line]
+                       for rank in range(setting.workers)]
+            with turns_of(setting, workers, inherited_files=[file]) as turn:
+                yield turn
+    finally:
+        os.close(file)
 
 
 @contextlib.contextmanager

@@ -2,15 +2,20 @@
 // nothing. A process of a crew (crew.py); what is measured is what a worker's loop does from the
 // end of backward until it has new weights.
 //
-//   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...
+//   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...      over TCP
+//   sync_worker --floats N --rank R --workers K --start-line FILE --shared-file FD  in shared
+//   memory
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ps/core/chunk_layout.h"
+#include "ps/shm/shm_synchroniser.h"
 #include "ps/tcp/tcp_synchroniser.h"
 #include "runtime/base/error.h"
 #include "runtime/net/io_thread.h"
@@ -22,6 +27,14 @@ namespace {
 
 // Backward hands gradients over layer by layer, from the last to the first.
 constexpr std::uint64_t kFloatsPerLayer = 1 << 18;
+
+struct WorkerOptions {
+  JobOptions job;
+  std::uint32_t rank = 0;
+  std::string start_line;
+  int shared_file = -1;
+  std::vector<std::string> shards;
+};
 
 SyncGroup group_of(const JobOptions& job, std::uint32_t rank,
                    const std::vector<std::string>& shards) {
@@ -49,25 +62,35 @@ void iterate(Synchroniser& synchroniser, std::uint64_t iteration) {
     throw ConnectionError({.what = synchroniser.problem(), .where = "sync_worker", .remedy = {}});
 }
 
-void work(const JobOptions& job, std::uint32_t rank, const std::vector<std::string>& shards,
-          const std::string& start_line_path) {
-  const JobCredentials credentials = read_credentials();
+std::unique_ptr<Synchroniser> make_synchroniser(const WorkerOptions& options, IoThread& io,
+                                                const Clock& clock) {
+  const JobOptions& job = options.job;
+  if (options.shared_file < 0) {
+    const ps::ChunkLayout layout(job.floats, job.chunk_bytes,
+                                 static_cast<std::uint32_t>(options.shards.size()));
+    return std::make_unique<ps::TcpSynchroniser>(io.context(), clock, layout, read_credentials());
+  }
+  const bool crowded = job.workers > std::thread::hardware_concurrency();
+  return std::make_unique<ps::ShmSynchroniser>(
+      ps::Segment::attach(options.shared_file, shape_of(job)), clock,
+      ps::ShmSynchroniser::Options{job.optimizer(), kSamplesPerEpoch, crowded});
+}
+
+void work(const WorkerOptions& options) {
   IoThread io;
   const SteadyClock clock;
-  const ps::ChunkLayout layout(job.floats, job.chunk_bytes,
-                               static_cast<std::uint32_t>(shards.size()));
-  ps::TcpSynchroniser synchroniser(io.context(), clock, layout, credentials);
-  if (!synchroniser.join(group_of(job, rank, shards),
-                         [](std::span<float> weights) { std::ranges::fill(weights, 0.0F); }))
-    throw ConnectionError({.what = synchroniser.problem(), .where = "sync_worker", .remedy = {}});
-  StartLine start_line(start_line_path, rank, job.workers);
+  const auto synchroniser = make_synchroniser(options, io, clock);
+  if (!synchroniser->join(group_of(options.job, options.rank, options.shards),
+                          [](std::span<float> weights) { std::ranges::fill(weights, 0.0F); }))
+    throw ConnectionError({.what = synchroniser->problem(), .where = "sync_worker", .remedy = {}});
+  StartLine start_line(options.start_line, options.rank, options.job.workers);
   std::cout << "ready" << std::endl;
   serve_turns(
       start_line,
       [&](std::uint64_t i) {
-        std::ranges::fill(synchroniser.gradients(), i % 2 == 0 ? 1e-3F : -1e-3F);
+        std::ranges::fill(synchroniser->gradients(), i % 2 == 0 ? 1e-3F : -1e-3F);
       },
-      [&](std::uint64_t i) { iterate(synchroniser, i); });
+      [&](std::uint64_t i) { iterate(*synchroniser, i); });
 }
 
 }  // namespace
@@ -76,17 +99,15 @@ void work(const JobOptions& job, std::uint32_t rank, const std::vector<std::stri
 int main(int argc, char** argv) {
   using namespace scavenger::bench;
   CLI::App app("One worker of the synchronisation benchmarks.");
-  JobOptions job;
-  std::uint32_t rank = 0;
-  std::vector<std::string> shards;
-  std::string start_line;
-  declare(app, job);
-  app.add_option("--rank", rank)->required();
-  app.add_option("--start-line", start_line)->required();
-  app.add_option("shards", shards, "HOST:PORT of each")->required();
+  WorkerOptions options;
+  declare(app, options.job);
+  app.add_option("--rank", options.rank)->required();
+  app.add_option("--start-line", options.start_line)->required();
+  app.add_option("--shared-file", options.shared_file, "an inherited file descriptor");
+  app.add_option("shards", options.shards, "HOST:PORT of each");
   CLI11_PARSE(app, argc, argv);
   try {
-    work(job, rank, shards, start_line);
+    work(options);
     return 0;
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
