@@ -15,6 +15,7 @@ MODELS = {"mlp": {"type": "mlp", "hidden": [512, 512]}, "cnn": {"type": "cnn", "
 SAMPLES = 4096
 WARM_UP_EVENTS = 3  # caches, connections and memory are still being set up
 NEVER = 10**9
+INTERRUPTED = 130  # exit code
 
 
 def configuration(model, workers, batch_size, threads, model_config=None):
@@ -80,7 +81,7 @@ class TrainingJob:
 
     def wait_for_end(self, seconds=240):
         self.process.wait(timeout=seconds)
-        if self.process.returncode != 0:
+        if self.process.returncode not in (0, INTERRUPTED):
             raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
 
     def interrupt(self):
