@@ -81,7 +81,9 @@ class Rank final {
 
   void iterate() {
     const auto& [features, labels] = batches_[iteration_++ % kBatches];
-    optimizer_.zero_grad();
+    // Optimizer::zero_grad() would detach them, which views of the reducer's buckets do not allow.
+    for (const torch::Tensor& parameter : model_->parameters())
+      if (parameter.grad().defined()) parameter.grad().zero_();
     reducer_->prepare_for_forward();
     reducer_->rebuild_buckets();
     const torch::Tensor loss =
