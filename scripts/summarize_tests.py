@@ -1,9 +1,12 @@
-"""summarize_tests.py JUNIT_FILE: names failed and skipped tests; the last line is "N passed, N failed".
+"""summarize_tests.py [--count-failed] JUNIT_FILE [SECOND]: names failed and skipped tests; the last line is "N passed,
+N failed". SECOND, where there is such a file, has the results of the tests that failed and were run again.
 
 A test that skipped itself is counted in neither number, and is named with the reason that it printed. One that could
-not be run (its executable is missing: CTest calls that skipped too) or is disabled has failed.
+not be run (its executable is missing: CTest calls that skipped too) or is disabled has failed. One that passed only when
+it was run again has passed, and is named. With --count-failed only the number of those that failed is printed.
 """
 
+import pathlib
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -13,29 +16,53 @@ def last_line(case):
     return lines[-1].strip() if lines else "it printed no reason"
 
 
-def summarize(cases):
-    """(lines to print, number passed, number failed) of a list of <testcase> elements."""
-    lines, passed, failed = [], 0, 0
+def passed(case):
+    return case.get("status") == "run"
+
+
+def skipped_itself(case):
+    skipped = case.find("skipped")
+    return skipped is not None and skipped.get("message", "").startswith("SKIP_")  # SKIP_RETURN_CODE=77
+
+
+def failed(case):
+    return not passed(case) and not skipped_itself(case)
+
+
+def summarize(cases, second_cases=()):
+    """(lines to print, number passed, number failed) of lists of <testcase> elements."""
+    passed_again = {case.get("name") for case in second_cases if passed(case)}
+    lines, passes, failures = [], 0, 0
     for case in cases:
-        skipped = case.find("skipped")
-        if case.get("status") == "run":
-            passed += 1
-        elif skipped is not None and skipped.get("message", "").startswith("SKIP_"):  # SKIP_RETURN_CODE=77
-            lines.append(f"skipped: {case.get('name')}: {last_line(case)}")
+        name = case.get("name")
+        if passed(case):
+            passes += 1
+        elif skipped_itself(case):
+            lines.append(f"skipped: {name}: {last_line(case)}")
+        elif name in passed_again:
+            passes += 1
+            lines.append(f"PASSED ONLY WHEN RUN AGAIN: {name}")
         else:
-            failed += 1
-            lines.append(f"FAILED: {case.get('name')}")
-    return lines, passed, failed
+            failures += 1
+            lines.append(f"FAILED: {name}")
+    return lines, passes, failures
 
 
-def main():
-    lines, passed, failed = summarize(ElementTree.parse(sys.argv[1]).getroot().iter("testcase"))
-    if passed + failed == 0:
+def cases_in(path):
+    return list(ElementTree.parse(path).getroot().iter("testcase")) if pathlib.Path(path).is_file() else []
+
+
+def main(arguments):
+    if arguments[0] == "--count-failed":
+        print(sum(map(failed, cases_in(arguments[1]))))
+        return 0
+    lines, passes, failures = summarize(*map(cases_in, arguments))
+    if passes + failures == 0:
         lines.append("FAILED: no test ran")
-        failed = 1
-    print("\n".join([*lines, f"{passed} passed, {failed} failed"]))
-    return 1 if failed else 0
+        failures = 1
+    print("\n".join([*lines, f"{passes} passed, {failures} failed"]))
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -11,7 +11,11 @@ import summarize_tests  # noqa: E402
 
 def summary_of(*cases):
     """Summarizes test cases as CTest 3.25 writes them."""
-    return summarize_tests.summarize(ElementTree.fromstring(f"<testsuite>{''.join(cases)}</testsuite>").iter("testcase"))
+    return summarize_tests.summarize(parsed(*cases))
+
+
+def parsed(*cases):
+    return list(ElementTree.fromstring(f"<testsuite>{''.join(cases)}</testsuite>").iter("testcase"))
 
 
 PASSED = '<testcase name="good" status="run"><system-out/></testcase>'
@@ -36,6 +40,13 @@ class SummarizeTestsTest(unittest.TestCase):
 
     def test_a_disabled_test_has_failed(self):
         self.assertEqual(summary_of(DISABLED), (["FAILED: off"], 0, 1))
+
+    def test_a_test_that_passed_only_when_run_again_is_named_and_has_passed(self):
+        again = PASSED.replace("good", "bad")
+
+        self.assertEqual(summarize_tests.summarize(parsed(PASSED, FAILED), parsed(again)),
+                         (["PASSED ONLY WHEN RUN AGAIN: bad"], 2, 0))
+        self.assertEqual(summarize_tests.summarize(parsed(FAILED), parsed(FAILED)), (["FAILED: bad"], 0, 1))
 
 
 if __name__ == "__main__":
