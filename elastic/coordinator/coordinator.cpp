@@ -103,7 +103,7 @@ void Coordinator::open_cluster() {
   settings.config = start_.config;
   settings.limits = start_.config.limits;
   settings.state_payload_limit_bytes = static_cast<std::uint32_t>(start_.config.ps.chunk_bytes);
-  if (uses_shared_memory(start_.config)) shared_file_ = ps::make_shared_file();
+  if (uses_shared_memory(start_.config)) shared_file_ = make_shared_file();
   settings.shared_file = shared_file_.get();
   ClusterListener& listener = *this;
   cluster_ = std::make_unique<Cluster>(io_, clock_, listener, JobCredentials::generate(), settings);

@@ -137,7 +137,8 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
       for (const std::uint32_t each : group.slots)
         group.pids.push_back(cluster_->pid_of({Role::kWorker, each}));
     for (const ProcessName& shard : shards())
-      group.shards.push_back({cluster_->address_of_shard(shard.index), shard_ports_[shard.index]});
+      group.shards.push_back({cluster_->address_of_shard(shard.index), shard_ports_[shard.index],
+                              is_near(start_.config, worker.index, shard.index)});
     group.writes_initial_weights = action.source == StateSource::kInitial && group.rank == 0;
     group.source_rank = action.source_rank;
     const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();

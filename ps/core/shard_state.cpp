@@ -111,9 +111,18 @@ void ParameterShard::reconfigure(Membership membership, std::uint64_t iteration)
   go_back_to(iteration);
   loading_ = false;
   membership_ = std::move(membership);
+  is_flat_.assign(ranks, 0);
   shares_ = batch_shares(membership_.local_batch_sizes);
   rank_sqr_norms_.assign(chunks_.size() * ranks, 0.0);
   begin_iteration();
+}
+
+void ParameterShard::use_flat_gradient(std::uint32_t rank, std::span<float> gradient) {
+  SCAVENGER_CHECK(rank < ranks() && gradient.size() == layout_.flat_size());
+  for (std::size_t index = 0; index < chunks_.size(); ++index)
+    SCAVENGER_CHECK(contributed_[index * ranks() + rank] == 0);
+  membership_.gradients[rank] = gradient;
+  is_flat_[rank] = 1;
 }
 
 // What was stepped of the iteration under way is in the version that it writes: forgetting is
@@ -230,8 +239,9 @@ Version ParameterShard::latest(std::uint32_t chunk) const {
 
 std::span<float> ParameterShard::gradient(std::uint32_t rank, std::uint32_t chunk) const {
   SCAVENGER_CHECK(rank < ranks() && layout_.shard_of(chunk) == shard_);
-  return membership_.gradients[rank].subspan(layout_.packed_offset(chunk),
-                                             layout_.range(chunk).size);
+  const ChunkRange range = layout_.range(chunk);
+  return membership_.gradients[rank].subspan(
+      is_flat_[rank] != 0 ? range.first : layout_.packed_offset(chunk), range.size);
 }
 
 std::span<const float> ParameterShard::weights(std::uint32_t chunk) const {

@@ -116,6 +116,9 @@ class ParameterShard final {
   // ProtocolError where the epoch is not later than the present one, no rank has samples, or that
   // iteration cannot be gone back to.
   void reconfigure(Membership membership, std::uint64_t iteration);
+  // The gradients of this rank lie, until the next reconfigure(), in a vector of the layout's flat
+  // size. Requires that it has brought none yet.
+  void use_flat_gradient(std::uint32_t rank, std::span<float> gradient);
   // No chunk of iteration() has been stepped.
   bool at_boundary() const { return stepped_chunks_ == 0; }
   ShardProgress progress() const { return progress_; }
@@ -178,6 +181,7 @@ class ParameterShard final {
   ShardProgress progress_;
   bool can_undo_ = false;  // the version before progress_ is there
   Membership membership_;
+  std::vector<std::uint8_t> is_flat_;  // by rank: its gradient is not packed
   std::vector<float> shares_;
 
   // Of the iteration under way. Indexed by ChunkLayout::index_in_shard, and rank.

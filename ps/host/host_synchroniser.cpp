@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -122,7 +123,10 @@ bool HostSynchroniser::join_as_uplink(const SyncGroup& group,
     own_segment_ = Segment::create(own_file_.get(), {layout_.flat_size(), chunk_bytes_, 0});
     connection_ = std::make_unique<TcpSynchroniser>(
         io_, clock_, layout_, credentials_,
-        TcpSynchroniser::Memory{own_segment_->version(0).weights, own_segment_->gradient(kSumSlot)},
+        TcpSynchroniser::Memory{own_segment_->version(0).weights,
+                                own_segment_->gradient(kSumSlot),
+                                {::getpid(), kOwnFile, own_segment_->weights_offset(0),
+                                 own_segment_->gradient_offset(kSumSlot)}},
         format_);
     uplink_ = std::make_unique<HostUplink>(*own_segment_, *connection_);
   }

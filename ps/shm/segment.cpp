@@ -1,11 +1,5 @@
 #include "ps/shm/segment.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <string>
 
 #include "runtime/base/check.h"
@@ -15,11 +9,6 @@ namespace scavenger::ps {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3130'4d48'5356'4353;  // "SCVSHM01"
-constexpr std::uint64_t kPageBytes = 4096;
-
-std::uint64_t whole_pages(std::uint64_t bytes) {
-  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
 
 // Where each part starts, in bytes.
 struct Offsets {
@@ -37,19 +26,6 @@ struct Offsets {
   std::uint64_t vector_bytes;
 };
 
-SystemError memory_error(const char* what) {
-  return SystemError(errno, {.what = what,
-                             .where = "shared memory",
-                             .remedy = "the machine may be short of memory; or use "
-                                       "sync.transport tcp"});
-}
-
-std::uint64_t bytes_of(int file) {
-  struct stat status {};
-  if (::fstat(file, &status) != 0) throw memory_error("cannot be looked at");
-  return static_cast<std::uint64_t>(status.st_size);
-}
-
 [[noreturn]] void refuse(std::string what) {
   throw ProtocolError({.what = std::move(what),
                        .where = "shared memory",
@@ -62,23 +38,6 @@ std::span<Item> items_at(std::byte* start, std::uint64_t offset, std::uint64_t c
 }
 
 }  // namespace
-
-SharedMapping::SharedMapping(int file, std::uint64_t offset, std::uint64_t bytes) : bytes_(bytes) {
-  void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                               file, static_cast<off_t>(offset));
-  if (address == MAP_FAILED) throw memory_error("cannot be mapped");
-  data_ = static_cast<std::byte*>(address);
-}
-
-SharedMapping::~SharedMapping() {
-  ::munmap(data_, bytes_);
-}
-
-FileDescriptor make_shared_file() {
-  FileDescriptor file(::memfd_create("scavenger", MFD_CLOEXEC));
-  if (file.get() < 0) throw memory_error("cannot be made");
-  return file;
-}
 
 Segment::Segment(int file, const SegmentShape& shape)
     : file_(file),
@@ -93,8 +52,7 @@ Segment::Segment(int file, const SegmentShape& shape)
 std::unique_ptr<Segment> Segment::create(int file, const SegmentShape& shape) {
   if (iteration_in(file)) return attach(file, shape);
   // With its memory: what is missing must be missing now, not in mid-training.
-  if (::fallocate(file, 0, 0, static_cast<off_t>(Offsets(shape).gradients)) != 0)
-    throw memory_error("cannot be made that large");
+  reserve_shared_memory(file, 0, Offsets(shape).gradients);
   std::unique_ptr<Segment> segment(new Segment(file, shape));
   segment->header_->shape = shape;
   std::atomic_ref(segment->header_->magic).store(kMagic, std::memory_order_release);
@@ -103,14 +61,14 @@ std::unique_ptr<Segment> Segment::create(int file, const SegmentShape& shape) {
 
 std::unique_ptr<Segment> Segment::attach(int file, const SegmentShape& shape) {
   if (!iteration_in(file)) refuse("it is not a segment yet, or none of ours");
-  if (bytes_of(file) < Offsets(shape).gradients) refuse("it is shorter than the model");
+  if (shared_file_bytes(file) < Offsets(shape).gradients) refuse("it is shorter than the model");
   std::unique_ptr<Segment> segment(new Segment(file, shape));
   if (segment->header_->shape != shape) refuse("it is for another model, optimizer or chunk size");
   return segment;
 }
 
 std::optional<std::uint64_t> Segment::iteration_in(int file) {
-  if (bytes_of(file) < whole_pages(sizeof(SegmentHeader))) return std::nullopt;
+  if (shared_file_bytes(file) < whole_pages(sizeof(SegmentHeader))) return std::nullopt;
   const SharedMapping mapping(file, 0, whole_pages(sizeof(SegmentHeader)));
   auto& header = *reinterpret_cast<SegmentHeader*>(mapping.data());
   if (std::atomic_ref(header.magic).load(std::memory_order_acquire) != kMagic) return std::nullopt;
@@ -125,12 +83,21 @@ std::optional<std::uint64_t> Segment::weights_in(int file) {
   return header.has_weights != 0 ? iteration : std::nullopt;
 }
 
-Version Segment::version(std::uint64_t iteration) const {
+std::uint64_t Segment::weights_offset(std::uint64_t iteration) const {
   const Offsets offsets(shape_);
-  const std::uint64_t vectors = 1 + shape_.state_vectors;
-  const std::uint64_t start = offsets.versions + (iteration % 2) * vectors * offsets.vector_bytes;
+  return offsets.versions + (iteration % 2) * (1 + shape_.state_vectors) * offsets.vector_bytes;
+}
+
+std::uint64_t Segment::gradient_offset(std::uint32_t slot) const {
+  const Offsets offsets(shape_);
+  return offsets.gradients + slot * offsets.vector_bytes;
+}
+
+Version Segment::version(std::uint64_t iteration) const {
+  const std::uint64_t start = weights_offset(iteration);
   const auto vector = [&](std::uint64_t v) {
-    return items_at<float>(fixed_.data(), start + v * offsets.vector_bytes, shape_.flat_size);
+    return items_at<float>(fixed_.data(), start + v * Offsets(shape_).vector_bytes,
+                           shape_.flat_size);
   };
   Version version{.weights = vector(0), .state = {}};
   for (std::uint32_t v = 0; v < shape_.state_vectors; ++v) version.state[v] = vector(1 + v);
@@ -141,14 +108,9 @@ std::span<float> Segment::gradient(std::uint32_t slot) {
   SCAVENGER_CHECK(slot < kMostWorkers);
   std::unique_ptr<SharedMapping>& mapping = gradients_[slot];
   if (!mapping) {
-    const Offsets offsets(shape_);
-    const std::uint64_t first = offsets.gradients + slot * offsets.vector_bytes;
-    // Growing is all that anybody does to the file's length, so it never cuts another's slot off.
-    if (bytes_of(file_) < first + offsets.vector_bytes &&
-        ::fallocate(file_, 0, static_cast<off_t>(first),
-                    static_cast<off_t>(offsets.vector_bytes)) != 0)
-      throw memory_error("has no room for a worker's gradient");
-    mapping = std::make_unique<SharedMapping>(file_, first, offsets.vector_bytes);
+    const std::uint64_t bytes = Offsets(shape_).vector_bytes;
+    reserve_shared_memory(file_, gradient_offset(slot), bytes);
+    mapping = std::make_unique<SharedMapping>(file_, gradient_offset(slot), bytes);
   }
   return items_at<float>(mapping->data(), 0, shape_.flat_size);
 }

@@ -21,7 +21,7 @@
 #include "ps/core/chunk_layout.h"
 #include "ps/core/optimizer.h"
 #include "ps/shm/chunk_board.h"
-#include "runtime/base/file.h"
+#include "runtime/base/shared_memory.h"
 
 namespace scavenger::ps {
 
@@ -51,25 +51,6 @@ struct SegmentHeader {
   BoardMemory board;
 };
 
-// A part of a file in memory. Neither copied nor moved.
-class SharedMapping final {
- public:
-  // Requires that the file is that long. Throws SystemError.
-  SharedMapping(int file, std::uint64_t offset, std::uint64_t bytes);
-  ~SharedMapping();
-  SharedMapping(const SharedMapping&) = delete;
-  SharedMapping& operator=(const SharedMapping&) = delete;
-
-  std::byte* data() const { return data_; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
-
-// An empty file without a name, for a job's processes to inherit. Throws SystemError.
-FileDescriptor make_shared_file();
-
 // Thread: gradient() one at a time; what the memory holds, as ChunkBoard says.
 class Segment final {
  public:
@@ -91,6 +72,10 @@ class Segment final {
   Version version(std::uint64_t iteration) const;
   // A worker's gradient. Makes room for it where `slot` is new. Requires slot < kMostWorkers.
   std::span<float> gradient(std::uint32_t slot);
+
+  // Where in the file these are, in bytes.
+  std::uint64_t weights_offset(std::uint64_t iteration) const;
+  std::uint64_t gradient_offset(std::uint32_t slot) const;
 
   // |g_k|^2 of each rank over a chunk, and |g|^2, of the last iteration.
   std::span<double> rank_sqr_norms(std::uint32_t chunk) const;

@@ -65,6 +65,8 @@ void ShardServer::close_clients() {
   for (Client* client : clients_)
     if (client != nullptr) client->connection->close();
   clients_.assign(membership_.workers(), nullptr);
+  has_pulled_.assign(membership_.workers(), 0);
+  near_.assign(membership_.workers(), nullptr);
 }
 
 Halted ShardServer::halt() {
@@ -94,7 +96,7 @@ void ShardServer::begin_membership() {
   shard_->reconfigure(std::move(membership), membership_.first_iteration);
   started_ = true;
   for (Client* client : clients_)
-    if (client != nullptr) send_all_weights(*client);
+    if (client != nullptr) begin_training(*client);
 }
 
 double ShardServer::learning_rate_at(std::uint64_t iteration) const {
@@ -105,7 +107,7 @@ double ShardServer::learning_rate_at(std::uint64_t iteration) const {
 // ---- Connections. ----
 
 awaitable<void> ShardServer::serve(std::shared_ptr<FrameConnection> connection) {
-  Client client{std::move(connection), std::nullopt, {}};
+  Client client{std::move(connection), std::nullopt, {}, nullptr};
   try {
     co_await serve_frames(client);
   } catch (const Error&) {
@@ -128,7 +130,7 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
         co_await take_gradient(client, header);
         break;
       case FrameType::kPull:
-        take_pull(client, header);
+        co_await take_pull(client, header);
         break;
       default:
         refuse("a worker sent a frame that only others may send");
@@ -147,30 +149,53 @@ awaitable<void> ShardServer::take_initial(Client& client, FrameHeader header) {
   if (pieces_.note(0, shard_->layout().index_in_shard(header.chunk))) begin_membership();
 }
 
-void ShardServer::take_pull(Client& client, const FrameHeader& header) {
-  if (halted_) return;
+awaitable<void> ShardServer::take_pull(Client& client, FrameHeader header) {
+  std::array<std::byte, kNearPlaceBytes> place{};
+  const bool is_near = header.payload_bytes > 0;
+  if (is_near && (header.payload_bytes != place.size() || format_.rounds()))
+    refuse("a pull came with something that is no place in memory");
+  if (is_near) co_await client.connection->receive_payload(place);
+  if (halted_) co_return;
   if (header.membership_epoch != membership_.epoch)
     refuse("a worker of another membership wants weights");
-  if (header.rank >= clients_.size() || clients_[header.rank] != nullptr || client.rank ||
-      header.payload_bytes > 0)
+  if (header.rank >= clients_.size() || clients_[header.rank] != nullptr || client.rank)
     refuse(fmt::format("a second or impossible worker {}", header.rank));
+  // What a rank has brought may be summed at any time, where it is.
+  if (has_pulled_[header.rank] != 0 && (is_near || near_[header.rank] != nullptr))
+    refuse(fmt::format("the gradient of worker {} cannot move within a membership", header.rank));
+  if (is_near)
+    near_[header.rank] = client.near =
+        std::make_shared<NearVectors>(decode_near_place(place), shard_->layout().flat_size());
   client.rank = header.rank;
   clients_[header.rank] = &client;
-  if (started_) send_all_weights(client);
+  has_pulled_[header.rank] = 1;
+  if (started_) begin_training(client);
 }
 
-void ShardServer::send_all_weights(Client& client) {
+void ShardServer::begin_training(Client& client) {
+  if (client.near) shard_->use_flat_gradient(*client.rank, client.near->gradients());
   for (const std::uint32_t chunk : shard_->chunks())
-    client.connection->post({.type = FrameType::kWeights,
-                             .membership_epoch = membership_.epoch,
-                             .chunk = chunk,
-                             .iteration = shard_->iteration(),
-                             .rank = *client.rank},
-                            wire_weights(chunk));
+    send_weights(client,
+                 {.type = FrameType::kWeights,
+                  .membership_epoch = membership_.epoch,
+                  .chunk = chunk,
+                  .iteration = shard_->iteration(),
+                  .rank = *client.rank},
+                 wire_weights(chunk));
 }
 
-// Of the latest version. What is rounded is kept until the chunk's next step, which needs gradients
-// of workers that have read all of it.
+void ShardServer::send_weights(Client& client, const FrameHeader& header,
+                               std::span<const std::byte> wire_weights) {
+  if (!client.near) return client.connection->post(header, wire_weights);
+  const ChunkRange range = shard_->layout().range(header.chunk);
+  std::memcpy(client.near->weights().data() + range.first, shard_->weights(header.chunk).data(),
+              range.size * sizeof(float));
+  client.connection->post(header, {});
+}
+
+// Of the latest version. These bytes stay as they are until the next iteration but one, whose
+// gradients nobody has before all these were read. What is rounded is kept until the chunk's next
+// step, which needs gradients of workers that have read all of it.
 std::span<const std::byte> ShardServer::wire_weights(std::uint32_t chunk) {
   const auto weights = shard_->weights(chunk);
   if (!format_.rounds()) return std::as_bytes(weights);
@@ -186,17 +211,23 @@ awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
     refuse("a gradient came from a worker that has not pulled");
   if (header.payload_bytes % format_.bytes_per_float() != 0)
     refuse("a worker sent a part of a number");
-  if (halted_ ||
-      shard_->admit(stamp, header.payload_bytes / format_.bytes_per_float()) == Admission::kStale) {
+  if (halted_ || shard_->admit(stamp, gradient_size(client, header)) == Admission::kStale) {
     std::vector<std::byte> dropped(header.payload_bytes);
     co_await client.connection->receive_payload(dropped);
     co_return;
   }
-  co_await receive_gradient(client, shard_->gradient(header.rank, header.chunk));
+  if (!client.near) co_await receive_gradient(client, shard_->gradient(header.rank, header.chunk));
   if (halted_ || !started_) co_return;  // while the payload was read
   const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);
+}
+
+// In floats. One that is near is whole where it lies, and nothing of it is sent.
+std::uint64_t ShardServer::gradient_size(const Client& client, const FrameHeader& header) const {
+  const std::uint64_t sent = header.payload_bytes / format_.bytes_per_float();
+  if (!client.near || sent > 0 || header.chunk >= shard_->layout().chunk_count()) return sent;
+  return shard_->layout().range(header.chunk).size;
 }
 
 awaitable<void> ShardServer::receive_gradient(Client& client, std::span<float> gradient) {
@@ -211,19 +242,18 @@ awaitable<void> ShardServer::receive_gradient(Client& client, std::span<float> g
 
 void ShardServer::publish(std::uint32_t chunk, std::uint64_t iteration) {
   const ChunkNorms norms = shard_->norms(chunk);
-  // These bytes stay as they are until the next iteration but one, whose gradients nobody has
-  // before all these were read.
   const auto weights = wire_weights(chunk);
   for (std::uint32_t rank = 0; rank < clients_.size(); ++rank) {
     if (clients_[rank] == nullptr) continue;
-    clients_[rank]->connection->post({.type = FrameType::kWeights,
-                                      .membership_epoch = membership_.epoch,
-                                      .chunk = chunk,
-                                      .iteration = iteration + 1,
-                                      .rank = rank,
-                                      .local_sqr_norm = norms.rank_sqr_norms[rank],
-                                      .global_sqr_norm = norms.sqr_norm},
-                                     weights);
+    send_weights(*clients_[rank],
+                 {.type = FrameType::kWeights,
+                  .membership_epoch = membership_.epoch,
+                  .chunk = chunk,
+                  .iteration = iteration + 1,
+                  .rank = rank,
+                  .local_sqr_norm = norms.rank_sqr_norms[rank],
+                  .global_sqr_norm = norms.sqr_norm},
+                 weights);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // A worker connects, says with its first kPull which rank it is, and gets the weights; from then on
 // it sends a kGradient frame for each chunk of this shard and iteration, and gets a kWeights frame
-// back when all workers have sent theirs. docs/protocol.md shows the conversation.
+// back when all workers have sent theirs. With a worker of the same host only the heads of frames
+// are exchanged. docs/protocol.md shows the conversation.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "ps/core/shard_state.h"
 #include "ps/shard/shard_service.h"
 #include "ps/shard/state_frames.h"
+#include "ps/tcp/near_vectors.h"
 #include "ps/tcp/wire_format.h"
 #include "runtime/config/job_config.h"
 #include "runtime/net/job_listener.h"
@@ -45,17 +47,21 @@ class ShardServer final : public ShardService {
   struct Client {
     std::shared_ptr<FrameConnection> connection;
     std::optional<std::uint32_t> rank;
-    std::vector<Bfloat16> rounded;  // a gradient as it came, where it is
+    std::vector<Bfloat16> rounded;      // a gradient as it came, where it is
+    std::shared_ptr<NearVectors> near;  // the worker's, where it is on this host
   };
 
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_frames(Client& client);
   awaitable<void> take_initial(Client& client, FrameHeader header);
   awaitable<void> take_gradient(Client& client, FrameHeader header);
-  void take_pull(Client& client, const FrameHeader& header);
+  awaitable<void> take_pull(Client& client, FrameHeader header);
   void begin_membership();
   void close_clients();
-  void send_all_weights(Client& client);
+  void begin_training(Client& client);
+  void send_weights(Client& client, const FrameHeader& header,
+                    std::span<const std::byte> wire_weights);
+  std::uint64_t gradient_size(const Client& client, const FrameHeader& header) const;
   awaitable<void> receive_gradient(Client& client, std::span<float> gradient);
   std::span<const std::byte> wire_weights(std::uint32_t chunk);
   void publish(std::uint32_t chunk, std::uint64_t iteration);
@@ -77,7 +83,10 @@ class ShardServer final : public ShardService {
   bool has_state_ = false;  // the controller brings weights and state, not a worker
   LoadedPieces pieces_;     // of initial weights or of state
   std::vector<std::byte> state_payload_;
-  std::vector<Client*> clients_;                // by rank; null where not there
+  std::vector<Client*> clients_;          // by rank; null where not there
+  std::vector<std::uint8_t> has_pulled_;  // by rank, in this membership
+  // By rank: may be summed from until the next membership, also when their worker is gone.
+  std::vector<std::shared_ptr<NearVectors>> near_;
   std::optional<ShardSnapshot> sent_snapshot_;  // its memory is being written to the controller
 };
 

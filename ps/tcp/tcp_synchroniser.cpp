@@ -10,7 +10,6 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
-#include "runtime/training/tensor_layout.h"
 
 namespace scavenger::ps {
 namespace {
@@ -25,14 +24,15 @@ constexpr double kConnectSeconds = 20.0;
 
 TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
                                  const JobCredentials& credentials, WireFormat format)
-    : TcpSynchroniser(io, clock, layout, credentials, Memory{}, format) {
-  const std::uint64_t half =
-      (layout_.flat_size() + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-  owned_ = FloatBuffer(2 * half);
-  weights_ = owned_.span().first(layout_.flat_size());
-  gradients_ = owned_.span().subspan(half, layout_.flat_size());
-  std::ranges::fill(weights_, 0.0F);
-  std::ranges::fill(gradients_, 0.0F);
+    : TcpSynchroniser(io, clock, layout, credentials, format,
+                      std::make_unique<NearVectors>(layout.flat_size())) {}
+
+TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                                 const JobCredentials& credentials, WireFormat format,
+                                 std::unique_ptr<NearVectors> owned)
+    : TcpSynchroniser(io, clock, layout, credentials,
+                      Memory{owned->weights(), owned->gradients(), owned->place()}, format) {
+  owned_ = std::move(owned);
 }
 
 TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
@@ -45,6 +45,7 @@ TcpSynchroniser::TcpSynchroniser(asio::io_context& io, const Clock& clock, Chunk
       format_(format),
       weights_(memory.weights),
       gradients_(memory.gradients),
+      place_(encode(memory.place)),
       ready_chunks_(layout),
       rounded_gradients_(format.rounds() ? layout.flat_size() : 0),
       arrived_(layout.chunk_count()),
@@ -61,6 +62,7 @@ void TcpSynchroniser::leave() {
   asio::post(io_, asio::use_future([this] {
                for (const auto& connection : connections_) connection->close();
                connections_.clear();
+               is_near_.clear();
              }))
       .get();
   std::unique_lock lock(mutex_);
@@ -95,25 +97,34 @@ awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
     JobSocket socket = co_await connect_authenticated(endpoint, credentials_, kConnectSeconds);
     connections_.push_back(std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX));
     FrameConnection& connection = *connections_.back();
-    if (group.writes_initial_weights)
-      for (const std::uint32_t chunk : layout_.chunks_of(shard)) {
-        const ChunkRange range = layout_.range(chunk);
-        // Shards answer a pull only when all initial weights have arrived, so these bytes are
-        // stable until written.
-        connection.post({.type = FrameType::kInitial,
-                         .membership_epoch = membership_epoch_,
-                         .chunk = chunk,
-                         .rank = rank_},
-                        std::as_bytes(weights_.subspan(range.first, range.size)));
-      }
-    connection.post(
-        {.type = FrameType::kPull, .membership_epoch = membership_epoch_, .rank = rank_}, {});
+    is_near_.push_back(group.shards[shard].is_near ? 1 : 0);
+    if (group.writes_initial_weights) post_initial_weights(connection, shard);
+    post_pull(connection, shard);
     {
       const std::lock_guard lock(mutex_);
       ++readers_;
     }
     asio::co_spawn(io_, read_weights(connections_.back(), shard), asio::detached);
   }
+}
+
+// Shards answer a pull only when all initial weights have arrived, so these bytes are stable until
+// written.
+void TcpSynchroniser::post_initial_weights(FrameConnection& connection, std::uint32_t shard) {
+  for (const std::uint32_t chunk : layout_.chunks_of(shard)) {
+    const ChunkRange range = layout_.range(chunk);
+    connection.post({.type = FrameType::kInitial,
+                     .membership_epoch = membership_epoch_,
+                     .chunk = chunk,
+                     .rank = rank_},
+                    std::as_bytes(weights_.subspan(range.first, range.size)));
+  }
+}
+
+void TcpSynchroniser::post_pull(FrameConnection& connection, std::uint32_t shard) {
+  connection.post(
+      {.type = FrameType::kPull, .membership_epoch = membership_epoch_, .rank = rank_},
+      is_near_[shard] != 0 ? std::span<const std::byte>(place_) : std::span<const std::byte>());
 }
 
 void TcpSynchroniser::interrupt() {
@@ -185,18 +196,21 @@ bool TcpSynchroniser::wait_for_weights() {
 
 void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration) {
   if (connections_.size() != layout_.shard_count()) return;  // it was interrupted while joining
+  const std::uint32_t shard = layout_.shard_of(chunk);
+  connections_[shard]->post(
+      {.type = FrameType::kGradient,
+       .membership_epoch = membership_epoch_,
+       .chunk = chunk,
+       .iteration = iteration,
+       .rank = rank_},
+      is_near_[shard] != 0 ? std::span<const std::byte>() : wire_gradient(chunk));
+}
+
+std::span<const std::byte> TcpSynchroniser::wire_gradient(std::uint32_t chunk) {
   const ChunkRange range = layout_.range(chunk);
   const std::span<const float> gradient = gradients_.subspan(range.first, range.size);
-  const auto payload =
-      format_.rounds()
-          ? round_for_wire(gradient, std::span(rounded_gradients_).subspan(range.first, range.size))
-          : std::as_bytes(gradient);
-  connections_[layout_.shard_of(chunk)]->post({.type = FrameType::kGradient,
-                                               .membership_epoch = membership_epoch_,
-                                               .chunk = chunk,
-                                               .iteration = iteration,
-                                               .rank = rank_},
-                                              payload);
+  if (!format_.rounds()) return std::as_bytes(gradient);
+  return round_for_wire(gradient, std::span(rounded_gradients_).subspan(range.first, range.size));
 }
 
 awaitable<void> TcpSynchroniser::receive_weights(FrameConnection& connection,
@@ -221,8 +235,9 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
       check_weights_frame(header, shard);
       const ChunkRange range = layout_.range(header.chunk);
       // Nobody reads these weights any more: the shard has answered our own gradient of this very
-      // chunk.
-      co_await receive_weights(*connection, weights_.subspan(range.first, range.size), room);
+      // chunk. A near shard has written them already.
+      if (is_near_[shard] == 0)
+        co_await receive_weights(*connection, weights_.subspan(range.first, range.size), room);
       const std::lock_guard lock(mutex_);
       local_sqr_norms_[header.chunk] = header.local_sqr_norm;
       global_sqr_norms_[header.chunk] = header.global_sqr_norm;
@@ -240,7 +255,8 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
       header.rank != rank_)
     refuse("a frame came that is not for this worker");
   if (header.chunk >= layout_.chunk_count() || layout_.shard_of(header.chunk) != shard ||
-      header.payload_bytes != layout_.range(header.chunk).size * format_.bytes_per_float())
+      header.payload_bytes !=
+          (is_near_[shard] != 0 ? 0 : layout_.range(header.chunk).size * format_.bytes_per_float()))
     refuse(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
   const std::lock_guard lock(mutex_);
   if (header.iteration != awaited_iteration_ || arrived_[header.chunk] != 0)

@@ -1,8 +1,9 @@
 // A worker's side of the parameter server over TCP: sends its gradients to the shards, chunk by
 // chunk as backward finishes them, and takes the new weights as they come, straight into the flat
-// vector.
+// vector. A shard on the same host reads and writes the vectors where they lie.
 #pragma once
 
+#include <array>
 #include <boost/asio/cancellation_signal.hpp>
 #include <condition_variable>
 #include <cstdint>
@@ -14,8 +15,8 @@
 #include <vector>
 
 #include "ps/core/chunk_layout.h"
-#include "ps/core/float_buffer.h"
 #include "ps/core/ready_chunks.h"
+#include "ps/tcp/near_vectors.h"
 #include "ps/tcp/wire_format.h"
 #include "runtime/base/clock.h"
 #include "runtime/net/authentication.h"
@@ -31,6 +32,7 @@ class TcpSynchroniser final : public Synchroniser {
   // Memory that is not ours, of the layout's flat size.
   struct Memory {
     std::span<float> weights, gradients;
+    NearPlace place;  // the same, for shards on this host
   };
 
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
@@ -54,9 +56,15 @@ class TcpSynchroniser final : public Synchroniser {
   using Connections = std::vector<std::shared_ptr<FrameConnection>>;
 
   void leave();
+  TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
+                  const JobCredentials& credentials, WireFormat format,
+                  std::unique_ptr<NearVectors> owned);
   awaitable<void> connect_all(SyncGroup group);
+  void post_initial_weights(FrameConnection& connection, std::uint32_t shard);
+  void post_pull(FrameConnection& connection, std::uint32_t shard);
   awaitable<void> read_weights(std::shared_ptr<FrameConnection> connection, std::uint32_t shard);
   void send_gradient(std::uint32_t chunk, std::uint64_t iteration);
+  std::span<const std::byte> wire_gradient(std::uint32_t chunk);
   void expect_weights(std::uint64_t iteration);
   bool wait_for_weights();
   awaitable<void> receive_weights(FrameConnection& connection, std::span<float> weights,
@@ -69,8 +77,9 @@ class TcpSynchroniser final : public Synchroniser {
   const ChunkLayout layout_;
   const JobCredentials credentials_;
   const WireFormat format_;
-  FloatBuffer owned_;  // weights and gradients, unless they are somebody else's
-  std::span<float> weights_, gradients_;
+  std::unique_ptr<NearVectors> owned_;  // unless they are somebody else's
+  const std::span<float> weights_, gradients_;
+  const std::array<std::byte, kNearPlaceBytes> place_;  // as pulls carry it
   std::uint32_t rank_ = 0;
   std::uint32_t membership_epoch_ = 0;
 
@@ -80,6 +89,7 @@ class TcpSynchroniser final : public Synchroniser {
 
   // The io thread's.
   Connections connections_;                  // by shard
+  std::vector<std::uint8_t> is_near_;        // by shard
   std::vector<Bfloat16> rounded_gradients_;  // as sent, where they are rounded
   asio::cancellation_signal stop_connecting_;
 

@@ -65,6 +65,13 @@ bool uses_shared_memory(const JobConfig& config) {
   return config.cluster.hosts.empty() && config.ps.shards <= 1 && config.ps.port == 0;
 }
 
+bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard) {
+  const HostConfig* const host = host_of_shard(config, shard);
+  return host != nullptr && host == host_of_worker(config.cluster, worker) &&
+         config.sync.transport == SyncTransport::kAutomatic &&
+         config.sync.wire_precision == WirePrecision::kFloat32;
+}
+
 std::uint32_t shard_count(const JobConfig& config) {
   if (uses_shared_memory(config)) return 1;
   if (config.ps.shards > 0) return config.ps.shards;

@@ -27,6 +27,11 @@ std::uint32_t workers_beside(const ClusterConfig& cluster, std::uint32_t worker)
 // Whether the workers meet in shared memory.
 bool uses_shared_memory(const JobConfig& config);
 
+// Whether a shard is on a worker's host and reads and writes in the worker's memory: with the
+// transport left automatic, and where nothing is rounded on the wire (all workers must compute with
+// the same weights).
+bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard);
+
 // S: one where workers share memory; else as configured, or, where that is automatic, one for each
 // host that the shards are spread over. On one host a second shard only takes cores from the
 // workers.

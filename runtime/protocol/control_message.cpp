@@ -56,7 +56,7 @@ void from_json(const nlohmann::json& json, TensorLayout& layout) {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Membership, epoch, batch_size, shares, first_iteration,
                                    first_position)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port, is_near)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port, parameters,
                                    buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,

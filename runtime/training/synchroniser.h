@@ -18,6 +18,8 @@ namespace scavenger {
 struct ShardAddress {
   std::string host;
   std::uint16_t port = 0;
+  // On the worker's host, where it reads gradients and writes weights in the worker's memory.
+  bool is_near = false;
   bool operator==(const ShardAddress&) const = default;
 };
 

@@ -46,7 +46,7 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(alone["ratios"]["ours / PyTorch"], 0)
 
     def test_synchronisation_alone(self):
-        self.check(self.quick("sync_bench"), ["shared memory", "TCP, S = 1", "Gloo", "Gloo / 4", "memory limit", "wire limit"],
+        self.check(self.quick("sync_bench"), ["shared memory", "TCP, S = 1", "TCP, spread", "Gloo", "Gloo / 4", "memory limit", "wire limit"],
                    ["Gloo / shared memory", "Gloo / TCP, S = 1"])
 
     def test_synchronisation_over_links(self):

@@ -49,7 +49,7 @@ def measure(options, workers):
         setting = Setting(options.build, contestants.floats_of(options.megabytes), places[:workers], options.turns)
         contexts = {"one shard": contestants.over_tcp(setting, places[workers:]), "Gloo": contestants.gloo(setting)}
         if workers <= contestants.chunks_of(setting.floats):
-            contexts["spread shards"] = contestants.over_tcp(setting, places[:workers])
+            contexts["spread shards"] = contestants.over_tcp(setting, places[:workers], spread=True)
         with contextlib.ExitStack() as stack:
             turn_of = {name: stack.enter_context(context) for name, context in contexts.items()}
             turn_of["link"] = lambda: namespaces.link_gigabytes_per_second(*network.hosts[:2], seconds=0.5)

@@ -5,7 +5,8 @@
 K processes on this machine, each with a gradient of so many megabytes that it has just written; all begin at the same time.
 
   shared memory  ours between processes of one host
-  TCP, S = n     ours over TCP on loopback, with n shards
+  TCP, S = n     ours over TCP on loopback, with n shards, as on a host of their own
+  TCP, spread    ours over TCP on loopback, as between K hosts with a worker and a shard on each
   Gloo           one all-reduce, then torch.optim.SGD's fused step; "Gloo / 4" makes four all-reduces at the same time
   memory limit   a triad that moves as many bytes as summing and stepping does, on all cores
   wire limit     the same bytes through plain sockets between the workers and one server, nothing computed
@@ -18,7 +19,7 @@ import sync_contestants as contestants
 from sync_contestants import Place, Setting
 
 RATIOS = [("Gloo / shared memory", "Gloo", "shared memory"), ("shared memory / memory limit", "shared memory", "memory limit"),
-          ("Gloo / TCP, S = 1", "Gloo", "TCP, S = 1"), ("Gloo / TCP, S = 2", "Gloo", "TCP, S = 2"),
+          ("Gloo / TCP, spread", "Gloo", "TCP, spread"), ("Gloo / TCP, S = 1", "Gloo", "TCP, S = 1"), ("Gloo / TCP, S = 2", "Gloo", "TCP, S = 2"),
           ("TCP, S = 1 / wire limit", "TCP, S = 1", "wire limit")]
 
 
@@ -41,6 +42,8 @@ def measure(options, megabytes, workers):
     contexts = {"shared memory": contestants.in_shared_memory(setting)}
     contexts |= {f"TCP, S = {shards}": contestants.over_tcp(setting, [Place()] * shards) for shards in options.shards
                  if shards <= contestants.chunks_of(setting.floats)}
+    if workers <= contestants.chunks_of(setting.floats):
+        contexts["TCP, spread"] = contestants.over_tcp(setting, setting.places, spread=True)
     contexts |= {"Gloo": contestants.gloo(setting), "Gloo / 4": contestants.gloo(setting, pieces=4),
                  "memory limit": contestants.memory_limit(setting), "wire limit": contestants.wire_limit(setting)}
     with contextlib.ExitStack() as stack:

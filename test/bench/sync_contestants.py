@@ -100,8 +100,8 @@ def in_shared_memory(setting):
 
 
 @contextlib.contextmanager
-def over_tcp(setting, shard_places):
-    """Ours: shards at these places."""
+def over_tcp(setting, shard_places, spread=False):
+    """Ours: shards at these places; where they are spread, shard i is on the host of worker i."""
     secret = secrets.token_hex(48) + "\n"
     job = ["--floats", setting.floats, "--workers", setting.workers]
     with start_line(setting.workers) as line:
@@ -109,7 +109,8 @@ def over_tcp(setting, shard_places):
                    "--listen", place.address] for index, place in enumerate(shard_places)]
         with Crew(shards, [secret] * len(shards)) as servers:
             addresses = [f"{place.address}:{port}" for place, port in zip(shard_places, servers.ready)]
-            workers = [[*place.prefix, setting.program("sync_worker"), *job, "--rank", rank, "--start-line", line, *addresses]
+            workers = [[*place.prefix, setting.program("sync_worker"), *job, "--rank", rank, "--start-line", line,
+                        *(["--near", rank] if spread else []), *addresses]
                        for rank, place in enumerate(setting.places)]
             with turns_of(setting, workers, secret) as turn:
                 yield turn

@@ -2,7 +2,8 @@
 // nothing. A process of a crew (crew.py); what is measured is what a worker's loop does from the
 // end of backward until it has new weights.
 //
-//   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...      over TCP
+//   sync_worker --floats N --rank R --workers K --start-line FILE HOST:PORT...      over TCP;
+//     with --near I, shard I works in the worker's memory
 //   sync_worker --floats N --rank R --workers K --start-line FILE --shared-file FD  in shared
 //   memory
 
@@ -33,21 +34,22 @@ struct WorkerOptions {
   std::uint32_t rank = 0;
   std::string start_line;
   int shared_file = -1;
+  int near = -1;
   std::vector<std::string> shards;
 };
 
-SyncGroup group_of(const JobOptions& job, std::uint32_t rank,
-                   const std::vector<std::string>& shards) {
+SyncGroup group_of(const WorkerOptions& options) {
   SyncGroup group;
-  group.rank = rank;
-  group.membership = membership_of(job);
-  for (std::uint32_t k = 0; k < job.workers; ++k) group.slots.push_back(k);
-  for (const std::string& shard : shards) {
+  group.rank = options.rank;
+  group.membership = membership_of(options.job);
+  for (std::uint32_t k = 0; k < options.job.workers; ++k) group.slots.push_back(k);
+  for (const std::string& shard : options.shards) {
     const std::size_t colon = shard.rfind(':');
-    group.shards.push_back(
-        {shard.substr(0, colon), static_cast<std::uint16_t>(std::stoi(shard.substr(colon + 1)))});
+    group.shards.push_back({shard.substr(0, colon),
+                            static_cast<std::uint16_t>(std::stoi(shard.substr(colon + 1))),
+                            static_cast<int>(group.shards.size()) == options.near});
   }
-  group.writes_initial_weights = rank == 0;
+  group.writes_initial_weights = options.rank == 0;
   return group;
 }
 
@@ -80,7 +82,7 @@ void work(const WorkerOptions& options) {
   IoThread io;
   const SteadyClock clock;
   const auto synchroniser = make_synchroniser(options, io, clock);
-  if (!synchroniser->join(group_of(options.job, options.rank, options.shards),
+  if (!synchroniser->join(group_of(options),
                           [](std::span<float> weights) { std::ranges::fill(weights, 0.0F); }))
     throw ConnectionError({.what = synchroniser->problem(), .where = "sync_worker", .remedy = {}});
   StartLine start_line(options.start_line, options.rank, options.job.workers);
@@ -104,6 +106,7 @@ int main(int argc, char** argv) {
   app.add_option("--rank", options.rank)->required();
   app.add_option("--start-line", options.start_line)->required();
   app.add_option("--shared-file", options.shared_file, "an inherited file descriptor");
+  app.add_option("--near", options.near, "the index of the shard on this worker's host");
   app.add_option("shards", options.shards, "HOST:PORT of each");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -79,4 +79,22 @@ TEST_CASE("Shards are spread over the hosts that have workers, unless told other
   CHECK(hosts_of_shards(config) == "-");
 }
 
+TEST_CASE("A shard works in the memory of its host's workers, unless that is not wanted") {
+  JobConfig config = config_with_hosts(3, {host("a", 2), host("b", 1)});
+
+  CHECK(is_near(config, 1, 0));
+  CHECK(is_near(config, 2, 1));
+  CHECK_FALSE(is_near(config, 2, 0));
+  config.sync.wire_precision = WirePrecision::kBfloat16;
+  CHECK_FALSE(is_near(config, 1, 0));
+  config.sync.wire_precision = WirePrecision::kFloat32;
+  config.sync.transport = SyncTransport::kTcp;
+  CHECK_FALSE(is_near(config, 1, 0));
+  config.sync.transport = SyncTransport::kAutomatic;
+  config.ps.placement = ShardPlacement::kController;
+  CHECK_FALSE(is_near(config, 1, 0));
+  config.cluster.hosts.clear();
+  CHECK_FALSE(is_near(config, 1, 0));
+}
+
 }  // namespace scavenger

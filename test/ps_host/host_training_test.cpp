@@ -51,6 +51,7 @@ struct HostJob {
   std::vector<std::uint32_t> shares;
   std::vector<std::uint32_t> hosts;  // by rank
   std::uint32_t shards = 2;
+  bool spread = false;  // shard i is on host i, and the first host's is near to its workers
 };
 
 TcpJobOptions options_of(const HostJob& job) {
@@ -72,7 +73,7 @@ SyncGroup group_of(const HostJob& job, std::uint32_t rank, const Places& places)
   }
   group.hosts = job.hosts;
   for (std::uint32_t i = 0; i < job.shards; ++i)
-    group.shards.push_back({"127.0.0.1", places.ports[i]});
+    group.shards.push_back({"127.0.0.1", places.ports[i], job.spread && job.hosts[rank] == i});
   group.writes_initial_weights = rank == 0;
   return group;
 }
@@ -172,4 +173,15 @@ TEST_CASE("workers of one host bring one gradient: the same weights up to the or
   }
   for (std::size_t i = 0; i < kFlatSize; ++i)
     REQUIRE(together[0].weights[i] == Approx(flat.weights[i]).epsilon(1e-4).margin(1e-5));
+}
+
+TEST_CASE("a shard on each host that works in its workers' memory gives the same bits") {
+  const HostJob apart{.shares = {2, 3, 4}, .hosts = {0, 0, 1}};
+  HostJob spread = apart;
+  spread.spread = true;
+
+  const auto far = train(apart), near = train(spread);
+
+  for (std::size_t rank = 0; rank < far.size(); ++rank)
+    CHECK(near[rank].weights == far[rank].weights);
 }

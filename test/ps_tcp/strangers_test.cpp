@@ -1,4 +1,7 @@
 // What a shard answers to those who do not keep to the protocol, and that nobody else suffers.
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
@@ -48,6 +51,15 @@ class RawMember final {
   void say(const FrameHeader& header, std::size_t payload_bytes = 0) {
     asio::post(io_.context(), asio::use_future([&] {
                  connection_->post_owned(header, std::vector<std::byte>(payload_bytes));
+               }))
+        .get();
+  }
+  void pull_near(std::uint32_t rank, const NearPlace& place) {
+    const auto bytes = encode(place);
+    asio::post(io_.context(), asio::use_future([&] {
+                 connection_->post_owned(
+                     {.type = FrameType::kPull, .membership_epoch = 1, .rank = rank},
+                     {bytes.begin(), bytes.end()});
                }))
         .get();
   }
@@ -124,6 +136,60 @@ TEST_CASE("a pull of another membership, or of a rank that is not there, is refu
     stranger.pull(rank, epoch);
     CHECK(stranger.answers().empty());
   }
+}
+
+TEST_CASE("a pull to memory that is not there, too short, or could shrink, is refused") {
+  TcpJob job({.shares = {1, 1}});
+  TcpWorker worker(job, 0);
+  const NearVectors good(job.options().flat_size), short_ones(16);
+  const FileDescriptor unsealed(::memfd_create("test", MFD_CLOEXEC));
+  NearPlace nobody = good.place(), beyond = good.place(), odd = good.place(), weak = good.place();
+  nobody.pid = INT32_MAX;
+  beyond.gradients_offset = std::uint64_t{0} - 4096;
+  odd.weights_offset = 8;
+  weak.file = unsealed.get();
+
+  for (const NearPlace& place : {nobody, beyond, odd, weak, short_ones.place()}) {
+    RawMember stranger(job);
+    stranger.pull_near(1, place);
+    CHECK(stranger.answers().empty());
+  }
+  RawMember other(job);
+  other.say({.type = FrameType::kPull, .membership_epoch = 1, .rank = 1}, 31);
+  CHECK(other.answers().empty());
+}
+
+TEST_CASE("a gradient that a lost worker brought in its memory is summed once all others came") {
+  TcpJob job({.shares = {1, 1}});
+  const std::uint32_t chunks = job.layout().chunk_count();
+  RawMember staying(job);
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk)
+    staying.bring_zeros(FrameType::kInitial, chunk, 0, 0);
+  staying.join(0);
+  {
+    const NearVectors vectors(job.options().flat_size);
+    RawMember leaving(job);
+    leaving.pull_near(1, vectors.place());
+    CHECK(leaving.answers(chunks).size() == chunks);
+    std::ranges::fill(vectors.gradients(), 2.0F);
+    leaving.say({.type = FrameType::kGradient,
+                 .membership_epoch = 1,
+                 .chunk = 1,
+                 .iteration = 0,
+                 .rank = 1});
+    leaving.be_sent_away();
+    RawMember second(job);
+    second.pull_near(1, vectors.place());
+    CHECK(second.answers().empty());  // it could change what has been brought
+  }
+
+  staying.bring_zeros(FrameType::kGradient, 1, 0, 0);
+  const Answers answers = staying.answers(1);
+
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].chunk == 1);
+  CHECK(answers[0].global_sqr_norm ==
+        Approx(1.0 * static_cast<double>(job.layout().range(1).size)));
 }
 
 TEST_CASE("a gradient before the pull, or in another's name, is refused") {

@@ -23,6 +23,7 @@ struct TcpJobOptions {
   std::uint64_t flat_size = 5003;
   std::uint64_t chunk_bytes = 4096;
   WirePrecision precision = WirePrecision::kFloat32;
+  std::uint32_t near_shards = 0;  // so many of them read and write in the workers' memory
   OptimizerConfig optimizer = {.momentum = 0.9, .weight_decay = 1e-3, .schedule = {}};
 };
 
@@ -166,7 +167,8 @@ class TcpJob final {
     SyncGroup group;
     group.rank = rank;
     group.membership = membership_of(options_);
-    for (const auto& shard : shards_) group.shards.push_back({"127.0.0.1", shard->port()});
+    for (std::uint32_t i = 0; i < shards_.size(); ++i)
+      group.shards.push_back({"127.0.0.1", shards_[i]->port(), i < options_.near_shards});
     group.writes_initial_weights = rank == 0;
     return group;
   }

@@ -80,6 +80,14 @@ TEST_CASE("gradients and weights that are rounded on the wire are rounded there 
   CHECK_FALSE(reference(exact, 6).weights == reference(rounded, 6).weights);
 }
 
+TEST_CASE("shards on the workers' host change no bit by reading and writing in their memory") {
+  for (const std::uint32_t near_shards : {1U, 3U}) {
+    INFO(near_shards << " near");
+    check_against_reference({.shares = {8}, .shards = 3, .near_shards = near_shards});
+    check_against_reference({.shares = {1, 2, 3}, .shards = 3, .near_shards = near_shards});
+  }
+}
+
 TEST_CASE("a worker that joins late gets the weights before it trains") {
   TcpJob job({.shares = {1, 1}});
   std::latch other_is_there(1);
