@@ -15,7 +15,7 @@ CheckpointCollector::CheckpointCollector(Checkpoint base, ps::ChunkLayout layout
   checkpoint_.weights.resize(layout_.flat_size());
   vectors_.push_back(&checkpoint_.weights);
   for (const std::string& name : state_names) {
-    std::vector<float>& slot = checkpoint_.optimizer.slots[name];
+    FlatVector& slot = checkpoint_.optimizer.slots[name];
     slot.resize(layout_.flat_size());
     vectors_.push_back(&slot);
   }

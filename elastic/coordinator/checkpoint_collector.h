@@ -43,8 +43,8 @@ class CheckpointCollector final {
  private:
   Checkpoint checkpoint_;
   ps::ChunkLayout layout_;
-  std::vector<std::vector<float>*> vectors_;  // 0: weights, then the optimizer's
-  std::vector<std::uint8_t> arrived_;         // by vector and chunk
+  std::vector<FlatVector*> vectors_;   // 0: weights, then the optimizer's
+  std::vector<std::uint8_t> arrived_;  // by vector and chunk
   std::size_t missing_pieces_;
 };
 

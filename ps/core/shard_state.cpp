@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,11 @@ constexpr const char* kSameJobRemedy =
 [[noreturn]] void refuse(std::string what, std::string where) {
   throw ProtocolError(
       {.what = std::move(what), .where = std::move(where), .remedy = kSameJobRemedy});
+}
+
+// (std::ranges::copy between spans goes float by float.)
+void copy(std::span<const float> floats, float* place) {
+  std::memcpy(place, floats.data(), floats.size_bytes());
 }
 
 }  // namespace
@@ -82,7 +88,7 @@ void ParameterShard::check_load(std::uint32_t chunk, std::uint64_t size) const {
 
 void ParameterShard::load_weights(std::uint32_t chunk, std::span<const float> weights) {
   check_load(chunk, weights.size());
-  std::ranges::copy(weights, latest(chunk).weights.begin());
+  copy(weights, latest(chunk).weights.data());
 }
 
 void ParameterShard::load_state(std::size_t vector, std::uint32_t chunk,
@@ -92,7 +98,7 @@ void ParameterShard::load_state(std::size_t vector, std::uint32_t chunk,
     refuse(fmt::format("the optimizer has {} state vectors", optimizer_.state_names().size()),
            fmt::format("shard {}, load of state vector {}", shard_, vector));
   }
-  std::ranges::copy(state, latest(chunk).state[vector].begin());
+  copy(state, latest(chunk).state[vector].data());
 }
 
 // --- Membership.
@@ -283,10 +289,10 @@ bool ParameterShard::copy_chunk_to_snapshot() {
 
 void ParameterShard::copy_to_snapshot(std::uint32_t chunk) {
   const Version version = chunk_version(chunk, snapshot_->progress.iteration);
-  const auto place = static_cast<std::ptrdiff_t>(layout_.packed_offset(chunk));
-  std::ranges::copy(version.weights, snapshot_->weights.span().begin() + place);
+  const std::uint64_t place = layout_.packed_offset(chunk);
+  copy(version.weights, snapshot_->weights.span().data() + place);
   for (std::size_t s = 0; s < snapshot_->state.size(); ++s)
-    std::ranges::copy(version.state[s], snapshot_->state[s].span().begin() + place);
+    copy(version.state[s], snapshot_->state[s].span().data() + place);
   chunk_progress_[layout_.index_in_shard(chunk)].copied = true;
   --uncopied_chunks_;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -69,7 +70,7 @@ bool SegmentKeeper::load_state(const FrameHeader& header) {
   const Version part =
       segment_->version(segment_->board().iteration()).part(range.first, range.size);
   const std::span<float> place = header.rank == 0 ? part.weights : part.state[header.rank - 1];
-  std::ranges::copy(state_payload_, std::as_writable_bytes(place).begin());
+  std::memcpy(place.data(), state_payload_.data(), state_payload_.size());
   if (!pieces_.note(header.rank, header.chunk)) return false;
   announce_weights();
   return true;
@@ -111,10 +112,13 @@ bool SegmentKeeper::copy_chunk() {
   const ChunkRange range = segment_->layout().range(next_to_copy_);
   const Version part =
       segment_->version(snapshot_->progress.iteration).part(range.first, range.size);
-  const auto place = static_cast<std::ptrdiff_t>(range.first);
-  std::ranges::copy(part.weights, snapshot_->weights.span().begin() + place);
+  // (std::ranges::copy goes float by float.)
+  const auto copy = [&](std::span<const float> floats, FloatBuffer& whole) {
+    std::memcpy(whole.span().data() + range.first, floats.data(), floats.size_bytes());
+  };
+  copy(part.weights, snapshot_->weights);
   for (std::size_t v = 0; v < snapshot_->state.size(); ++v)
-    std::ranges::copy(part.state[v], snapshot_->state[v].span().begin() + place);
+    copy(part.state[v], snapshot_->state[v]);
   if (++next_to_copy_ < segment_->layout().chunk_count()) return true;
   segment_->header().copying = 0;
   segment_->board().announce();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/flat_vector.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {
@@ -22,7 +23,7 @@ struct OptimizerState {
   std::uint64_t step_count = 0;
   // "momentum"; or "exp_avg" and "exp_avg_sq"; or none. Each is flat, of the parameters' layout.
   // Names are not empty and hold no '/'.
-  std::map<std::string, std::vector<float>> slots;
+  std::map<std::string, FlatVector> slots;
 
   bool operator==(const OptimizerState&) const = default;
 };
@@ -37,7 +38,7 @@ struct Checkpoint {
   std::string config_digest;                         // hexadecimal
 
   TensorLayout parameters;
-  std::vector<float> weights;  // parameters.flat_size()
+  FlatVector weights;  // parameters.flat_size()
   OptimizerState optimizer;
   TensorLayout buffers;              // no name in common with parameters
   std::vector<float> buffer_values;  // buffers.flat_size()

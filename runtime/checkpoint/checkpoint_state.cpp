@@ -72,13 +72,14 @@ Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
   checkpoint.parameters = tensors.take(json.at("parameters"));
   checkpoint.buffers = tensors.take(json.at("buffers"));
   tensors.require_none_left();
-  checkpoint.weights.resize(checkpoint.parameters.flat_size());
+  checkpoint.weights.assign(checkpoint.parameters.flat_size(), 0.0F);  // gaps are zero
   checkpoint.buffer_values.resize(checkpoint.buffers.flat_size());
 
   const Json& optimizer = json.at("optimizer");
   checkpoint.optimizer.step_count = optimizer.at("step_count").get<std::uint64_t>();
   for (const Json& slot : optimizer.at("slots")) {
-    checkpoint.optimizer.slots[slot.get<std::string>()].resize(checkpoint.parameters.flat_size());
+    checkpoint.optimizer.slots[slot.get<std::string>()].assign(checkpoint.parameters.flat_size(),
+                                                               0.0F);
   }
   return checkpoint;
 }

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kAllFiles = {"weights.safetensors", "optimizer.safetensors",
                                             "state.json", "manifest.json"};
 
-std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
+std::vector<std::uint32_t> bits_of(const FlatVector& values) {
   std::vector<std::uint32_t> bits;
   for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
   return bits;

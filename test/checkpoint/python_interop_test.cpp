@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ class Exchange {
   std::string output_;
 };
 
-void expect(nlohmann::json& tensors, const TensorLayout& layout, const std::vector<float>& flat,
+void expect(nlohmann::json& tensors, const TensorLayout& layout, std::span<const float> flat,
             const std::string& prefix) {
   for (const TensorPlace& place : layout.tensors()) {
     const auto bytes = std::as_bytes(std::span(flat).subspan(place.offset, place.size));

@@ -195,7 +195,7 @@ TEST_CASE("Reading by layout fills only the tensors' places") {
   const TemporaryFolder folder;
   const Checkpoint checkpoint = sample_checkpoint();
   write_in_place(folder.path() / "w", sample_file());
-  std::vector<float> flat(checkpoint.parameters.flat_size(), 0.0F);
+  FlatVector flat(checkpoint.parameters.flat_size(), 0.0F);
 
   SafetensorsFile(folder.path() / "w").read(checkpoint.parameters, "", flat);
 

@@ -14,8 +14,8 @@
 namespace scavenger {
 
 // Gaps between tensors are zero, as in a job.
-inline std::vector<float> random_flat(const TensorLayout& layout, RandomStream& random) {
-  std::vector<float> flat(layout.flat_size());
+inline FlatVector random_flat(const TensorLayout& layout, RandomStream& random) {
+  FlatVector flat(layout.flat_size(), 0.0F);
   for (const TensorPlace& tensor : layout.tensors()) {
     for (std::uint64_t i = 0; i < tensor.size; ++i) {
       flat[tensor.offset + i] = static_cast<float>(random.normal());
@@ -48,7 +48,8 @@ inline Checkpoint sample_checkpoint(std::uint64_t iteration = 1234) {
   checkpoint.optimizer.slots["exp_avg"] = random_flat(checkpoint.parameters, random);
   checkpoint.optimizer.slots["exp_avg_sq"] = random_flat(checkpoint.parameters, random);
   checkpoint.buffers.add("norm.running_mean", {4});
-  checkpoint.buffer_values = random_flat(checkpoint.buffers, random);
+  const FlatVector buffers = random_flat(checkpoint.buffers, random);
+  checkpoint.buffer_values.assign(buffers.begin(), buffers.end());
   checkpoint.history = {{"elapsed_seconds", 12.345678901234567}, {"test_accuracy", {0.5, 0.75}}};
   checkpoint.scavenger_version = "0.1.0";
   checkpoint.scavenger_commit = "1a2b3c4d5e6f";
