@@ -69,11 +69,10 @@ std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const Laun
   }
   const OptimizerConfig& optimizer = shop.config.optimizer;
   const auto vectors = static_cast<std::uint32_t>(ps::Optimizer(optimizer).state_names().size());
-  const std::uint32_t threads = group.membership.workers() * ticket.threads;
   return std::make_unique<ps::ShmSynchroniser>(
       ps::Segment::attach(kInheritedFile, {flat_size, chunk_bytes, vectors}), clock,
       ps::ShmSynchroniser::Options{optimizer, shop.train.size(),
-                                   threads > std::thread::hardware_concurrency()});
+                                   std::thread::hardware_concurrency()});
 }
 
 void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
@@ -87,6 +86,7 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
            [&](const SyncGroup& group) {
              return make_synchroniser(shop, ticket, group, io, clock);
            },
+       .use_threads = use_torch_threads,
        .post = [&link](ControlMessage message) { link.post(std::move(message)); },
        .begins_iteration = [&link](std::uint64_t iteration) { link.note_iteration(iteration); }});
   say_joined(shop, ticket, link);

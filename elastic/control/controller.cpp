@@ -25,6 +25,8 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
       now_seconds_(now_seconds),
       roster_(plan_.membership.workers(), plan_.shards, now_seconds),
       membership_(plan_.membership),
+      wanted_workers_(plan_.membership.workers()),
+      wanted_batch_size_(plan_.membership.batch_size),
       done_(plan_.membership.first_iteration),
       granted_(plan_.membership.first_iteration),
       last_checkpoint_seconds_(now_seconds) {
@@ -65,7 +67,7 @@ std::uint64_t Controller::planned_boundary() const {
 }
 
 void Controller::extend_grant() {
-  if (state_ != State::kTraining || boundary_wanted_) return;
+  if (state_ != State::kTraining || boundary_wanted_ || paused_) return;
   std::uint64_t window = kSmallestGrant;
   if (iteration_seconds_ > 0.0)
     window = std::max(
@@ -184,7 +186,7 @@ void Controller::after_checkpoint() {
     if (!writing_) finish(ending_->status, ending_->reason);
     return;
   }
-  if (!newcomers().empty()) return take_break("a worker has come");
+  if (reshape_is_due()) return take_break(reshape_reason());
   state_ = State::kTraining;
   progress_seconds_ = now_seconds_;
   extend_grant();
@@ -225,9 +227,24 @@ void Controller::on(const JobImpossible& event) {
   fail(event.reason);
 }
 
-void Controller::on(const Interrupted&) {
+void Controller::on(const CheckpointWanted&) {
+  checkpoint_wanted_ = true;
+  if (state_ != State::kTraining || writing_) return;  // it is taken as soon as it can be
+  boundary_wanted_ = true;
+  if (done_ == granted_) at_boundary();
+}
+
+void Controller::on(const PauseWanted& event) {
+  if (paused_ == event.pauses || ending_) return;
+  paused_ = event.pauses;
+  progress_seconds_ = now_seconds_;
+  if (paused_) return on(CheckpointWanted{});
+  extend_grant();
+}
+
+void Controller::on(const Interrupted& event) {
   if (state_ == State::kEnding || ending_) return;
-  EndJob interrupted{Status::kInterrupted, "interrupted by the user"};
+  EndJob interrupted{Status::kInterrupted, "interrupted by " + event.by};
   if (!has_trained_) return finish(interrupted.status, interrupted.reason);
   actions_.push_back(Announce{
       "interrupted: finishing the iteration and writing a checkpoint (again: end at once)"});
@@ -246,6 +263,8 @@ void Controller::on(const TimePassed&) {
   check_membership_deadlines();
   check_deadlines();
   ask_for_timed_boundaries();
+  // Where nothing was granted, no iteration will lead to the boundary.
+  if (state_ == State::kTraining && boundary_wanted_ && done_ == granted_) at_boundary();
 }
 
 void Controller::check_deadlines() {
@@ -270,6 +289,7 @@ void Controller::check_deadlines() {
 // What the clock asks for: a checkpoint, or the end.
 void Controller::ask_for_timed_boundaries() {
   if (state_ != State::kTraining) return;
+  if (reshape_is_due()) boundary_wanted_ = true;
   const double every_seconds = plan_.checkpoint.every_seconds;
   if (every_seconds > 0.0 && !writing_ && now_seconds_ - last_checkpoint_seconds_ >= every_seconds)
     boundary_wanted_ = true;

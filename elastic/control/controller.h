@@ -21,8 +21,7 @@ namespace scavenger::elastic {
 struct ControllerPlan {
   std::uint32_t shards = 1;  // none where the workers hold the state
   StateHome state_home = StateHome::kShards;
-  Membership
-      membership;  // the first; later ones have its batch, and its workers as far as they live
+  Membership membership;  // the first
   std::uint64_t samples_per_epoch = 0;
   StopConfig stop;
   EvaluationConfig evaluation;
@@ -46,6 +45,12 @@ class Controller final {
   // The indices of the membership's workers, by rank.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
   const std::optional<double>& best_score() const { return plan_.best_score; }
+  // What the job has, or is on its way to.
+  std::uint32_t wanted_workers() const { return wanted_workers_; }
+  std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
+  bool paused() const { return paused_; }
+  // For people: "training", "evaluating", ...
+  std::string state_name() const;
   // How the job will end, once that is decided.
   const std::optional<EndJob>& ending() const { return ending_; }
 
@@ -89,12 +94,21 @@ class Controller final {
   void go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position);
   void forget_what_was_lost();
   void configure();
-  std::vector<std::uint32_t> newcomers() const;
   void begin_training();
   void tell_recovery();
   void check_membership_deadlines();
   void recover_from_delay(const std::string& what);
   std::vector<ProcessName> unready() const;
+
+  // Other K and B: controller_reshape.cpp.
+  void on(const ReshapeWanted& event);
+  void on(const ProcessLeft& event);
+  void staff();
+  bool reshape_is_due() const;
+  std::string reshape_reason() const;
+  std::vector<std::uint32_t> next_ranks() const;
+  void take_ranks();
+  void release_the_others();
 
   // Training, boundaries and the end: controller.cpp.
   void on(const IterationsDone& event);
@@ -102,6 +116,8 @@ class Controller final {
   void on(const CheckpointSafe& event);
   void on(const CheckpointDone& event);
   void on(const JobImpossible& event);
+  void on(const CheckpointWanted& event);
+  void on(const PauseWanted& event);
   void on(const Interrupted& event);
   void on(const AllProcessesEnded& event);
   void on(const TimePassed& event);
@@ -127,6 +143,10 @@ class Controller final {
   Roster roster_;
   Membership membership_;
   std::vector<std::uint32_t> ranks_;
+  std::uint32_t wanted_workers_;
+  std::uint32_t wanted_batch_size_;
+  std::string wanted_reason_;                     // by whom and why, where it was asked for
+  double newcomer_seconds_ = 0.0;                 // when the first of those that wait came
   std::optional<ConfigureWorkers> next_workers_;  // to be told when the shards are ready
   bool has_begun_ = false;                        // the first membership was configured
   bool has_trained_ = false;                      // and got ready
@@ -155,7 +175,8 @@ class Controller final {
   double last_checkpoint_seconds_;
 
   bool boundary_wanted_ = false;  // stop extending the grant
-  bool writing_ = false;          // a checkpoint is on its way to disk
+  bool paused_ = false;
+  bool writing_ = false;  // a checkpoint is on its way to disk
   bool checkpoint_wanted_ = false;
   std::optional<std::uint64_t> evaluated_at_;
   std::optional<double> score_here_;  // of the evaluation at this boundary

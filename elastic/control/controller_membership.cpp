@@ -22,17 +22,11 @@ constexpr std::uint32_t kDelayLimit = 3;
 void Controller::on(const ProcessJoined& event) {
   if (state_ == State::kEnding || !roster_.knows(event.process)) return;
   roster_.join(event.process);
+  if (next_ranks().size() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
   if (state_ == State::kGathering) return gather();
-  if (state_ != State::kTraining) return;
+  if (state_ != State::kTraining || !reshape_is_due()) return;
   boundary_wanted_ = true;
   if (done_ == granted_) at_boundary();
-}
-
-std::vector<std::uint32_t> Controller::newcomers() const {
-  std::vector<std::uint32_t> come;
-  for (const std::uint32_t index : roster_.joined_workers())
-    if (std::ranges::find(ranks_, index) == ranks_.end()) come.push_back(index);
-  return come;
 }
 
 bool Controller::breaks_the_membership(const ProcessName& process) const {
@@ -63,6 +57,10 @@ void Controller::on(const ProcessLost& event) {
     return fail(loss + " (faults.on_worker_loss is stop)");
   if (losses_ > faults.max_losses)
     return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
+  const bool shrinks = given_up || faults.on_worker_loss == OnWorkerLoss::kShrink;
+  if (process.role == Role::kWorker && shrinks && wanted_workers_ > 1 &&
+      roster_.active_workers().size() < wanted_workers_ + (given_up ? 0 : 1))
+    --wanted_workers_;
   if (given_up && process.role == Role::kShard)
     return fail(fmt::format("{}, {} times in a row at its start", loss, Roster::kEarlyLossLimit));
   if (given_up)
@@ -83,7 +81,9 @@ void Controller::on(const ProcessLost& event) {
 }
 
 void Controller::replace(const ProcessName& process) {
-  if (process.role == Role::kWorker && plan_.faults.on_worker_loss == OnWorkerLoss::kShrink) return;
+  if (process.role == Role::kWorker && (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink ||
+                                        roster_.active_workers().size() > wanted_workers_))
+    return roster_.forget(process);
   roster_.start(process, now_seconds_);
   actions_.push_back(StartProcess{process});
 }
@@ -198,14 +198,16 @@ void Controller::forget_what_was_lost() {
   checkpoint_wanted_ = false;
   const bool holds =
       ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxTime);
-  if (!holds) ending_.reset();  // what was reached has to be reached again
+  if (holds) return;
+  ending_.reset();  // what was reached has to be reached again
+  staff();
 }
 
 void Controller::configure() {
   ConfigureWorkers workers;
   workers.source = source_;
   workers.reason = break_ ? break_->reason : plan_.resumes_checkpoint ? "resumed" : "start";
-  ranks_ = roster_.joined_workers();
+  take_ranks();
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const ProcessName worker{Role::kWorker, ranks_[rank]};
     if (!roster_.has_weights(worker)) workers.newcomers.push_back(worker.index);
@@ -216,9 +218,6 @@ void Controller::configure() {
       workers.source_rank = rank;
   }
   const auto count = static_cast<std::uint32_t>(ranks_.size());
-  membership_.shares = count == plan_.membership.workers()
-                           ? plan_.membership.shares
-                           : split_batch(membership_.batch_size, count);
   done_by_rank_.assign(count, done_);
   ready_.clear();
   configure_seconds_ = now_seconds_;
@@ -261,7 +260,7 @@ void Controller::begin_training() {
   if (std::exchange(replans_, false)) plan_boundaries();
   const bool checkpoint_waits = checkpoint_wanted_ && !writing_;
   const bool at_a_boundary = boundary_wanted_ || checkpoint_waits || stops_here() ||
-                             done_ >= planned_boundary() || !newcomers().empty();
+                             done_ >= planned_boundary() || reshape_is_due();
   if (!at_a_boundary) return extend_grant();
   tell_recovery();
   at_boundary();

@@ -67,21 +67,39 @@ struct JobImpossible {  // found while coming together: the checkpoint is of ano
                         // like
   std::string reason;
 };
-struct Interrupted {};  // Ctrl-C
+struct ProcessLeft {  // it was released, and has ended
+  ProcessName process;
+};
+struct ReshapeWanted {  // requires 0 < workers <= batch_size
+  std::uint32_t workers = 0;
+  std::uint32_t batch_size = 0;
+  std::string reason;
+};
+struct CheckpointWanted {};
+struct PauseWanted {  // at the next boundary, with a checkpoint; or its end
+  bool pauses = true;
+};
+struct Interrupted {  // Ctrl-C, or whoever else may end the job
+  std::string by = "the user";
+};
 struct AllProcessesEnded {};
 struct TimePassed {};  // at least once a second
 
 using ControllerEvent =
     std::variant<ProcessJoined, ProcessReady, ProcessHalted, ProcessStuck, IterationsDone,
                  EvaluationDone, CheckpointSafe, CheckpointDone, CheckpointFound, ProcessLost,
-                 JobImpossible, Interrupted, AllProcessesEnded, TimePassed>;
+                 JobImpossible, ProcessLeft, ReshapeWanted, CheckpointWanted, PauseWanted,
+                 Interrupted, AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----
 // Where a membership's weights and optimizer state come from: those who hold it, the checkpoint
 // that was found, or the beginning.
 enum class StateSource { kPresent, kCheckpoint, kInitial };
 
-struct StartProcess {  // in place of one that is gone
+struct StartProcess {  // in place of one that is gone, or one more
+  ProcessName process;
+};
+struct ReleaseProcess {  // it takes part in nothing any more, and is to end
   ProcessName process;
 };
 struct KillProcess {  // its loss is news to come
@@ -127,8 +145,8 @@ struct Announce {  // for people and the log
 };
 
 using ControllerAction =
-    std::variant<StartProcess, KillProcess, HaltProcesses, FindCheckpoint, ConfigureShards,
-                 ConfigureWorkers, GrantIterations, EvaluateModel, TakeCheckpoint, TellRecovery,
-                 EndProcesses, EndJob, Announce>;
+    std::variant<StartProcess, ReleaseProcess, KillProcess, HaltProcesses, FindCheckpoint,
+                 ConfigureShards, ConfigureWorkers, GrantIterations, EvaluateModel, TakeCheckpoint,
+                 TellRecovery, EndProcesses, EndJob, Announce>;
 
 }  // namespace scavenger::elastic

@@ -41,6 +41,27 @@ bool Roster::lose(const ProcessName& process) {
   return lost.life == Life::kGivenUp;
 }
 
+void Roster::release(const ProcessName& process) {
+  Process& released = processes_.at(process);
+  released.life = Life::kReleased;
+  released.halting = released.has_weights = false;
+}
+
+std::vector<std::uint32_t> Roster::active_workers() const {
+  std::vector<std::uint32_t> indices;
+  for (const auto& [name, process] : processes_)
+    if (name.role == Role::kWorker && process.life != Life::kGivenUp &&
+        process.life != Life::kReleased)
+      indices.push_back(name.index);
+  return indices;
+}
+
+std::uint32_t Roster::free_worker_index() const {
+  std::uint32_t index = 0;
+  while (processes_.contains({Role::kWorker, index})) ++index;
+  return index;
+}
+
 bool Roster::has_joined(const ProcessName& process) const {
   const auto found = processes_.find(process);
   return found != processes_.end() && found->second.life == Life::kJoined;

@@ -31,6 +31,9 @@ class Roster final {
   void settle(const ProcessName& process);
   // True where it should not be started again.
   bool lose(const ProcessName& process);
+  // It is no part of the job any more, and may still run until forget().
+  void release(const ProcessName& process);
+  void forget(const ProcessName& process) { processes_.erase(process); }
 
   bool knows(const ProcessName& process) const { return processes_.contains(process); }
   bool has_joined(const ProcessName& process) const;
@@ -38,6 +41,10 @@ class Roster final {
   std::vector<ProcessName> gone() const;              // and not given up
   std::vector<ProcessName> joined() const;            // workers, then shards
   std::vector<std::uint32_t> joined_workers() const;  // by index
+  // Those that are there, on their way, or about to be started again.
+  std::vector<std::uint32_t> active_workers() const;
+  // The least index that no worker has.
+  std::uint32_t free_worker_index() const;
   bool all_shards_joined() const;
   // Those that were started more than `seconds` ago, and have not joined.
   std::vector<ProcessName> late(double seconds, double now_seconds) const;
@@ -57,7 +64,7 @@ class Roster final {
   }
 
  private:
-  enum class Life { kStarting, kJoined, kGone, kGivenUp };
+  enum class Life { kStarting, kJoined, kGone, kGivenUp, kReleased };
   struct Process {
     Life life = Life::kStarting;
     double start_seconds = 0.0;

@@ -226,6 +226,7 @@ void Cluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
     }
     return;
   }
+  if (member->released) return forget(member);
   if (!member->is_read) return announce_loss(member);
   // What it said last is still to be read: its socket ends with it, so that is soon.
   member->news_timer.expires_after(kLastNewsDelay);
@@ -236,6 +237,7 @@ void Cluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
 
 void Cluster::on_disconnected(const MemberPointer& member, const Error& failure) {
   member->is_read = false;
+  if (member->released) return;  // its end follows
   if (member->status) return announce_loss(member);
   log_warning("the connection to {} was ended: {}", member->name.text(), failure.what());
   const std::string why = fmt::format("lost its connection to the controller: {}", failure.what());
@@ -247,6 +249,30 @@ void Cluster::on_disconnected(const MemberPointer& member, const Error& failure)
   member->news_timer.expires_after(kLastNewsDelay);
   member->news_timer.async_wait([this, member, why](const boost::system::error_code& error) {
     if (!error && !member->status) kill(member->name, why);
+  });
+}
+
+void Cluster::release(const ProcessName& process) {
+  const MemberPointer member = members_.at(process);
+  member->released = true;
+  if (member->status) return forget(member);
+  if (!member->connection || !member->connection->is_open()) return member->child->signal(SIGKILL);
+  post_message(*member->connection, Stop{});
+  member->news_timer.expires_after(
+      std::chrono::milliseconds(static_cast<long>(settings_.limits.stop_seconds * 1000)));
+  member->news_timer.async_wait([member](const boost::system::error_code& error) {
+    if (!error && !member->status) member->child->signal(SIGKILL);
+  });
+}
+
+// Later, since it may be one of its own handlers that calls.
+void Cluster::forget(const MemberPointer& member) {
+  member->news_timer.cancel();
+  asio::post(io_, [this, member] {
+    const auto found = members_.find(member->name);
+    if (found == members_.end() || found->second != member) return;
+    members_.erase(found);
+    if (!ending_) listener_.on_left(member->name);
   });
 }
 
@@ -277,7 +303,7 @@ void Cluster::kill(const ProcessName& process, const std::string& why) {
 void Cluster::check_signs_of_life() {
   if (ending_) return;
   for (const auto& [process, member] : members_) {
-    if (!member->is_read || member->status) continue;
+    if (!member->is_read || member->status || member->released) continue;
     const double silent_seconds = clock_.now_seconds() - member->last_sign_seconds;
     if (silent_seconds < settings_.limits.heartbeat_seconds) continue;
     kill(process,

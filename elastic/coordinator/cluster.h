@@ -45,6 +45,8 @@ class ClusterListener {
   virtual void on_state(const ProcessName& process, const FrameHeader& header) = 0;
   // It has ended, and will not be heard of before it is started again.
   virtual void on_lost(const LostProcess& lost) = 0;
+  // One that was released has ended.
+  virtual void on_left(const ProcessName& process) = 0;
   virtual void on_all_ended() = 0;
 };
 
@@ -80,6 +82,9 @@ class Cluster final {
   std::shared_ptr<FrameConnection> shared_connection(const ProcessName& process);
   double seconds_since_start(const ProcessName& process) const;
 
+  // Asks a process to end that is not needed any more, and kills it where it does not within
+  // limits.stop_seconds; on_left() follows.
+  void release(const ProcessName& process);
   // Kills a process; on_lost() follows, and says why.
   void kill(const ProcessName& process, const std::string& why);
   // Kills who is silent. Call about once a second.
@@ -100,11 +105,12 @@ class Cluster final {
     std::int64_t pid = 0;                         // as it says itself
     double start_seconds = 0.0;
     double last_sign_seconds = 0.0;
-    bool is_read = false;              // its connection is
-    std::string failure;               // what its Failed message said
-    bool failed_by_peer = false;       // its failure is only that somebody else is gone
-    std::string why_ended;             // by us: killed, or refused
-    bool refused = false;              // for what it said
+    bool is_read = false;         // its connection is
+    std::string failure;          // what its Failed message said
+    bool failed_by_peer = false;  // its failure is only that somebody else is gone
+    std::string why_ended;        // by us: killed, or refused
+    bool refused = false;         // for what it said
+    bool released = false;
     std::optional<ExitStatus> status;  // it has ended
     asio::steady_timer news_timer;     // waits for its last words, or its end
   };
@@ -117,6 +123,7 @@ class Cluster final {
   void on_exit(const MemberPointer& member, const ExitStatus& status);
   void on_disconnected(const MemberPointer& member, const Error& failure);
   void announce_loss(const MemberPointer& member);
+  void forget(const MemberPointer& member);
   bool any_running() const;
 
   asio::io_context& io_;

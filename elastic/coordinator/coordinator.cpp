@@ -107,22 +107,28 @@ void Coordinator::open_cluster() {
   settings.shared_file = shared_file_.get();
   ClusterListener& listener = *this;
   cluster_ = std::make_unique<Cluster>(io_, clock_, listener, JobCredentials::generate(), settings);
+  control_ = std::make_unique<ControlSocket>(
+      io_, start_.folder.path, [this](const JobCommand& command) { return obey(command); });
   for (const ProcessName& shard : shards()) start_process(shard);
   for (std::uint32_t i = 0; i < controller_.membership().workers(); ++i)
     start_process({Role::kWorker, i});
 }
 
 void Coordinator::start_process(const ProcessName& process) {
-  const std::uint32_t threads =
-      process.role == Role::kWorker
-          ? threads_of(start_.config.cluster, process.index, options_.host_cores)
-          : 1;
+  const std::uint32_t threads = process.role == Role::kWorker ? threads_for(process.index) : 1;
   const std::uint16_t first_port = start_.config.ps.port;
   const bool any_port = process.role != Role::kShard || first_port == 0;
   const auto port = static_cast<std::uint16_t>(any_port ? 0 : first_port + process.index);
   const std::int64_t pid = cluster_->start(process, threads, port, config_json_);
   const auto log_file = std::filesystem::path("logs") / cluster_->log_of(process).filename();
   record_.log(fact::ProcessStarted{fact_role(process.role), process.index, pid, log_file.string()});
+}
+
+// With as many workers as there are to be.
+std::uint32_t Coordinator::threads_for(std::uint32_t worker) const {
+  ClusterConfig cluster = start_.config.cluster;
+  cluster.workers = controller_.wanted_workers();
+  return threads_of(cluster, worker, options_.host_cores);
 }
 
 void Coordinator::watch_signals(asio::signal_set& signals) {
@@ -201,6 +207,14 @@ void Coordinator::carry_out(const StartProcess& action) {
   } catch (const SystemError& error) {
     feed_later(JobImpossible{error.what()});
   }
+}
+
+void Coordinator::carry_out(const ReleaseProcess& action) {
+  cluster_->release(action.process);
+}
+
+void Coordinator::on_left(const ProcessName& process) {
+  feed(ProcessLeft{process});
 }
 
 void Coordinator::carry_out(const KillProcess& action) {

@@ -13,6 +13,7 @@
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/checkpoint_writer.h"
 #include "elastic/coordinator/cluster.h"
+#include "elastic/coordinator/control_socket.h"
 #include "elastic/coordinator/evaluation_round.h"
 #include "elastic/coordinator/iteration_merge.h"
 #include "elastic/coordinator/job_facts.h"
@@ -42,12 +43,14 @@ class Coordinator final : private ClusterListener {
   void begin_record();
   void open_cluster();
   void start_process(const ProcessName& process);
+  std::uint32_t threads_for(std::uint32_t worker) const;
   void watch_signals(asio::signal_set& signals);
   void tick();
   void feed(const ControllerEvent& event);
   void feed_later(const ControllerEvent& event);
 
   void carry_out(const StartProcess& action);
+  void carry_out(const ReleaseProcess& action);
   void carry_out(const KillProcess& action);
   void carry_out(const HaltProcesses& action);
   void carry_out(const FindCheckpoint& action);
@@ -67,6 +70,7 @@ class Coordinator final : private ClusterListener {
                                          const FrameHeader& header) override;
   void on_state(const ProcessName& process, const FrameHeader& header) override;
   void on_lost(const LostProcess& lost) override;
+  void on_left(const ProcessName& process) override;
   void on_all_ended() override;
 
   void on(const ProcessName& process, const Ready& message);
@@ -78,6 +82,14 @@ class Coordinator final : private ClusterListener {
   void on(const ProcessName& process, const Buffers& message);
   template <typename Other>
   void on(const ProcessName& process, const Other& message);
+
+  // What people ask for while it runs: coordinator_commands.cpp. Throws InputError.
+  nlohmann::json obey(const JobCommand& command);
+  nlohmann::json obey_one(const command::Status&);
+  nlohmann::json obey_one(const command::Resize& resize);
+  nlohmann::json obey_one(const command::Checkpoint&);
+  nlohmann::json obey_one(const command::Pause& pause);
+  nlohmann::json obey_one(const command::Stop&);
 
   bool fits_the_model();
   std::vector<std::uint32_t> hosts_of_workers() const;
@@ -104,6 +116,7 @@ class Coordinator final : private ClusterListener {
   IterationMerge iterations_;
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
   std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<ControlSocket> control_;
   asio::steady_timer tick_timer_;
 
   // What the processes said when they joined.

@@ -141,6 +141,7 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
                               is_near(start_.config, worker.index, shard.index)});
     group.writes_initial_weights = action.source == StateSource::kInitial && group.rank == 0;
     group.source_rank = action.source_rank;
+    group.threads = threads_for(worker.index);
     const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();
     if (checkpoint_)
       message.buffers = checkpoint_->buffer_values;

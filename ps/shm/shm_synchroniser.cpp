@@ -54,6 +54,7 @@ bool ShmSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
   for (const std::uint32_t slot : group.slots) gradients_.push_back(segment_->gradient(slot));
   shares_ = batch_shares(membership_.shares);
   contributions_.resize(gradients_.size());
+  crowded_ = membership_.workers() * group.threads > options_.cores;
   const std::uint64_t vectors = gradients_.size() + 2 * (1 + optimizer_.state_names().size());
   streaming_ = vectors * segment_->layout().flat_size() * sizeof(float) > kCachedBytes;
 
@@ -135,7 +136,7 @@ bool ShmSynchroniser::has_news() const {
 }
 
 void ShmSynchroniser::wait_for_news() {
-  for (int spin = 0; spin < kSpins && !options_.crowded; ++spin) {
+  for (int spin = 0; spin < kSpins && !crowded_; ++spin) {
     if (has_news()) return;
     pause_briefly();
   }

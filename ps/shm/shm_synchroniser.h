@@ -25,8 +25,9 @@ class ShmSynchroniser final : public Synchroniser {
   struct Options {
     OptimizerConfig optimizer;
     std::uint64_t samples_per_epoch = 1;
-    // Whether computing threads outnumber the cores: waiting must not take time from others.
-    bool crowded = false;
+    // Where the computing threads of all workers outnumber them, waiting must not take time from
+    // others.
+    std::uint32_t cores = 1;
   };
 
   ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& clock, const Options& options);
@@ -64,6 +65,7 @@ class ShmSynchroniser final : public Synchroniser {
   std::vector<std::span<float>> gradients_;  // by rank
   std::vector<float> shares_;
   bool streaming_ = false;
+  bool crowded_ = false;
 
   // Of the iteration.
   std::uint64_t next_iteration_ = 0;

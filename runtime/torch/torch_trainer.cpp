@@ -12,17 +12,23 @@ namespace {
 
 // Denormal numbers make arithmetic up to a hundred times slower, and appear as gradients vanish.
 // The switch is a register of each core's thread, hence the loop over all of them.
-void prepare_compute_threads(std::uint32_t threads) {
-  SCAVENGER_CHECK(threads > 0);
-  at::set_num_threads(static_cast<int>(threads));
+void flush_denormals(std::uint32_t threads) {
   at::parallel_for(0, threads, 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
 }
 
 }  // namespace
 
+void use_torch_threads(std::uint32_t threads) {
+  SCAVENGER_CHECK(threads > 0);
+  if (at::get_num_threads() == static_cast<int>(threads)) return;
+  at::set_num_threads(static_cast<int>(threads));
+  flush_denormals(threads);
+}
+
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
-  prepare_compute_threads(options.threads);
+  use_torch_threads(options.threads);
+  flush_denormals(options.threads);
   return std::make_unique<ModelTrainer>(
       make_model(options.model, options.sample_shape, options.classes), options.sample_shape,
       options.seed);

@@ -24,4 +24,8 @@ struct TorchTrainerOptions {
 // will train. Throws ConfigError where the model does not fit the shape of the samples.
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options);
 
+// The number of compute threads from now on, for the thread that trains: cores are shared out anew
+// where workers come and go.
+void use_torch_threads(std::uint32_t threads);
+
 }  // namespace scavenger

@@ -37,6 +37,7 @@ struct SyncGroup {
   std::vector<ShardAddress> shards;     // in the order of their indices; none for all-reduce
   bool writes_initial_weights = false;  // this worker, for a new job
   std::uint32_t source_rank = 0;        // all-reduce: who has the weights to go on from
+  std::uint32_t threads = 1;            // that each worker beside this one, and it, computes with
   bool operator==(const SyncGroup&) const = default;
 };
 

@@ -65,6 +65,7 @@ void Worker::on(const ConfigureWorker& message) {
     synchroniser_ = surroundings_.make_synchroniser(group);
     parts_.commands.steer(synchroniser_.get());
   }
+  surroundings_.use_threads(group.threads);
   load_from(group);
   settle_buffers(message);
   trains_ = false;

@@ -35,6 +35,7 @@ class Worker final {
   // What it needs from outside, and whom it tells.
   struct Surroundings {
     std::function<std::unique_ptr<Synchroniser>(const SyncGroup&)> make_synchroniser;
+    std::function<void(std::uint32_t threads)> use_threads;
     std::function<void(ControlMessage)> post;
     std::function<void(std::uint64_t iteration)> begins_iteration;
   };

@@ -72,10 +72,10 @@ std::unique_ptr<Synchroniser> make_synchroniser(const WorkerOptions& options, Io
                                  static_cast<std::uint32_t>(options.shards.size()));
     return std::make_unique<ps::TcpSynchroniser>(io.context(), clock, layout, read_credentials());
   }
-  const bool crowded = job.workers > std::thread::hardware_concurrency();
   return std::make_unique<ps::ShmSynchroniser>(
       ps::Segment::attach(options.shared_file, shape_of(job)), clock,
-      ps::ShmSynchroniser::Options{job.optimizer(), kSamplesPerEpoch, crowded});
+      ps::ShmSynchroniser::Options{job.optimizer(), kSamplesPerEpoch,
+                                   std::thread::hardware_concurrency()});
 }
 
 void work(const WorkerOptions& options) {

@@ -1,5 +1,5 @@
 // Whole jobs on a model cluster where everything happens at random: workers progress at their own
-// speeds, checkpoints take their time, interrupts and losses come at any instant.
+// speeds, checkpoints take their time, interrupts, losses and other sizes come at any instant.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
@@ -54,6 +54,7 @@ ControllerPlan random_plan(RandomStream& random) {
 struct ModelProcess {
   bool is_starting = true;
   bool is_joined = false;
+  bool is_released = false;   // it is to end
   bool halts = false;         // it was asked to, and has not answered
   std::uint32_t readies = 0;  // membership epoch that it gets ready for; 0: none
   bool has_weights = false;
@@ -74,6 +75,9 @@ class ModelCluster final {
     for (std::uint32_t i = 0; i < plan_.membership.workers(); ++i)
       processes_[{Role::kWorker, i}] = {};
     if (plan_.resumes_checkpoint) checkpoint_ = plan_.membership.first_iteration;
+    wanted_ = {plan_.membership.workers(), plan_.membership.batch_size, {}};
+    sizes_ = {{plan_.membership.first_iteration, plan_.membership.first_position,
+               plan_.membership.batch_size}};
   }
 
   void run() {
@@ -91,10 +95,11 @@ class ModelCluster final {
   ModelProcess& worker(std::uint32_t rank) {
     return processes_.at({Role::kWorker, controller_.ranks()[rank]});
   }
-  // Where iteration i of the job starts, whatever happens to it.
+  // Where an iteration that was begun starts, whatever happens to the job.
   std::uint64_t position_of(std::uint64_t iteration) const {
-    return plan_.membership.first_position +
-           (iteration - plan_.membership.first_iteration) * plan_.membership.batch_size;
+    const auto next = std::ranges::upper_bound(sizes_, iteration, {}, &Size::first_iteration);
+    const Size& size = next == sizes_.begin() ? sizes_.front() : *std::prev(next);
+    return size.first_position + (iteration - size.first_iteration) * size.batch_size;
   }
 
   // What the processes do among themselves: gradients go out, shards step, weights come back.
@@ -129,8 +134,15 @@ class ModelCluster final {
       if (lost->second.is_starting || lost->second.is_joined) return lose(lost->first);
     }
     if (random_.below(500) == 0) return Interrupted{};
+    if (random_.below(100) == 0 && !ending_) return want_another_size();
+    if (random_.below(200) == 0) return CheckpointWanted{};
+    if (random_.below(paused_ ? 20 : 300) == 0) return PauseWanted{paused_ = !paused_};
     std::vector<ControllerEvent> possible = {TimePassed{}};
     for (const auto& [name, process] : processes_) {
+      if (process.is_released) {
+        possible.push_back(ProcessLeft{name});
+        continue;
+      }
       if (process.is_starting) possible.push_back(ProcessJoined{name});
       if (process.readies > 0 && process.is_joined)
         possible.push_back(ProcessReady{name, process.readies});
@@ -153,7 +165,19 @@ class ModelCluster final {
     return event;
   }
 
+  ControllerEvent want_another_size() {
+    wanted_.workers = 1 + static_cast<std::uint32_t>(random_.below(5));
+    wanted_.batch_size = random_.below(2) == 0
+                             ? std::max(wanted_.workers, wanted_.batch_size)
+                             : wanted_.workers + static_cast<std::uint32_t>(random_.below(40));
+    return wanted_;
+  }
+
   ControllerEvent lose(const ProcessName& name) {
+    if (processes_.at(name).is_released) {
+      processes_.erase(name);
+      return ProcessLeft{name};
+    }
     --losses_left_;
     ++losses_;
     const ModelProcess kept = processes_.at(name);
@@ -190,6 +214,7 @@ class ModelCluster final {
     process.readies = 0;  // it was interrupted
   }
   void happens(const IterationsDone& event) { worker(event.rank).reported = event.count; }
+  void happens(const ProcessLeft& event) { processes_.erase(event.process); }
   void happens(const EvaluationDone&) { evaluating_ = false; }
   void happens(const CheckpointFound&) { finding_ = false; }
   void happens(const CheckpointSafe&) { copying_ = false; }
@@ -222,9 +247,18 @@ class ModelCluster final {
   }
 
   void carry_out(const StartProcess& action) {
-    const ModelProcess& gone = processes_.at(action.process);
-    REQUIRE_FALSE((gone.is_joined || gone.is_starting || ending_));
-    processes_.at(action.process).is_starting = true;
+    const auto known = processes_.find(action.process);
+    if (known != processes_.end())
+      REQUIRE_FALSE(
+          (known->second.is_joined || known->second.is_starting || known->second.is_released));
+    REQUIRE_FALSE(ending_);
+    processes_[action.process].is_starting = true;
+  }
+  void carry_out(const ReleaseProcess& action) {
+    ModelProcess& process = processes_.at(action.process);
+    REQUIRE(action.process.role == Role::kWorker);
+    REQUIRE((process.is_joined || process.is_starting));
+    process = {.is_starting = false, .is_released = true};
   }
   void carry_out(const KillProcess&) { FAIL("nobody hangs here"); }
   void carry_out(const HaltProcesses& action) {
@@ -247,7 +281,10 @@ class ModelCluster final {
     epoch_ = membership().epoch;
     const std::uint64_t iteration = membership().first_iteration;
     REQUIRE(membership().first_position == position_of(iteration));
-    REQUIRE(membership().batch_size == plan_.membership.batch_size);
+    REQUIRE(membership().batch_size == wanted_.batch_size);
+    REQUIRE(membership().workers() <= wanted_.workers);
+    std::erase_if(sizes_, [&](const Size& size) { return size.first_iteration >= iteration; });
+    sizes_.push_back({iteration, membership().first_position, membership().batch_size});
     // Nothing that was done is done again, unless a shard was lost.
     if (!shard_lost_ && action.source != StateSource::kPresent) REQUIRE_FALSE(has_trained_);
     if (action.source == StateSource::kCheckpoint) REQUIRE(iteration == checkpoint_);
@@ -269,6 +306,10 @@ class ModelCluster final {
   }
   void carry_out(const ConfigureWorkers& action) {
     REQUIRE_FALSE(controller_.ranks().empty());
+    std::uint32_t samples = 0;
+    for (const std::uint32_t share : membership().shares) samples += share;
+    REQUIRE(samples == membership().batch_size);
+    REQUIRE(std::ranges::count(membership().shares, 0U) == 0);
     for (std::uint32_t rank = 0; rank < membership().workers(); ++rank) {
       ModelProcess& one = worker(rank);
       REQUIRE(one.is_joined);
@@ -334,8 +375,18 @@ class ModelCluster final {
   }
   void carry_out(const Announce&) {}
 
+  // B from an iteration on.
+  struct Size {
+    std::uint64_t first_iteration = 0;
+    std::uint64_t first_position = 0;
+    std::uint32_t batch_size = 0;
+  };
+
   RandomStream random_;
   const ControllerPlan plan_;
+  ReshapeWanted wanted_;
+  std::vector<Size> sizes_;
+  bool paused_ = false;
   std::uint64_t losses_left_;
   std::uint64_t losses_ = 0;
   Controller controller_;

@@ -19,6 +19,8 @@ inline std::string line_of(const ControllerAction& action) {
       [](const auto& what) -> std::string {
         using Action = std::decay_t<decltype(what)>;
         if constexpr (std::is_same_v<Action, StartProcess>) return "start " + what.process.text();
+        if constexpr (std::is_same_v<Action, ReleaseProcess>)
+          return "release " + what.process.text();
         if constexpr (std::is_same_v<Action, KillProcess>) return "kill " + what.process.text();
         if constexpr (std::is_same_v<Action, HaltProcesses>)
           return "halt " + names_of(what.processes);

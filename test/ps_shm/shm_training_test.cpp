@@ -51,7 +51,7 @@ class ShmJob final {
         static_cast<std::uint32_t>(Optimizer(options_.optimizer).state_names().size())};
     return std::make_unique<ShmSynchroniser>(
         Segment::attach(file_.get(), shape), clock_,
-        ShmSynchroniser::Options{options_.optimizer, 60000, crowded});
+        ShmSynchroniser::Options{options_.optimizer, 60000, crowded ? 0U : 64U});
   }
   SyncGroup group(std::uint32_t rank) const {
     SyncGroup group;

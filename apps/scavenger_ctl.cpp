@@ -1,0 +1,128 @@
+// scavenger-ctl: asks a running job how it is, and tells it to change: docs/control.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "elastic/coordinator/control_socket.h"
+#include "runtime/base/error.h"
+#include "runtime/base/version.h"
+#include "runtime/net/asio.h"
+
+namespace scavenger {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr auto kLookAgain = std::chrono::milliseconds(100);
+
+struct Arguments {
+  std::string run;
+  std::string command;
+  std::uint32_t workers = 0;
+  std::uint32_t batch_size = 0;
+  bool wait = false;
+  bool json = false;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-ctl"));
+  app.add_option("RUN", arguments.run, "The run folder of a running job, such as runs/fashion_mlp")
+      ->required();
+  app.require_subcommand(1);
+  const auto add = [&](const char* name, const char* what) {
+    CLI::App* const command = app.add_subcommand(name, what);
+    command->add_flag("--json", arguments.json, "Print the answer as JSON");
+    command->callback([&arguments, name] { arguments.command = name; });
+    return command;
+  };
+  add("status", "Say how the job is");
+  CLI::App* const resize =
+      add("resize", "Go on with other workers or another batch, while training goes on");
+  resize->add_option("--workers", arguments.workers, "K")->check(CLI::PositiveNumber);
+  resize->add_option("--batch-size", arguments.batch_size, "B, the global batch")
+      ->check(CLI::PositiveNumber);
+  resize->add_flag("--wait", arguments.wait, "Until the job trains so");
+  add("checkpoint", "Write a checkpoint at the next boundary");
+  add("pause", "Write a checkpoint, and wait");
+  add("continue", "Go on after a pause");
+  add("stop", "Finish the iteration, write a checkpoint, and end");
+}
+
+Json command_of(const Arguments& arguments) {
+  Json command{{"command", arguments.command}};
+  if (arguments.workers > 0) command["workers"] = arguments.workers;
+  if (arguments.batch_size > 0) command["batch_size"] = arguments.batch_size;
+  return command;
+}
+
+std::string text_of(const std::string& command, const Json& answer) {
+  if (command == "status") {
+    std::string text = fmt::format(
+        "{}: {}; iteration {}, epoch {:.2f}; K = {}, B = {}; {:.1f} s",
+        answer.at("name").get<std::string>(), answer.at("state").get<std::string>(),
+        answer.at("iteration").get<std::uint64_t>(), answer.at("epoch").get<double>(),
+        answer.at("workers").get<std::uint32_t>(), answer.at("batch_size").get<std::uint32_t>(),
+        answer.at("seconds").get<double>());
+    if (answer.at("wanted_workers") != answer.at("workers") ||
+        answer.at("wanted_batch_size") != answer.at("batch_size"))
+      text += fmt::format("; on its way to K = {}, B = {}",
+                          answer.at("wanted_workers").get<std::uint32_t>(),
+                          answer.at("wanted_batch_size").get<std::uint32_t>());
+    return text;
+  }
+  if (command == "resize")
+    return fmt::format("going to K = {}, B = {}", answer.at("workers").get<std::uint32_t>(),
+                       answer.at("batch_size").get<std::uint32_t>());
+  if (command == "checkpoint") return "a checkpoint will be written at the next boundary";
+  if (command == "pause") return "pausing at the next boundary, with a checkpoint";
+  if (command == "continue") return "going on";
+  return "stopping: the iteration is finished, and a checkpoint written";
+}
+
+// Until it trains with what was asked for.
+void wait_for_size(const std::string& run, const Json& wanted) {
+  asio::io_context io;
+  for (;;) {
+    const Json status = elastic::ask_job(run, {{"command", "status"}});
+    if (status.at("workers") == wanted.at("workers") &&
+        status.at("batch_size") == wanted.at("batch_size") && status.at("state") == "training")
+      return;
+    if (status.at("wanted_workers") != wanted.at("workers") ||
+        status.at("wanted_batch_size") != wanted.at("batch_size"))
+      throw InputError({.what = "the job was told otherwise meanwhile, or workers cannot be had",
+                        .where = run,
+                        .remedy = "see its events"});
+    asio::steady_timer(io, kLookAgain).wait();
+  }
+}
+
+void control(const Arguments& arguments) {
+  const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
+  if (arguments.wait) wait_for_size(arguments.run, answer);
+  std::cout << (arguments.json ? answer.dump() : text_of(arguments.command, answer)) << "\n";
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Asks a running job how it is, and tells it to change.", "scavenger-ctl");
+  Arguments arguments;
+  declare(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    control(arguments);
+    return 0;
+  } catch (const InputError& error) {
+    std::cerr << "scavenger-ctl: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "scavenger-ctl: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,136 @@
+// The controller's part that changes K and B: workers are started while the others train, and taken
+// in at a boundary when they are ready; those that leave finish the iteration.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "elastic/control/controller.h"
+#include "runtime/base/check.h"
+#include "runtime/data/sample_order.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Newcomers wait so long for each other, to be taken in together.
+constexpr double kCompanySeconds = 5.0;
+
+}  // namespace
+
+void Controller::on(const ReshapeWanted& event) {
+  SCAVENGER_CHECK(event.workers > 0 && event.workers <= event.batch_size);
+  if (state_ == State::kEnding) return;
+  wanted_workers_ = event.workers;
+  wanted_batch_size_ = event.batch_size;
+  wanted_reason_ = event.reason;
+  if (ending_) return;  // unless what was reached is lost again
+  staff();
+  if (state_ != State::kTraining || !reshape_is_due()) return;
+  boundary_wanted_ = true;
+  if (done_ == granted_) at_boundary();
+}
+
+// Starts who is missing, and sends those away who have not come yet and are not needed. Who takes
+// part leaves at the boundary.
+void Controller::staff() {
+  std::vector<std::uint32_t> active = roster_.active_workers();
+  for (auto count = static_cast<std::uint32_t>(active.size()); count < wanted_workers_; ++count) {
+    const ProcessName worker{Role::kWorker, roster_.free_worker_index()};
+    roster_.start(worker, now_seconds_);
+    actions_.push_back(StartProcess{worker});
+  }
+  while (active.size() > wanted_workers_) {
+    const ProcessName last{Role::kWorker, active.back()};
+    active.pop_back();
+    if (roster_.has_joined(last)) continue;
+    roster_.release(last);
+    actions_.push_back(ReleaseProcess{last});
+  }
+}
+
+void Controller::on(const ProcessLeft& event) {
+  if (state_ != State::kEnding) roster_.forget(event.process);
+}
+
+// The joined ones of lowest index, as many as are wanted.
+std::vector<std::uint32_t> Controller::next_ranks() const {
+  std::vector<std::uint32_t> ranks = roster_.joined_workers();
+  if (ranks.size() > wanted_workers_) ranks.resize(wanted_workers_);
+  return ranks;
+}
+
+bool Controller::reshape_is_due() const {
+  const std::vector<std::uint32_t> ranks = next_ranks();
+  if (ranks == ranks_ && wanted_batch_size_ == membership_.batch_size) return false;
+  const bool all_have_come = roster_.active_workers().size() <= roster_.joined_workers().size();
+  return all_have_come ||
+         (ranks.size() > ranks_.size() && now_seconds_ - newcomer_seconds_ > kCompanySeconds);
+}
+
+std::string Controller::reshape_reason() const {
+  const std::size_t workers = next_ranks().size();
+  std::string change = workers > ranks_.size() ? "a worker has come" : "a worker leaves";
+  if (workers == ranks_.size() || wanted_batch_size_ != membership_.batch_size)
+    change = fmt::format("batch size {} to {}", membership_.batch_size, wanted_batch_size_);
+  return wanted_reason_.empty() ? change : wanted_reason_;
+}
+
+// Who takes part from now on, and with how much. All have halted, or nothing has begun.
+void Controller::take_ranks() {
+  ranks_ = next_ranks();
+  // Where workers hold the state, one that has all of it must stay until the others have it too.
+  if (plan_.state_home == StateHome::kWorkers && source_ == StateSource::kPresent) {
+    const auto is_source = [this](std::uint32_t index) {
+      const ProcessName worker{Role::kWorker, index};
+      return roster_.has_weights(worker) && roster_.iteration_of(worker) == done_;
+    };
+    const auto joined = roster_.joined_workers();
+    const auto source = std::ranges::find_if(joined, is_source);
+    if (std::ranges::none_of(ranks_, is_source) && source != joined.end()) ranks_.back() = *source;
+    std::ranges::sort(ranks_);
+  }
+  if (wanted_batch_size_ != membership_.batch_size) replans_ = true;
+  membership_.batch_size = wanted_batch_size_;
+  const auto count = static_cast<std::uint32_t>(ranks_.size());
+  const bool as_planned =
+      count == plan_.membership.workers() && membership_.batch_size == plan_.membership.batch_size;
+  membership_.shares =
+      as_planned ? plan_.membership.shares : split_batch(membership_.batch_size, count);
+  iteration_seconds_ = 0.0;
+  if (count == wanted_workers_) wanted_reason_.clear();
+  release_the_others();
+}
+
+void Controller::release_the_others() {
+  for (const std::uint32_t index : roster_.joined_workers()) {
+    if (std::ranges::find(ranks_, index) != ranks_.end()) continue;
+    const ProcessName worker{Role::kWorker, index};
+    roster_.release(worker);
+    actions_.push_back(ReleaseProcess{worker});
+  }
+}
+
+std::string Controller::state_name() const {
+  switch (state_) {
+    case State::kGathering:
+    case State::kRestoring:
+    case State::kLoading:
+    case State::kConnecting:
+      return has_trained_ ? "coming together again" : "starting";
+    case State::kHalting:
+      return "halting";
+    case State::kTraining:
+      return paused_ ? "paused" : "training";
+    case State::kEvaluating:
+      return "evaluating";
+    case State::kSnapshotting:
+    case State::kDraining:
+      return "checkpointing";
+    case State::kEnding:
+    case State::kEnded:
+      return "ending";
+  }
+  return {};
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,77 @@
+// The coordinator's part that does what people ask for while the job runs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "elastic/coordinator/coordinator.h"
+#include "ps/shm/segment.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+[[noreturn]] void refuse(std::string what, std::string remedy) {
+  throw InputError({.what = std::move(what), .where = {}, .remedy = std::move(remedy)});
+}
+
+}  // namespace
+
+nlohmann::json Coordinator::obey(const JobCommand& command) {
+  return std::visit([this](const auto& one) { return obey_one(one); }, command);
+}
+
+nlohmann::json Coordinator::obey_one(const command::Status&) {
+  const Membership& membership = controller_.membership();
+  const std::uint64_t done = controller_.iterations_done();
+  return {{"name", start_.config.name},
+          {"state", controller_.state_name()},
+          {"iteration", done},
+          {"epoch", static_cast<double>(membership.position_at(done)) /
+                        static_cast<double>(data_.train_samples)},
+          {"workers", membership.workers()},
+          {"batch_size", membership.batch_size},
+          {"membership_epoch", membership.epoch},
+          {"wanted_workers", controller_.wanted_workers()},
+          {"wanted_batch_size", controller_.wanted_batch_size()},
+          {"seconds", record_.now()}};
+}
+
+nlohmann::json Coordinator::obey_one(const command::Resize& resize) {
+  const std::uint32_t workers = resize.workers.value_or(controller_.wanted_workers());
+  const std::uint32_t batch_size = resize.batch_size.value_or(controller_.wanted_batch_size());
+  if (workers > ps::kMostWorkers)
+    refuse(fmt::format("{} workers are too many", workers),
+           fmt::format("at most {}", ps::kMostWorkers));
+  if (batch_size < workers)
+    refuse(fmt::format("a batch of {} is too small for {} workers", batch_size, workers),
+           "give each worker a sample at least");
+  if (batch_size > data_.train_samples)
+    refuse(fmt::format("a batch of {} is larger than the data set", batch_size),
+           fmt::format("at most {}", data_.train_samples));
+  // A resumed job goes on as it was.
+  JobConfig config = start_.config;
+  config.cluster.workers = workers;
+  config.batch_size = batch_size;
+  write_config(start_.folder, config);
+  feed_later(
+      ReshapeWanted{workers, batch_size,
+                    fmt::format("resized by the user to K = {}, B = {}", workers, batch_size)});
+  return {{"workers", workers}, {"batch_size", batch_size}};
+}
+
+nlohmann::json Coordinator::obey_one(const command::Checkpoint&) {
+  feed_later(CheckpointWanted{});
+  return {{"iteration", controller_.iterations_done()}};
+}
+
+nlohmann::json Coordinator::obey_one(const command::Pause& pause) {
+  feed_later(PauseWanted{pause.pauses});
+  return {{"paused", pause.pauses}};
+}
+
+nlohmann::json Coordinator::obey_one(const command::Stop&) {
+  feed_later(Interrupted{"scavenger-ctl"});
+  return {{"stops", true}};
+}
+
+}  // namespace scavenger::elastic
