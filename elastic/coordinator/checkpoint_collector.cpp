@@ -5,6 +5,13 @@
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
+namespace {
+
+[[noreturn]] void refuse(std::string what) {
+  throw ProtocolError({.what = std::move(what), .where = {}, .remedy = {}});
+}
+
+}  // namespace
 
 CheckpointCollector::CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
                                          std::vector<std::string> state_names)
@@ -21,20 +28,27 @@ CheckpointCollector::CheckpointCollector(Checkpoint base, ps::ChunkLayout layout
   }
 }
 
-std::span<std::byte> CheckpointCollector::destination(const FrameHeader& header) {
+std::span<std::byte> CheckpointCollector::destination(std::uint32_t shard,
+                                                      const FrameHeader& header) {
   if (header.rank >= vectors_.size() || header.chunk >= layout_.chunk_count() ||
-      header.iteration != checkpoint_.iteration ||
+      header.iteration != checkpoint_.iteration || layout_.shard_of(header.chunk) != shard ||
       header.payload_bytes != layout_.range(header.chunk).size * sizeof(float))
-    throw ProtocolError(
-        {.what = "a shard sent a piece of state that does not fit", .where = {}, .remedy = {}});
+    refuse("a shard sent a piece of state that does not fit");
+  if (arrived_[piece_of(header)] != 0) refuse("a shard sent a piece of state twice");
   const ps::ChunkRange range = layout_.range(header.chunk);
   return std::as_writable_bytes(std::span(*vectors_[header.rank]).subspan(range.first, range.size));
 }
 
 void CheckpointCollector::arrived(const FrameHeader& header) {
-  std::uint8_t& piece = arrived_[header.rank * layout_.chunk_count() + header.chunk];
+  std::uint8_t& piece = arrived_[piece_of(header)];
   if (piece == 0) --missing_pieces_;
   piece = 1;
+}
+
+void CheckpointCollector::set_buffers(std::vector<float> values) {
+  if (values.size() != checkpoint_.buffers.flat_size())
+    refuse("a worker sent buffers of another model");
+  checkpoint_.buffer_values = std::move(values);
 }
 
 bool CheckpointCollector::misses_pieces_of(std::uint32_t shard) const {

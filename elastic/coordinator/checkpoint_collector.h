@@ -25,11 +25,12 @@ class CheckpointCollector final {
   CheckpointCollector(const CheckpointCollector&) = delete;  // it points into itself
   CheckpointCollector& operator=(const CheckpointCollector&) = delete;
 
-  // Where the payload of this kState frame belongs.
-  std::span<std::byte> destination(const FrameHeader& header);
+  // Where the payload of this kState frame of a shard belongs. Not where it has arrived before: it
+  // may be on its way to disk.
+  std::span<std::byte> destination(std::uint32_t shard, const FrameHeader& header);
   void arrived(const FrameHeader& header);
   void set_optimizer_steps(std::uint64_t steps) { checkpoint_.optimizer.step_count = steps; }
-  void set_buffers(std::vector<float> values) { checkpoint_.buffer_values = std::move(values); }
+  void set_buffers(std::vector<float> values);
 
   // What this shard has not sent will not come.
   void give_up(std::uint32_t shard);
@@ -41,6 +42,10 @@ class CheckpointCollector final {
   const Checkpoint& checkpoint() const { return checkpoint_; }
 
  private:
+  std::size_t piece_of(const FrameHeader& header) const {
+    return std::size_t{header.rank} * layout_.chunk_count() + header.chunk;
+  }
+
   Checkpoint checkpoint_;
   ps::ChunkLayout layout_;
   std::vector<FlatVector*> vectors_;   // 0: weights, then the optimizer's

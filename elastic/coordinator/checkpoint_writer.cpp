@@ -6,6 +6,13 @@
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
+namespace {
+
+[[noreturn]] void refuse(std::string what) {
+  throw ProtocolError({.what = std::move(what), .where = {}, .remedy = {}});
+}
+
+}  // namespace
 
 CheckpointWriter::CheckpointWriter(asio::io_context& io, const Clock& clock,
                                    const std::filesystem::path& folder, Retention retention,
@@ -33,32 +40,36 @@ void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
 }
 
 CheckpointWriter::Round& CheckpointWriter::round() {
-  if (!round_)
-    throw ProtocolError({.what = "state came that nobody asked for", .where = {}, .remedy = {}});
+  if (!round_) refuse("state came that nobody asked for");
   return *round_;
 }
 
-void CheckpointWriter::shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps) {
-  round().collector.set_optimizer_steps(optimizer_steps);
+void CheckpointWriter::shard_has_copied(const ProcessName& shard, const SnapshotTaken& message) {
+  if (shard.role != Role::kShard || message.iteration != round().outcome.iteration)
+    refuse("a copy was made that nobody asked for");
+  round().collector.set_optimizer_steps(message.optimizer_steps);
   copied(shard);
 }
 
 void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<float> values) {
+  if (worker.role != Role::kWorker) refuse("buffers came that nobody asked for");
   round().collector.set_buffers(std::move(values));
   copied(worker);
 }
 
 void CheckpointWriter::copied(const ProcessName& process) {
   if (round_->missing_copies.erase(process) == 0)
-    throw ProtocolError({.what = "state was copied twice", .where = {}, .remedy = {}});
+    refuse("state was copied twice, or by whom nobody asked");
   if (!round_->missing_copies.empty()) return;
   round_->outcome.stall_seconds = clock_.now_seconds() - round_->start_seconds;
   if (!round_->outcome.by_loss) safe_();
   write_if_complete();
 }
 
-std::span<std::byte> CheckpointWriter::destination(const FrameHeader& header) {
-  return round().collector.destination(header);
+std::span<std::byte> CheckpointWriter::destination(const ProcessName& shard,
+                                                   const FrameHeader& header) {
+  if (shard.role != Role::kShard) refuse("a worker sent state, which shards have");
+  return round().collector.destination(shard.index, header);
 }
 
 void CheckpointWriter::arrived(const FrameHeader& header) {

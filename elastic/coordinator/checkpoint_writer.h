@@ -46,9 +46,9 @@ class CheckpointWriter final {
              std::set<ProcessName> sources, bool is_best);
 
   // All of these throw ProtocolError where nobody asked for it, or it does not fit.
-  void shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps);
+  void shard_has_copied(const ProcessName& shard, const SnapshotTaken& message);
   void buffers_arrived(const ProcessName& worker, std::vector<float> values);
-  std::span<std::byte> destination(const FrameHeader& header);
+  std::span<std::byte> destination(const ProcessName& shard, const FrameHeader& header);
   void arrived(const FrameHeader& header);
 
   // This process is gone. Where it had a part of the checkpoint, there will be none; `done` says so

@@ -51,7 +51,12 @@ void Coordinator::on(const ProcessName& process, const Ready& message) {
 }
 
 void Coordinator::on(const ProcessName& process, const Halted& message) {
-  if (process.role == Role::kWorker && message.has_weights) known_buffers_ = message.buffers;
+  if (process.role == Role::kWorker && message.has_weights) {
+    if (message.buffers.size() != buffers_.flat_size())
+      throw ProtocolError(
+          {.what = process.text() + " sent buffers of another model", .where = {}, .remedy = {}});
+    known_buffers_ = message.buffers;
+  }
   feed(ProcessHalted{process, message.iteration, message.has_weights});
 }
 
@@ -168,6 +173,7 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
 
 void Coordinator::carry_out(const GrantIterations& action) {
   checkpoint_.reset();  // all of it is where it belongs
+  iterations_.allow(action.until);
   const Train train{action.until};
   for (const ProcessName& worker : workers()) cluster_->send(worker, train);
 }
@@ -258,15 +264,16 @@ void Coordinator::carry_out(const TakeCheckpoint& action) {
 }
 
 void Coordinator::on(const ProcessName& process, const SnapshotTaken& message) {
-  checkpoints_.shard_has_copied(process, message.optimizer_steps);
+  checkpoints_.shard_has_copied(process, message);
 }
 
 void Coordinator::on(const ProcessName& process, const Buffers& message) {
   checkpoints_.buffers_arrived(process, message.values);
 }
 
-std::span<std::byte> Coordinator::state_destination(const ProcessName&, const FrameHeader& header) {
-  return checkpoints_.destination(header);
+std::span<std::byte> Coordinator::state_destination(const ProcessName& process,
+                                                    const FrameHeader& header) {
+  return checkpoints_.destination(process, header);
 }
 
 void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {

@@ -29,6 +29,10 @@ bool EvaluationRound::add(std::uint32_t rank, const Evaluated& part) {
   SCAVENGER_CHECK(rank < parts_.size());
   if (arrived_[rank])
     throw ProtocolError({.what = "a worker evaluated its part twice", .where = {}, .remedy = {}});
+  const Evaluate request = request_for(rank);
+  if (part.samples != request.last - request.first)
+    throw ProtocolError(
+        {.what = "a worker evaluated more or less than its part", .where = {}, .remedy = {}});
   arrived_[rank] = true;
   parts_[rank] = part;
   return --missing_ == 0;

@@ -15,7 +15,8 @@ class EvaluationRound final {
                   std::uint32_t workers, double start_seconds);
 
   Evaluate request_for(std::uint32_t rank) const;
-  // True where this was the last part. Throws ProtocolError for a second one of a rank.
+  // True where this was the last part. Throws ProtocolError for a second one of a rank, or one that
+  // is not of as many samples as were asked for.
   bool add(std::uint32_t rank, const Evaluated& part);
 
   Split split() const { return split_; }

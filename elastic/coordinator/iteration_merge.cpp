@@ -34,7 +34,7 @@ IterationMerge::IterationMerge(Membership membership) {
 void IterationMerge::begin(Membership membership) {
   membership_ = std::move(membership);
   pending_.assign(membership_.workers(), {});
-  next_ = membership_.first_iteration;
+  next_ = allowed_ = membership_.first_iteration;
 }
 
 std::uint64_t IterationMerge::reported(std::uint32_t rank) const {
@@ -49,6 +49,10 @@ void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
     if ((stats.*series).size() != stats.loss_sum.size())
       throw ProtocolError(
           {.what = "a worker's statistics are of unequal lengths", .where = {}, .remedy = {}});
+  if (stats.loss_sum.size() > allowed_ - reported(rank))
+    throw ProtocolError({.what = "a worker has done more iterations than it was allowed to",
+                         .where = {},
+                         .remedy = {}});
   IterationStats& pending = pending_[rank];
   if (pending.loss_sum.empty()) pending.learning_rate = stats.learning_rate;
   for (const auto series : all_series())

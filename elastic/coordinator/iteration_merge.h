@@ -17,7 +17,10 @@ class IterationMerge final {
  public:
   explicit IterationMerge(Membership membership);
 
-  // Throws ProtocolError for a gap, a repetition, or vectors of unequal length.
+  // Iterations below `until` may be reported, until the end of the membership. None before.
+  void allow(std::uint64_t until) { allowed_ = until; }
+  // Throws ProtocolError for a gap, a repetition, vectors of unequal length, or iterations that
+  // nobody was allowed to do.
   void add(std::uint32_t rank, const IterationStats& stats);
   // How many iterations of the job this worker has reported: the index of its next one.
   std::uint64_t reported(std::uint32_t rank) const;
@@ -39,6 +42,7 @@ class IterationMerge final {
   Membership membership_;
   std::vector<IterationStats> pending_;  // by rank, each starting at next_
   std::uint64_t next_;                   // the first iteration that was not taken
+  std::uint64_t allowed_;                // iterations below this may have been done
 };
 
 }  // namespace scavenger::elastic

@@ -183,7 +183,11 @@ class FieldReader final {
         refuse(key, "a whole number in range");
       value = static_cast<T>(node.get<std::uint64_t>());
     } else if constexpr (std::is_integral_v<T>) {
-      if (!node.is_number_integer() || node.get<std::int64_t>() > std::numeric_limits<T>::max() ||
+      const bool fits_signed =
+          node.is_number_integer() &&
+          (!node.is_number_unsigned() ||
+           node.get<std::uint64_t>() <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+      if (!fits_signed || node.get<std::int64_t>() > std::numeric_limits<T>::max() ||
           node.get<std::int64_t>() < std::numeric_limits<T>::min())
         refuse(key, "a whole number in range");
       value = static_cast<T>(node.get<std::int64_t>());

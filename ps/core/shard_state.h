@@ -149,6 +149,7 @@ class ParameterShard final {
   void begin_snapshot();
   // Copies one chunk that has not been copied, for idle moments. False where none is left.
   bool copy_chunk_to_snapshot();
+  bool has_snapshot() const { return snapshot_.has_value(); }  // under way
   bool snapshot_complete() const { return snapshot_.has_value() && uncopied_chunks_ == 0; }
   // Requires snapshot_complete(); ends the snapshot.
   ShardSnapshot take_snapshot();

@@ -90,7 +90,10 @@ class ShardProcess final {
     service_->begin_snapshot(message.iteration);
     post_message(*control_, SnapshotTaken{message.iteration, service_->progress().optimizer_steps});
     asio::co_spawn(io_, service_->send_snapshot(control_), [](std::exception_ptr failure) {
-      if (failure) std::rethrow_exception(failure);
+      try {
+        if (failure) std::rethrow_exception(failure);
+      } catch (const ConnectionError&) {  // whoever reads there says so, and ends the process
+      }
     });
   }
 

@@ -38,7 +38,8 @@ class ShardService {
   // Zeros before there is anything.
   virtual ShardProgress progress() const = 0;
 
-  // Begins a snapshot of the boundary after `iteration` iterations.
+  // Begins a snapshot of the boundary after `iteration` iterations. Not while another is being
+  // copied; one that is still being sent stays as it is.
   virtual void begin_snapshot(std::uint64_t iteration) = 0;
   // Copies it while training goes on, and posts the kState frames on `destination`.
   virtual awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> destination) = 0;

@@ -42,6 +42,7 @@ awaitable<void> send_state(std::shared_ptr<FrameConnection> destination, ChunkLa
       co_await destination->wait_until_queued_at_most(kStreamQueueBytes);
     }
   }
+  co_await destination->wait_until_queued_at_most(0);
 }
 
 }  // namespace scavenger::ps

@@ -25,7 +25,7 @@ class LoadedPieces final {
   std::size_t missing_ = 0;
 };
 
-// Posts all of it. The snapshot must live until it was written.
+// Posts all of it, and ends when it was written. The snapshot must live until then.
 awaitable<void> send_state(std::shared_ptr<FrameConnection> destination, ChunkLayout layout,
                            std::uint32_t shard, std::uint32_t membership_epoch,
                            const ShardSnapshot& snapshot);

@@ -29,6 +29,7 @@ void ChunkBoard::begin_membership(std::uint64_t iteration, std::uint32_t ranks) 
 }
 
 void ChunkBoard::contribute(std::uint64_t iteration, std::uint32_t chunk) {
+  if (iteration != this->iteration()) return;
   const std::uint64_t complete = turn(iteration) * memory_.ranks;
   std::atomic<std::uint64_t>& count = counters_[chunk].contributions;
   if (count.fetch_add(1, std::memory_order_acq_rel) + 1 < complete) return;
@@ -38,19 +39,23 @@ void ChunkBoard::contribute(std::uint64_t iteration, std::uint32_t chunk) {
 }
 
 std::optional<std::uint32_t> ChunkBoard::take(std::uint64_t iteration) {
+  if (iteration != this->iteration()) return std::nullopt;
   const std::uint64_t chunks = queue_.size();
   std::uint64_t place = memory_.taken.load(std::memory_order_relaxed);
   while (place < turn(iteration) * chunks) {
     const std::uint64_t entry =
         queue_[place % chunks].turn_and_chunk.load(std::memory_order_acquire);
     if (entry >> kChunkBits != place / chunks + 1) return std::nullopt;  // not ready yet
+    const auto chunk = static_cast<std::uint32_t>(entry);
+    if (chunk >= chunks) return std::nullopt;  // nobody has written that
     if (memory_.taken.compare_exchange_weak(place, place + 1, std::memory_order_relaxed))
-      return static_cast<std::uint32_t>(entry);
+      return chunk;
   }
   return std::nullopt;
 }
 
 void ChunkBoard::finish(std::uint64_t iteration) {
+  if (iteration != this->iteration()) return;
   const std::uint64_t all = turn(iteration) * queue_.size();
   if (memory_.stepped.fetch_add(1, std::memory_order_acq_rel) + 1 < all) return;
   memory_.iteration.store(iteration + 1, std::memory_order_seq_cst);

@@ -54,6 +54,7 @@ class ChunkBoard final {
   // The first iteration that is not done: all that was stepped before it can be read.
   std::uint64_t iteration() const { return memory_.iteration.load(std::memory_order_seq_cst); }
 
+  // In all of these, an iteration that is not the board's changes nothing.
   // One rank's gradient of this chunk is in its place.
   void contribute(std::uint64_t iteration, std::uint32_t chunk);
   // A chunk whose gradients are all there, and that is now the caller's to step.

@@ -40,7 +40,7 @@ struct SegmentShape {
 struct SegmentHeader {
   std::uint64_t magic = 0;
   SegmentShape shape;
-  std::uint32_t membership_epoch = 0;
+  std::atomic<std::uint32_t> membership_epoch{0};
   std::uint64_t optimizer_steps = 0;  // taken before the board's first iteration
   // Whether the weights of the board's iteration are there.
   std::atomic<std::uint32_t> has_weights{0};

@@ -32,7 +32,7 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
   if (header.shape != shape) refuse("the model cannot become another one");
   if (message.membership.epoch <= header.membership_epoch)
     refuse(fmt::format("membership epoch {} follows {}", message.membership.epoch,
-                       header.membership_epoch));
+                       header.membership_epoch.load()));
   const std::uint64_t first = message.membership.first_iteration;
   const bool goes_on = message.goes_on;
   if (goes_on && header.has_weights == 0) refuse("there are no weights to go on with");
@@ -95,9 +95,12 @@ void SegmentKeeper::begin_snapshot(std::uint64_t iteration) {
       segment_->board().iteration() != iteration)
     refuse(fmt::format("a snapshot of iteration {} was asked for, but the job is elsewhere",
                        iteration));
-  if (!snapshot_) {
+  if (segment_->header().copying != 0)
+    refuse("a snapshot was asked for while another is being copied");
+  if (!snapshot_ || snapshot_.use_count() > 1) {  // none, or one that is still being sent
     const std::uint64_t size = segment_->layout().flat_size();
-    snapshot_.emplace(ShardSnapshot{.progress = {}, .weights = FloatBuffer(size), .state = {}});
+    snapshot_ = std::make_shared<ShardSnapshot>(
+        ShardSnapshot{.progress = {}, .weights = FloatBuffer(size), .state = {}});
     for (std::size_t v = 0; v < optimizer_.state_names().size(); ++v)
       snapshot_->state.emplace_back(size);
   }
@@ -132,9 +135,10 @@ void SegmentKeeper::finish_copying() {
 }
 
 awaitable<void> SegmentKeeper::send_snapshot(std::shared_ptr<FrameConnection> destination) {
+  const std::shared_ptr<const ShardSnapshot> snapshot = snapshot_;
   while (copy_chunk()) co_await asio::post(io_, use_awaitable);
   co_await send_state(destination, segment_->layout(), 0, segment_->header().membership_epoch,
-                      *snapshot_);
+                      *snapshot);
 }
 
 }  // namespace scavenger::ps

@@ -46,8 +46,8 @@ class SegmentKeeper final : public ShardService {
   LoadedPieces pieces_;
   bool halted_ = false;
   std::vector<std::byte> state_payload_;
-  // The one that is being copied or sent; its memory is used again for the next.
-  std::optional<ShardSnapshot> snapshot_;
+  // The one that is being copied; when it was sent, its memory is used again for the next.
+  std::shared_ptr<ShardSnapshot> snapshot_;
   std::uint32_t next_to_copy_ = 0;
 };
 

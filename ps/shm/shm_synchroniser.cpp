@@ -42,10 +42,11 @@ ShmSynchroniser::ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& 
 bool ShmSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
   SegmentHeader& header = segment_->header();
   if (header.membership_epoch != group.membership.epoch)
-    throw ProtocolError({.what = fmt::format("it is at membership epoch {}, not {}",
-                                             header.membership_epoch, group.membership.epoch),
-                         .where = "shared memory",
-                         .remedy = {}});
+    throw ProtocolError(
+        {.what = fmt::format("it is at membership epoch {}, not {}", header.membership_epoch.load(),
+                             group.membership.epoch),
+         .where = "shared memory",
+         .remedy = {}});
   membership_ = group.membership;
   rank_ = group.rank;
   slot_ = group.slots.at(group.rank);
@@ -88,17 +89,24 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
   to_ = segment_->version(iteration + 1);
 }
 
+// Whoever is left out of a membership is halted or killed before the next one begins; should one be
+// missed all the same, it changes nothing.
+bool ShmSynchroniser::is_current() const {
+  return segment_->header().membership_epoch.load(std::memory_order_relaxed) == membership_.epoch;
+}
+
 void ShmSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  if (!is_current()) return;
   ready_chunks_.finish(first, last,
                        [this](std::uint32_t chunk) { board_.contribute(next_iteration_, chunk); });
   if (board_.waiting_chunks() >= kChunksWorthWaking) board_.announce();
 }
 
 std::optional<SyncResult> ShmSynchroniser::finish() {
-  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  SCAVENGER_CHECK(ready_chunks_.all_ready() || !is_current());
   const double start_seconds = clock_.now_seconds();
   if (board_.waiting_chunks() > 1) board_.announce();
-  while (board_.iteration() <= next_iteration_) {
+  while (board_.iteration() <= next_iteration_ || !is_current()) {
     if (interrupted_) return std::nullopt;
     if (!step_ready_chunk()) wait_for_news();
   }
@@ -115,7 +123,7 @@ bool ShmSynchroniser::may_step() const {
 }
 
 bool ShmSynchroniser::step_ready_chunk() {
-  if (!may_step()) return false;
+  if (!is_current() || !may_step()) return false;
   const auto chunk = board_.take(next_iteration_);
   if (!chunk) return false;
   const ChunkRange range = segment_->layout().range(*chunk);

@@ -45,6 +45,7 @@ class ShmSynchroniser final : public Synchroniser {
  private:
   bool step_ready_chunk();
   bool may_step() const;
+  bool is_current() const;
   bool has_news() const;
   void wait_for_news();
   SyncResult result() const;

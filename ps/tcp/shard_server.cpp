@@ -77,6 +77,7 @@ Halted ShardServer::halt() {
 bool ShardServer::load_state(const FrameHeader& header) {
   if (halted_ || header.membership_epoch < membership_.epoch) return false;
   if (!shard_ || started_ || !has_state_) refuse("state came when it was not expected");
+  if (state_payload_.size() % sizeof(float) != 0) refuse("a part of a number came as state");
   const auto floats = as_floats(state_payload_);
   if (header.rank == 0)
     shard_->load_weights(header.chunk, floats);
@@ -158,11 +159,11 @@ awaitable<void> ShardServer::take_pull(Client& client, FrameHeader header) {
   if (halted_) co_return;
   if (header.membership_epoch != membership_.epoch)
     refuse("a worker of another membership wants weights");
-  if (header.rank >= clients_.size() || clients_[header.rank] != nullptr || client.rank)
+  // A worker that has lost its connection waits for the next membership. Who came in its place in
+  // mid-iteration would get weights of two iterations, and what the rank has brought may be summed
+  // at any time, where it is.
+  if (header.rank >= clients_.size() || has_pulled_[header.rank] != 0 || client.rank)
     refuse(fmt::format("a second or impossible worker {}", header.rank));
-  // What a rank has brought may be summed at any time, where it is.
-  if (has_pulled_[header.rank] != 0 && (is_near || near_[header.rank] != nullptr))
-    refuse(fmt::format("the gradient of worker {} cannot move within a membership", header.rank));
   if (is_near)
     near_[header.rank] = client.near =
         std::make_shared<NearVectors>(decode_near_place(place), shard_->layout().flat_size());
@@ -263,15 +264,15 @@ void ShardServer::begin_snapshot(std::uint64_t iteration) {
   if (!started_ || shard_->iteration() != iteration || !shard_->at_boundary())
     refuse(fmt::format("a snapshot of iteration {} was asked for, but the shard is elsewhere",
                        iteration));
-  sent_snapshot_.reset();
+  if (is_copying()) refuse("a snapshot was asked for while another is being copied");
   shard_->begin_snapshot();
 }
 
 awaitable<void> ShardServer::send_snapshot(std::shared_ptr<FrameConnection> destination) {
   while (shard_->copy_chunk_to_snapshot()) co_await asio::post(io_, use_awaitable);
-  sent_snapshot_ = shard_->take_snapshot();
+  const ShardSnapshot snapshot = shard_->take_snapshot();
   co_await send_state(std::move(destination), shard_->layout(), shard_->shard(), membership_.epoch,
-                      *sent_snapshot_);
+                      snapshot);
 }
 
 }  // namespace scavenger::ps

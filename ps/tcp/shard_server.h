@@ -33,6 +33,9 @@ class ShardServer final : public ShardService {
 
   std::uint16_t port() const override { return listener_.port(); }
 
+  // A snapshot is under way, and not whole yet.
+  bool is_copying() const { return shard_ && shard_->has_snapshot(); }
+
   // Workers of the membership before are disconnected.
   void configure(const ConfigureShard& message) override;
   std::vector<std::byte>& state_payload() override { return state_payload_; }
@@ -87,7 +90,6 @@ class ShardServer final : public ShardService {
   std::vector<std::uint8_t> has_pulled_;  // by rank, in this membership
   // By rank: may be summed from until the next membership, also when their worker is gone.
   std::vector<std::shared_ptr<NearVectors>> near_;
-  std::optional<ShardSnapshot> sent_snapshot_;  // its memory is being written to the controller
 };
 
 }  // namespace scavenger::ps

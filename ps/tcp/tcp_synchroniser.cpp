@@ -78,17 +78,35 @@ bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
   if (group.writes_initial_weights) initial_weights(weights_);
   expect_weights(group.membership.first_iteration);
   try {
-    asio::co_spawn(io_, connect_all(group),
-                   asio::bind_cancellation_slot(stop_connecting_.slot(), asio::use_future))
-        .get();
+    start_connecting(group).get();
   } catch (const boost::system::system_error&) {
-    SCAVENGER_CHECK(interrupted_);
+    SCAVENGER_CHECK(is_interrupted());
     return false;
   } catch (const ConnectionError&) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
   }
   return wait_for_weights();
+}
+
+// The io thread alone touches stop_connecting_. There an interruption comes either before this, and
+// is seen here, or after it, and cancels.
+std::future<void> TcpSynchroniser::start_connecting(const SyncGroup& group) {
+  auto connected = std::make_shared<std::promise<void>>();
+  asio::post(io_, [this, group, connected] {
+    if (is_interrupted()) return connected->set_value();
+    asio::co_spawn(io_, connect_all(group),
+                   asio::bind_cancellation_slot(
+                       stop_connecting_.slot(), [connected](std::exception_ptr failure) {
+                         failure ? connected->set_exception(failure) : connected->set_value();
+                       }));
+  });
+  return connected->get_future();
+}
+
+bool TcpSynchroniser::is_interrupted() const {
+  const std::lock_guard lock(mutex_);
+  return interrupted_;
 }
 
 awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {

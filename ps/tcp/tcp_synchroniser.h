@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,6 +60,8 @@ class TcpSynchroniser final : public Synchroniser {
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
                   const JobCredentials& credentials, WireFormat format,
                   std::unique_ptr<NearVectors> owned);
+  std::future<void> start_connecting(const SyncGroup& group);
+  bool is_interrupted() const;
   awaitable<void> connect_all(SyncGroup group);
   void post_initial_weights(FrameConnection& connection, std::uint32_t shard);
   void post_pull(FrameConnection& connection, std::uint32_t shard);

@@ -15,6 +15,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/whole_number.h"
 
 namespace scavenger {
 namespace {
@@ -59,16 +60,19 @@ FileFacts facts_of(const std::filesystem::path& path) {
   return facts;
 }
 
-CheckpointManifest manifest_from(const Json& json) {
+CheckpointManifest manifest_from(const Json& json, const std::string& where) {
   CheckpointManifest manifest;
-  manifest.format_version = json.at("format_version").get<std::uint32_t>();
+  manifest.format_version = whole_number<std::uint32_t>(json.at("format_version"), where);
   if (manifest.format_version != kCheckpointFormatVersion) return manifest;
-  manifest.iteration = json.at("iteration").get<std::uint64_t>();
+  manifest.iteration = whole_number<std::uint64_t>(json.at("iteration"), where);
   manifest.is_best = json.at("is_best").get<bool>();
   for (const Json& file : json.at("files")) {
     manifest.files.push_back({.name = file.at("name").get<std::string>(),
-                              .bytes = file.at("bytes").get<std::uint64_t>(),
+                              .bytes = whole_number<std::uint64_t>(file.at("bytes"), where),
                               .sha256 = file.at("sha256").get<std::string>()});
+    const std::string& name = manifest.files.back().name;
+    if (name.empty() || name.find('/') != std::string::npos)
+      throw_damaged(where, "names a file that is not beside it");
   }
   return manifest;
 }
@@ -105,7 +109,7 @@ CheckpointManifest decode_manifest(const std::string& text, const std::string& w
   try {
     const Json json = Json::parse(text);
     if (json.at("format") != kFormatName) throw_damaged(where, "is not a checkpoint's manifest");
-    return manifest_from(json);
+    return manifest_from(json, where);
   } catch (const Json::exception& error) {
     throw_damaged(where, std::string("is not as the format asks: ") + error.what());
   }

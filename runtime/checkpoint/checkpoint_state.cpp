@@ -7,11 +7,15 @@
 
 #include "runtime/base/error.h"
 #include "runtime/checkpoint/checkpoint_manifest.h"
+#include "runtime/checkpoint/whole_number.h"
 
 namespace scavenger {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kDepthLimit = 64;         // of the document; copying it goes down as deep
+constexpr std::size_t kMostSlots = 16;  // each is as long as the weights
 
 Json names_of(const TensorLayout& layout) {
   Json names = Json::array();
@@ -58,10 +62,10 @@ class TensorsByName final {
 Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
                            const std::string& where) {
   Checkpoint checkpoint;
-  checkpoint.iteration = json.at("iteration").get<std::uint64_t>();
-  checkpoint.position = json.at("position").get<std::uint64_t>();
-  checkpoint.membership_epoch = json.at("membership_epoch").get<std::uint64_t>();
-  checkpoint.seed = json.at("seed").get<std::uint64_t>();
+  checkpoint.iteration = whole_number<std::uint64_t>(json.at("iteration"), where);
+  checkpoint.position = whole_number<std::uint64_t>(json.at("position"), where);
+  checkpoint.membership_epoch = whole_number<std::uint64_t>(json.at("membership_epoch"), where);
+  checkpoint.seed = whole_number<std::uint64_t>(json.at("seed"), where);
   checkpoint.config = json.at("config");
   checkpoint.config_digest = json.at("config_digest").get<std::string>();
   checkpoint.history = json.at("history");
@@ -76,12 +80,24 @@ Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
   checkpoint.buffer_values.resize(checkpoint.buffers.flat_size());
 
   const Json& optimizer = json.at("optimizer");
-  checkpoint.optimizer.step_count = optimizer.at("step_count").get<std::uint64_t>();
+  checkpoint.optimizer.step_count = whole_number<std::uint64_t>(optimizer.at("step_count"), where);
+  if (optimizer.at("slots").size() > kMostSlots)
+    throw_damaged(where, "names more vectors of optimizer state than an optimizer has");
   for (const Json& slot : optimizer.at("slots")) {
-    checkpoint.optimizer.slots[slot.get<std::string>()].assign(checkpoint.parameters.flat_size(),
-                                                               0.0F);
+    const auto name = slot.get<std::string>();
+    if (name.empty() || name.find('/') != std::string::npos)
+      throw_damaged(where, "names a vector of optimizer state that cannot be in a file");
+    checkpoint.optimizer.slots[name].assign(checkpoint.parameters.flat_size(), 0.0F);
   }
   return checkpoint;
+}
+
+// Refuses nesting without end while it is read.
+Json parse(const std::string& text, const std::string& where) {
+  return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDepthLimit) throw_damaged(where, "is nested too deeply");
+    return true;
+  });
 }
 
 }  // namespace
@@ -108,7 +124,7 @@ std::string encode_state(const Checkpoint& checkpoint) {
 Checkpoint decode_state(const std::string& text, const SafetensorsContent& weights,
                         const std::string& where) {
   try {
-    return checkpoint_from(Json::parse(text), weights, where);
+    return checkpoint_from(parse(text, where), weights, where);
   } catch (const Json::exception& error) {
     throw_damaged(where, std::string("is not as the format asks: ") + error.what());
   }

@@ -11,6 +11,9 @@
 namespace scavenger {
 namespace {
 
+// Far more than a configuration has. Each level is a part of the place of all that is in it.
+constexpr std::size_t kDepthLimit = 32;
+
 // Feeds the parser and keeps the line of the last visible character that it took. (White space does
 // not count: the parser takes one character more than a number has.)
 class LineCounter final {
@@ -107,6 +110,10 @@ bool LocatedBuilder::add(Json value) {
 
 bool LocatedBuilder::open(Json container) {
   const JsonPointer place = next_place();
+  if (open_.size() >= kDepthLimit)
+    throw ConfigError({.what = fmt::format("this is nested more than {} deep", kDepthLimit),
+                       .where = fmt::format("{}:{}", name_, line_),
+                       .remedy = "a configuration has a few levels only"});
   add(std::move(container));
   open_.push_back({.place = place, .key = {}});
   return true;

@@ -112,12 +112,33 @@ PreparedHeader read_header(std::span<const std::byte> file) {
   return header;
 }
 
+// Whether features and labels lie one after the other in the file, and nothing else does.
+bool adds_up(const PreparedHeader& header) {
+  if (header.dimension_count == 0 || header.dimension_count > kMaxDimensions) return false;
+  if (header.element_type != ElementType::kUint8 && header.element_type != ElementType::kFloat32)
+    return false;
+  std::uint64_t features = header.element_type == ElementType::kUint8 ? 1 : sizeof(float);
+  if (header.sample_count == 0 || header.sample_count > UINT32_MAX ||
+      __builtin_mul_overflow(features, header.sample_count, &features))
+    return false;
+  for (std::uint64_t i = 0; i < header.dimension_count; ++i)
+    if (header.sample_shape[i] <= 0 ||
+        __builtin_mul_overflow(features, static_cast<std::uint64_t>(header.sample_shape[i]),
+                               &features))
+      return false;
+  const std::uint64_t labels = header.sample_count * sizeof(std::int32_t);
+  return header.labels_offset <= header.file_size && header.labels_offset >= kFeaturesOffset &&
+         header.labels_offset - kFeaturesOffset >= features &&
+         header.labels_offset % kLabelsAlignment == 0 &&
+         header.file_size - header.labels_offset == labels;
+}
+
 bool is_current(std::span<const std::byte> file, const Digest& key) {
   if (file.size() < sizeof(PreparedHeader)) return false;
   const PreparedHeader header = read_header(file);
   return header.magic == kMagic && header.format_version == kPreparedFormatVersion &&
          header.checksum == checksum_of(header) && header.key == key &&
-         header.file_size == file.size();
+         header.file_size == file.size() && adds_up(header);
 }
 
 }  // namespace

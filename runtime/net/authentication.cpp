@@ -31,17 +31,22 @@ class SocketDeadline final {
  public:
   SocketDeadline(JobSocket& socket, double seconds) : timer_(socket.get_executor()) {
     timer_.expires_after(as_duration(seconds));
-    timer_.async_wait([&socket, watching = watching_](const boost::system::error_code& error) {
-      if (!error && *watching) socket.reset();
+    timer_.async_wait([&socket, state = state_](const boost::system::error_code& error) {
+      if (error || *state != State::kWatching) return;
+      *state = State::kExpired;
+      socket.reset();
     });
   }
-  ~SocketDeadline() { *watching_ = false; }
+  ~SocketDeadline() { *state_ = State::kOver; }
   SocketDeadline(const SocketDeadline&) = delete;
   SocketDeadline& operator=(const SocketDeadline&) = delete;
 
+  bool expired() const { return *state_ == State::kExpired; }
+
  private:
+  enum class State { kWatching, kExpired, kOver };
   // The timer may have fired already when we are destroyed, with its handler still in the queue.
-  std::shared_ptr<bool> watching_ = std::make_shared<bool>(true);
+  std::shared_ptr<State> state_ = std::make_shared<State>(State::kWatching);
   asio::steady_timer timer_;
 };
 
@@ -81,15 +86,17 @@ struct Attempt {
   awaitable<void> run(tcp::endpoint address, const JobCredentials& credentials, double seconds);
 
   // Who refuses us says so by ending the connection in order, or by an alert. A reset comes from
-  // who is not there yet, or has dropped us to make room for others.
+  // who is not there yet, or has dropped us to make room for others; and we may have run out of
+  // patience ourselves.
   bool judged() const {
-    return connected && error != asio::error::connection_reset &&
+    return connected && !expired && error != asio::error::connection_reset &&
            error != asio::error::operation_aborted && error != asio::error::broken_pipe;
   }
 
   JobSocket socket;
   boost::system::error_code error;
   bool connected = false;
+  bool expired = false;
 };
 
 awaitable<void> Attempt::run(tcp::endpoint address, const JobCredentials& credentials,
@@ -102,6 +109,7 @@ awaitable<void> Attempt::run(tcp::endpoint address, const JobCredentials& creden
     co_await prove_as_client(socket, credentials);
   } catch (const boost::system::system_error& failure) {
     error = failure.code();
+    expired = deadline.expired();
   }
 }
 

@@ -22,8 +22,9 @@ void copy_hex(const std::string& text, std::array<std::byte, size>& destination)
 // The JSON library would take -1 for 4294967295.
 template <typename Number>
 Number whole_number(const nlohmann::json& value, Number least) {
-  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() >= least &&
-                    value.get<std::uint64_t>() <= std::numeric_limits<Number>::max();
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());
+  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() <= kMost &&
+                    value.get<Number>() >= least;
   if (!fits)
     throw InputError({.what = "a number is out of range", .where = "launch ticket", .remedy = {}});
   return value.get<Number>();
@@ -53,9 +54,7 @@ std::string encode(const LaunchTicket& ticket) {
   return json.dump() + "\n";
 }
 
-LaunchTicket read_launch_ticket() {
-  std::string line;
-  std::getline(std::cin, line);
+LaunchTicket decode_launch_ticket(const std::string& line) {
   try {
     const auto json = nlohmann::json::parse(line);
     LaunchTicket ticket;
@@ -65,7 +64,7 @@ LaunchTicket read_launch_ticket() {
     copy_hex(json.at("secret").get<std::string>(), ticket.credentials.secret);
     ticket.controller = {json.at("host").get<std::string>(),
                          whole_number<std::uint16_t>(json.at("port"), 1)};
-    ticket.parent_pid = json.at("parent_pid").get<std::int64_t>();
+    ticket.parent_pid = whole_number<std::int32_t>(json.at("parent_pid"), 0);
     ticket.threads = whole_number<std::uint32_t>(json.at("threads"), 1);
     ticket.listen_host = json.at("listen_host").get<std::string>();
     ticket.listen_port = whole_number<std::uint16_t>(json.at("listen_port"), 0);
@@ -78,6 +77,12 @@ LaunchTicket read_launch_ticket() {
          .where = "standard input",
          .remedy = "run scavenger-train CONFIG"});
   }
+}
+
+LaunchTicket read_launch_ticket() {
+  std::string line;
+  std::getline(std::cin, line);
+  return decode_launch_ticket(line);
 }
 
 }  // namespace scavenger

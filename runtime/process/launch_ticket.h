@@ -26,8 +26,10 @@ struct LaunchTicket {
 
 std::string encode(const LaunchTicket& ticket);
 
-// Reads a ticket from standard input up to its end of line. Throws InputError for anything else,
-// which is what a user sees who starts a worker by hand.
+// Throws InputError for anything else than a ticket, which is what a user sees who starts a worker
+// by hand.
+LaunchTicket decode_launch_ticket(const std::string& line);
+// From standard input, up to its end of line.
 LaunchTicket read_launch_ticket();
 
 }  // namespace scavenger

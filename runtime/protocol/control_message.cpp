@@ -161,6 +161,7 @@ void check(const ConfigureShard& message) {
   check(message.membership);
   require(message.index < message.shards, "there is no shard of that index");
   require(message.flat_size > 0 && message.samples_per_epoch > 0, "there is nothing to train");
+  require(message.flat_size <= kTensorSizeLimit, "the model is too large");
   require(!message.goes_on || !message.has_state, "a shard keeps its state, or gets another");
 }
 

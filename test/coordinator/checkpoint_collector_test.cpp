@@ -20,6 +20,7 @@ CheckpointCollector make_collector() {
   Checkpoint base;
   base.iteration = kIteration;
   base.position = 1234;
+  base.buffers.add("mean", {2});
   return {std::move(base), kLayout, {"exp_avg", "exp_avg_sq"}};
 }
 
@@ -39,7 +40,7 @@ void bring(CheckpointCollector& collector, std::uint32_t vector, std::uint32_t c
   const ps::ChunkRange range = kLayout.range(chunk);
   std::vector<float> floats(range.size);
   for (std::uint64_t i = 0; i < range.size; ++i) floats[i] = value_at(vector, range.first + i);
-  const auto destination = collector.destination(piece(vector, chunk));
+  const auto destination = collector.destination(kLayout.shard_of(chunk), piece(vector, chunk));
   REQUIRE(destination.size() == floats.size() * sizeof(float));
   std::memcpy(destination.data(), floats.data(), destination.size());
   collector.arrived(piece(vector, chunk));
@@ -55,14 +56,14 @@ TEST_CASE("a checkpoint is complete with the last piece of weights and optimizer
       bring(collector, vector, chunk);
     }
   collector.set_optimizer_steps(40);
-  collector.set_buffers({1.0F, 2.0F});
+  collector.set_buffers(std::vector<float>(kTensorAlignment, 2.0F));
 
   REQUIRE(collector.complete());
   const Checkpoint& checkpoint = collector.checkpoint();
   CHECK(checkpoint.iteration == kIteration);
   CHECK(checkpoint.position == 1234);
   CHECK(checkpoint.optimizer.step_count == 40);
-  CHECK(checkpoint.buffer_values == std::vector<float>{1.0F, 2.0F});
+  CHECK(checkpoint.buffer_values == std::vector<float>(kTensorAlignment, 2.0F));
   for (std::uint64_t i = 0; i < 100; ++i) {
     CHECK(checkpoint.weights[i] == value_at(0, i));
     CHECK(checkpoint.optimizer.slots.at("exp_avg")[i] == value_at(1, i));
@@ -70,11 +71,22 @@ TEST_CASE("a checkpoint is complete with the last piece of weights and optimizer
   }
 }
 
-TEST_CASE("a piece that comes twice does not stand for another") {
+TEST_CASE("a piece that comes twice is refused: the first may be on its way to disk") {
   CheckpointCollector collector = make_collector();
-  for (int i = 0; i < 20; ++i) bring(collector, 0, 1);
+  bring(collector, 0, 1);
 
+  CHECK_THROWS_AS(collector.destination(1, piece(0, 1)), ProtocolError);
+  CHECK_NOTHROW(collector.destination(1, piece(1, 1)));
   CHECK_FALSE(collector.complete());
+}
+
+TEST_CASE("a piece of another shard, or buffers of another model, are refused") {
+  CheckpointCollector collector = make_collector();
+
+  CHECK_THROWS_AS(collector.destination(0, piece(0, 1)), ProtocolError);
+  CHECK_THROWS_AS(collector.destination(7, piece(0, 1)), ProtocolError);
+  CHECK_THROWS_AS(collector.set_buffers({}), ProtocolError);
+  CHECK_THROWS_AS(collector.set_buffers({1.0F, 2.0F, 3.0F}), ProtocolError);
 }
 
 TEST_CASE("a piece that does not fit is refused before it is read") {
@@ -89,7 +101,7 @@ TEST_CASE("a piece that does not fit is refused before it is read") {
 
   for (const FrameHeader& wrong :
        {of_unknown_vector, of_unknown_chunk, of_other_iteration, too_long, too_short})
-    CHECK_THROWS_AS(collector.destination(wrong), ProtocolError);
+    CHECK_THROWS_AS(collector.destination(wrong.chunk % 2, wrong), ProtocolError);
 }
 
 TEST_CASE("what a lost shard has not sent is not waited for") {

@@ -37,13 +37,13 @@ class Writing final {
           .iteration = 7,
           .rank = 0,
           .payload_bytes = static_cast<std::uint32_t>(layout_.range(chunk).size * sizeof(float))};
-      std::ranges::fill(writer_.destination(header), std::byte{0});
+      std::ranges::fill(writer_.destination({Role::kShard, shard}, header), std::byte{0});
       writer_.arrived(header);
     }
   }
   void all_copy() {
-    writer_.shard_has_copied(kShard0, 7);
-    writer_.shard_has_copied(kShard1, 7);
+    writer_.shard_has_copied(kShard0, {7, 7});
+    writer_.shard_has_copied(kShard1, {7, 7});
     writer_.buffers_arrived(kWorker0, {});
   }
   // Until there is an outcome.
@@ -98,7 +98,7 @@ TEST_CASE(
 TEST_CASE(
     "what the others still owe is waited for, so that nothing comes into the next checkpoint") {
   Writing writing;
-  writing.writer().shard_has_copied(kShard0, 7);
+  writing.writer().shard_has_copied(kShard0, {7, 7});
 
   writing.writer().lose(kShard1);
   writing.writer().lose(kWorker0);
@@ -107,6 +107,22 @@ TEST_CASE(
 
   CHECK(writing.outcomes.size() == 1);
   CHECK(writing.safe == 0);
+}
+
+TEST_CASE("copies and state from whom nobody asked, or of another iteration, are refused") {
+  Writing writing;
+  CheckpointWriter& writer = writing.writer();
+  const FrameHeader piece{
+      .type = FrameType::kState, .chunk = 0, .iteration = 7, .payload_bytes = 128};
+
+  CHECK_THROWS_AS(writer.shard_has_copied(kShard0, {6, 7}), ProtocolError);
+  CHECK_THROWS_AS(writer.shard_has_copied(kWorker0, {7, 7}), ProtocolError);
+  CHECK_THROWS_AS(writer.buffers_arrived(kShard0, {}), ProtocolError);
+  CHECK_THROWS_AS(writer.destination(kWorker0, piece), ProtocolError);
+  CHECK_THROWS_AS(writer.destination(kShard1, piece), ProtocolError);
+  writing.all_copy();
+  CHECK_THROWS_AS(writer.shard_has_copied(kShard0, {7, 7}), ProtocolError);
+  CHECK(writing.safe == 1);
 }
 
 TEST_CASE("a process that has given its part is not missed") {

@@ -14,6 +14,13 @@ Membership two_workers(std::uint64_t first_iteration = 0) {
   return {3, 10, {6, 4}, first_iteration, 0};
 }
 
+// Of workers that may do as many iterations as they like.
+IterationMerge merge_of(Membership membership) {
+  IterationMerge merge(std::move(membership));
+  merge.allow(UINT64_MAX);
+  return merge;
+}
+
 // Every series has its own value for each iteration, so that none can be taken for another.
 IterationStats stats(std::uint64_t first, std::size_t count, double worker = 0.0) {
   IterationStats made;
@@ -36,7 +43,7 @@ IterationStats stats(std::uint64_t first, std::size_t count, double worker = 0.0
 }  // namespace
 
 TEST_CASE("an iteration comes out when all workers have reported it") {
-  IterationMerge merge(two_workers());
+  IterationMerge merge = merge_of(two_workers());
 
   CHECK_FALSE(merge.take());
   merge.add(0, stats(0, 3));
@@ -52,7 +59,7 @@ TEST_CASE("an iteration comes out when all workers have reported it") {
 }
 
 TEST_CASE("workers out of step are put together, each iteration once and in order") {
-  IterationMerge merge(two_workers(5));
+  IterationMerge merge = merge_of(two_workers(5));
   std::vector<double> losses;
   std::uint64_t next = 5;
   const auto take = [&] {
@@ -79,7 +86,7 @@ TEST_CASE("workers out of step are put together, each iteration once and in orde
 }
 
 TEST_CASE("the loss is the mean over the samples of the batch, the time that over the workers") {
-  IterationMerge merge(two_workers());
+  IterationMerge merge = merge_of(two_workers());
   IterationStats first = stats(0, 1), second = stats(0, 1);
   first.loss_sum = {6.0 * 0.5};   // 6 samples of 0.5
   second.loss_sum = {4.0 * 1.0};  // 4 samples of 1
@@ -95,7 +102,7 @@ TEST_CASE("the loss is the mean over the samples of the batch, the time that ove
 }
 
 TEST_CASE("each worker's series keep their places") {
-  IterationMerge merge(two_workers());
+  IterationMerge merge = merge_of(two_workers());
   merge.add(0, stats(0, 2));
   merge.add(1, stats(0, 2, 1.0));
 
@@ -110,7 +117,7 @@ TEST_CASE("each worker's series keep their places") {
 }
 
 TEST_CASE("the learning rate is that of the first iteration") {
-  IterationMerge merge({1, 10, {10}, 0, 0});
+  IterationMerge merge = merge_of({1, 10, {10}, 0, 0});
   IterationStats early = stats(0, 2), later = stats(2, 2);
   early.learning_rate = 0.4;
   later.learning_rate = 0.2;
@@ -122,7 +129,7 @@ TEST_CASE("the learning rate is that of the first iteration") {
 }
 
 TEST_CASE("a gap, a repetition or an unknown worker is refused, and what was there stays") {
-  IterationMerge merge(two_workers(5));
+  IterationMerge merge = merge_of(two_workers(5));
   merge.add(0, stats(5, 2));
 
   CHECK_THROWS_AS(merge.add(0, stats(8, 1)), ProtocolError);
@@ -133,13 +140,28 @@ TEST_CASE("a gap, a repetition or an unknown worker is refused, and what was the
   CHECK(merge.reported(1) == 5);
 }
 
+TEST_CASE("iterations that nobody was allowed to do are refused, in this membership and the next") {
+  IterationMerge merge({1, 10, {10}, 5, 0});
+  CHECK_THROWS_AS(merge.add(0, stats(5, 1)), ProtocolError);
+  merge.allow(8);
+
+  CHECK_THROWS_AS(merge.add(0, stats(5, 4)), ProtocolError);
+  merge.add(0, stats(5, 1));
+  merge.add(0, stats(6, 2));
+  CHECK_THROWS_AS(merge.add(0, stats(8, 1)), ProtocolError);
+  CHECK(merge.take()->count == 3);
+  merge.begin({2, 10, {10}, 6, 10});
+
+  CHECK_THROWS_AS(merge.add(0, stats(6, 1)), ProtocolError);
+}
+
 TEST_CASE("series of unequal lengths are refused whole") {
   std::vector<double> IterationStats::*const series[] = {
       &IterationStats::loss_sum,          &IterationStats::seconds,
       &IterationStats::data_wait_seconds, &IterationStats::forward_seconds,
       &IterationStats::backward_seconds,  &IterationStats::sync_wait_seconds,
       &IterationStats::local_sqr_norm,    &IterationStats::global_sqr_norm};
-  IterationMerge merge({1, 10, {10}, 0, 0});
+  IterationMerge merge = merge_of({1, 10, {10}, 0, 0});
   for (const auto one : series) {
     IterationStats longer = stats(0, 2);
     (longer.*one).push_back(1.0);
@@ -153,7 +175,7 @@ TEST_CASE("series of unequal lengths are refused whole") {
 }
 
 TEST_CASE("at the end of a membership, what was done comes out with those who have reported it") {
-  IterationMerge merge({1, 12, {6, 4, 2}, 5, 0});
+  IterationMerge merge = merge_of({1, 12, {6, 4, 2}, 5, 0});
   IterationStats first = stats(5, 3), second = stats(5, 1);
   first.loss_sum = {6.0, 12.0, 18.0};
   second.loss_sum = {8.0};
@@ -177,13 +199,14 @@ TEST_CASE("at the end of a membership, what was done comes out with those who ha
 }
 
 TEST_CASE("what was reported beyond the end of a membership is forgotten, and comes again") {
-  IterationMerge merge(two_workers());
+  IterationMerge merge = merge_of(two_workers());
   merge.add(0, stats(0, 4));
   merge.add(1, stats(0, 4));
 
   CHECK(merge.most_reported() == 4);
   CHECK(merge.close(3).at(0).count == 3);
   merge.begin({4, 10, {10}, 3, 30});
+  merge.allow(4);
   merge.add(0, stats(3, 1));
 
   const auto merged = merge.take();
@@ -193,7 +216,7 @@ TEST_CASE("what was reported beyond the end of a membership is forgotten, and co
 }
 
 TEST_CASE("a membership of which everything was taken closes with nothing") {
-  IterationMerge merge(two_workers());
+  IterationMerge merge = merge_of(two_workers());
   merge.add(0, stats(0, 2));
   merge.add(1, stats(0, 2));
   merge.take();

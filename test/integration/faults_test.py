@@ -79,6 +79,13 @@ class FaultTest(job.JobTest):
         os.kill(pids["worker", 0], signal.SIGSTOP)
         self.assert_recovers(process, run, "worker 0", "no sign of life")
 
+    def test_a_stopped_shard_counts_as_hung_and_cannot_come_back(self):
+        process, run, pids = self.training_job("--set", "sync.transport=tcp")
+        self.wait_for_event(run, "checkpoint")
+        os.kill(pids["shard", 0], signal.SIGSTOP)
+        self.assert_recovers(process, run, "shard 0", "no sign of life")
+        self.assertFalse(is_alive(pids["shard", 0]))
+
     def test_cut_connections_are_made_again_though_nobody_is_lost(self):
         process, run, _ = self.training_job("--set", "sync.transport=tcp")
         port = re.search(r"serving at \S+:(\d+)", (run / "logs" / "shard_0.log").read_text()).group(1)

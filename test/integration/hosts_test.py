@@ -149,9 +149,50 @@ class HostsTest(job.JobTest):
         self.assertEqual([event["membership_epoch"] for event in job.events(self.run_folder(), "membership")],
                          [1, 2, 3])
 
+    def test_a_worker_that_outlives_its_loss_and_comes_back_changes_nothing(self):
+        # As over ssh: whoever kills the launching words does not reach the worker.
+        launch = [[*host.prefix, "sh", "-c", 'setsid -f "$0" "$@"; exec sleep 1000'] for host in self.hosts]
+        hosts = [{"name": host.name, "address": host.address, "workers": 1, "launch": words}
+                 for host, words in zip(self.hosts, launch)]
+        exact = ["--set", "optimizer.learning_rate=0.02", "--set", "limits.heartbeat_seconds=3",
+                 "--set", "ps.placement=controller"]  # a rate at which rounding does not grow
+        self.here = self.hosts[0]
+        process = self.start(*SMALL, *exact, "--run", self.run_folder(), "--set", "stop.max_epochs=100000",
+                             *on_hosts(self.hosts), "--set", "cluster.hosts=" + json.dumps(hosts))
+        self.wait_for_event(self.run_folder(), "iterations")
+        alone = {pid for pid in job.processes_of(self.folder) if name_of(pid) == "scavenger-worke"
+                 and network_of(pid) == network_of_host(self.hosts[2])}
+        self.assertEqual(len(alone), 1)
+        self.hosts[2].unplug()
+        self.wait_for_memberships([3, 2])
+        self.assertTrue(all(pathlib.Path(f"/proc/{pid}").exists() for pid in alone), "it was to live on")
+        self.hosts[2].plug_in()
+        self.wait_for_memberships([3, 2, 3])
+        self.assert_goes_on(process)
+        self.finish(process)
+
+        whole = job.events(self.run_folder(), "end")[-1]["iteration"]
+        self.train(*SMALL, *exact, "--run", self.run_folder("undisturbed"), "--workers", 3,
+                   "--set", "stop.max_epochs=100000", "--set", f"stop.max_iterations={whole}")
+        self.assertLess(job.largest_difference(job.last_weights(self.run_folder()),
+                                               job.last_weights(self.run_folder("undisturbed"))), 1e-4)
+
     def wait_for_memberships(self, workers):
         self.wait_for_event(self.run_folder(), "membership", count=len(workers))
         self.assertEqual([event["workers"] for event in job.events(self.run_folder(), "membership")], workers)
+
+
+def name_of(pid):
+    return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+
+
+def network_of(pid):
+    return pathlib.Path(f"/proc/{pid}/ns/net").readlink()
+
+
+def network_of_host(host):
+    return pathlib.Path(subprocess.run(host.command("readlink", "/proc/self/ns/net"), capture_output=True, text=True,
+                                       check=True).stdout.strip())
 
 
 # Says what comes on standard input to an address, and prints the answer up to the end of the connection.

@@ -173,6 +173,18 @@ TEST_CASE("nobody at an endpoint is a lost connection that names it, when the ti
   CHECK_THAT(*ending, Catch::Contains("127.0.0.1:" + std::to_string(port)));
 }
 
+TEST_CASE("whose own time is over was not judged by the other side, however far it had come") {
+  asio::io_context io;
+  const tcp::acceptor silent = listen_on(io, {"127.0.0.1", 0});
+  const Endpoint endpoint{"127.0.0.1", silent.local_endpoint().port()};
+
+  for (int trial = 0; trial < 300; ++trial) {
+    Ending ending;
+    run_all(io, join(endpoint, JobCredentials::generate(), 1e-6 * trial, ending));
+    CHECK_THAT(*ending, Catch::Contains("cannot connect"));
+  }
+}
+
 TEST_CASE("an endpoint without a numeric address is a lost connection that names it") {
   asio::io_context io;
 

@@ -129,6 +129,7 @@ TEST_CASE("a membership whose shares are not the batch is refused") {
 TEST_CASE("a place that is not there is refused") {
   CHECK_THROWS_AS(decode(changed(shard_message(), "/index", 2)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/flat_size", 0)), ProtocolError);
+  CHECK_THROWS_AS(decode(changed(shard_message(), "/flat_size", UINT64_MAX)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(shard_message(), "/samples_per_epoch", 0)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(worker_message(), "/group/rank", 2)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(worker_message(), "/group/slots", json::array())), ProtocolError);

@@ -26,7 +26,7 @@ class SampleMessages final {
         const auto shards = 1 + number<std::uint32_t>() / 2;
         return ConfigureShard{shards - 1,
                               shards,
-                              1 + number<std::uint64_t>() / 2,
+                              1 + number<std::uint64_t>() % (std::uint64_t{1} << 40),
                               1 + number<std::uint64_t>() / 2,
                               number<std::uint64_t>(),
                               random_.below(2) == 0,

@@ -71,6 +71,24 @@ TEST_CASE("a new membership forgets what was brought, taken and stepped of the i
   CHECK(at.board.iteration() == 1);
 }
 
+TEST_CASE("whoever is at another iteration than the board changes nothing") {
+  Board at(2);
+  at.board.begin_membership(5, 1);
+  for (std::uint64_t iteration = 5; iteration < 7; ++iteration) {
+    at.board.contribute(iteration, 0);
+    for (const std::uint64_t other : {iteration - 1, iteration + 1, std::uint64_t{0}, UINT64_MAX}) {
+      at.board.contribute(other, 1);
+      CHECK_FALSE(at.board.take(other));
+      at.board.finish(other);
+    }
+    CHECK(at.board.waiting_chunks() == 1);
+    CHECK(at.board.iteration() == iteration);
+    at.board.contribute(iteration, 1);
+    while (at.board.take(iteration)) at.board.finish(iteration);
+    CHECK(at.board.iteration() == iteration + 1);
+  }
+}
+
 TEST_CASE("many ranks at once: every chunk of every iteration is stepped by exactly one of them") {
   constexpr std::uint32_t kRanks = 4, kChunks = 7;
   constexpr std::uint64_t kIterations = 300;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -69,6 +70,23 @@ TEST_CASE("a segment that is there is taken as it is; one of another shape is re
   for (SegmentShape other : {SegmentShape{5004, 4096, 1}, {5003, 8192, 1}, {5003, 4096, 2}}) {
     CHECK_THROWS_AS(Segment::create(file.get(), other), ProtocolError);
     CHECK_THROWS_AS(Segment::attach(file.get(), other), ProtocolError);
+  }
+}
+
+TEST_CASE("each slot has memory of its own, also one below a slot that was there before") {
+  const FileDescriptor file = make_shared_file();
+  const auto segment = Segment::create(file.get(), kShape);
+  const auto bytes_in_memory = [&] {
+    struct stat status {};
+    REQUIRE(::fstat(file.get(), &status) == 0);
+    return 512 * static_cast<std::uint64_t>(status.st_blocks);
+  };
+  segment->gradient(kMostWorkers - 1);
+
+  for (const std::uint32_t slot : {3U, 0U, 7U}) {
+    const std::uint64_t before = bytes_in_memory();
+    segment->gradient(slot);
+    CHECK(bytes_in_memory() >= before + kShape.flat_size * sizeof(float));
   }
 }
 

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <list>
 #include <thread>
 
 #include "ps/shm/segment_keeper.h"
@@ -109,6 +110,18 @@ std::vector<Trained> train(ShmJob& job, std::uint64_t first, std::uint64_t last)
   return trained;
 }
 
+// Reads the kState frames of a snapshot.
+awaitable<void> collect_state(std::shared_ptr<FrameConnection> connection, ChunkLayout layout,
+                              std::vector<std::vector<float>>& vectors) {
+  for (auto& vector : vectors)
+    for (std::uint32_t chunk = 0; chunk < layout.chunk_count(); ++chunk) {
+      const FrameHeader header = co_await connection->receive_header(1u << 20);
+      const ChunkRange range = layout.range(header.chunk);
+      co_await connection->receive_payload(
+          std::as_writable_bytes(std::span(vector).subspan(range.first, range.size)));
+    }
+}
+
 void check_against_reference(const TcpJobOptions& options) {
   constexpr std::uint64_t kIterations = 7;
   ShmJob job(options);
@@ -202,6 +215,25 @@ TEST_CASE("a worker that waits for the initial weights can be interrupted") {
   waiting.join();
 }
 
+TEST_CASE("a worker that goes on in a membership that is over changes nothing") {
+  ShmJob job({.shares = {2, 2}}), undisturbed({.shares = {2, 2}});
+  for (ShmJob* each : {&job, &undisturbed}) {
+    train(*each, 0, 2);
+    each->reshape({2, 2});
+  }
+  const auto stale = job.make_worker();
+  REQUIRE(stale->join(job.group(1), write_initial_weights));
+  stale->begin(2);
+  for (ShmJob* each : {&job, &undisturbed}) each->reshape({4});  // the same iteration, without it
+
+  stale->gradient_ready(0, job.options().flat_size);
+  stale->interrupt();
+  CHECK_FALSE(stale->finish());
+  const auto with = train(job, 2, 4), without = train(undisturbed, 2, 4);
+
+  CHECK(with[0].weights == without[0].weights);
+}
+
 TEST_CASE("a worker of an earlier membership is refused") {
   ShmJob job({.shares = {1}});
   const SyncGroup before = job.group(0);
@@ -211,35 +243,48 @@ TEST_CASE("a worker of an earlier membership is refused") {
   CHECK_THROWS_AS(job.make_worker()->join(before, write_initial_weights), ProtocolError);
 }
 
+TEST_CASE("a snapshot that is still being sent stays as it is when the next one is taken") {
+  ShmJob job({.shares = {8}, .flat_size = 300'003});
+  const ChunkLayout layout(300'003, job.options().chunk_bytes, 1);
+  std::list<Pipe> pipes;
+  for (const std::uint64_t boundary : {2U, 4U}) {
+    if (boundary == 4) job.reshape({8});
+    train(job, boundary - 2, boundary);
+    pipes.emplace_back(job.io(), job.io());
+    job.keeper().begin_snapshot(boundary);
+    CHECK_THROWS_AS(job.keeper().begin_snapshot(boundary), ProtocolError);
+    asio::co_spawn(job.io(), job.keeper().send_snapshot(pipes.back().sender), asio::detached);
+    job.io().poll();  // as far as the pipe takes it
+  }
+
+  for (const std::uint64_t boundary : {2U, 4U}) {
+    std::vector<std::vector<float>> vectors(2, std::vector<float>(300'003));
+    auto& receiver = boundary == 2 ? pipes.front().receiver : pipes.back().receiver;
+    auto received =
+        asio::co_spawn(job.io(), collect_state(receiver, layout, vectors), asio::use_future);
+    job.io().restart();
+    while (received.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      job.io().run_one();
+    const TrainedState expected = reference(job.options(), boundary);
+    CHECK(vectors[0] == expected.weights);
+    CHECK(vectors[1] == expected.momentum);
+  }
+}
+
 TEST_CASE("in shared memory a snapshot is the state of its boundary while training goes on") {
   ShmJob job({.shares = {8}, .flat_size = 100'003});
   train(job, 0, 5);
   job.reshape({8});
   job.keeper().begin_snapshot(5);
   CHECK_THROWS_AS(job.keeper().begin_snapshot(4), ProtocolError);
-  tcp::acceptor acceptor(job.io(), tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-  tcp::socket sending(job.io()), receiving(job.io());
-  sending.connect(acceptor.local_endpoint());
-  acceptor.accept(receiving);
-  auto sender = std::make_shared<FrameConnection>(std::move(sending), SIZE_MAX);
-  auto receiver = std::make_shared<FrameConnection>(std::move(receiving), SIZE_MAX);
+  const Pipe pipe(job.io(), job.io());
   std::vector<std::vector<float>> vectors(2, std::vector<float>(100'003));
   const ChunkLayout layout(100'003, job.options().chunk_bytes, 1);
 
   std::thread training([&] { train(job, 5, 9); });  // must wait where it would write over it
-  auto received = asio::co_spawn(
-      job.io(),
-      [](auto connection, ChunkLayout chunks, auto& parts) -> awaitable<void> {
-        for (auto& vector : parts)
-          for (std::uint32_t chunk = 0; chunk < chunks.chunk_count(); ++chunk) {
-            const FrameHeader header = co_await connection->receive_header(1u << 20);
-            const ChunkRange range = chunks.range(header.chunk);
-            co_await connection->receive_payload(
-                std::as_writable_bytes(std::span(vector).subspan(range.first, range.size)));
-          }
-      }(receiver, layout, vectors),
-      asio::use_future);
-  asio::co_spawn(job.io(), job.keeper().send_snapshot(sender), asio::detached);
+  auto received =
+      asio::co_spawn(job.io(), collect_state(pipe.receiver, layout, vectors), asio::use_future);
+  asio::co_spawn(job.io(), job.keeper().send_snapshot(pipe.sender), asio::detached);
   while (received.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
     job.io().run_one();
   training.join();

@@ -5,91 +5,12 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
-#include "test/ps_tcp/tcp_job.h"
+#include "test/ps_tcp/raw_member.h"
 
 using namespace scavenger;
 using namespace scavenger::ps;
 
 namespace {
-
-awaitable<std::shared_ptr<FrameConnection>> connect(std::uint16_t port, JobCredentials job) {
-  const Endpoint endpoint{"127.0.0.1", port};
-  JobSocket socket = co_await connect_authenticated(endpoint, job, 20.0);
-  co_return std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
-}
-
-using Answers = std::vector<FrameHeader>;
-
-// What the shard sends: `count` frames, or fewer where it ends the connection before.
-awaitable<Answers> read_answers(std::shared_ptr<FrameConnection> connection, std::size_t count) {
-  Answers answers;
-  try {
-    while (answers.size() < count) {
-      const FrameHeader header = co_await connection->receive_header(1u << 20);
-      std::vector<std::byte> payload(header.payload_bytes);
-      co_await connection->receive_payload(payload);
-      answers.push_back(header);
-    }
-  } catch (const ConnectionError&) {
-  }
-  co_return answers;
-}
-
-// A member of the job that says what a test wants.
-class RawMember final {
- public:
-  RawMember(TcpJob& job, const JobCredentials& credentials) : layout_(job.layout()) {
-    connection_ =
-        asio::co_spawn(io_.context(), connect(job.shard(0).port(), credentials), asio::use_future)
-            .get();
-  }
-  explicit RawMember(TcpJob& job) : RawMember(job, job.credentials()) {}
-  ~RawMember() {
-    asio::post(io_.context(), asio::use_future([this] { connection_->close(); })).get();
-  }
-
-  void say(const FrameHeader& header, std::size_t payload_bytes = 0) {
-    asio::post(io_.context(), asio::use_future([&] {
-                 connection_->post_owned(header, std::vector<std::byte>(payload_bytes));
-               }))
-        .get();
-  }
-  void pull_near(std::uint32_t rank, const NearPlace& place) {
-    const auto bytes = encode(place);
-    asio::post(io_.context(), asio::use_future([&] {
-                 connection_->post_owned(
-                     {.type = FrameType::kPull, .membership_epoch = 1, .rank = rank},
-                     {bytes.begin(), bytes.end()});
-               }))
-        .get();
-  }
-  void pull(std::uint32_t rank, std::uint32_t epoch = 1) {
-    say({.type = FrameType::kPull, .membership_epoch = epoch, .rank = rank});
-  }
-  void bring_zeros(FrameType type, std::uint32_t chunk, std::uint64_t iteration,
-                   std::uint32_t rank) {
-    say({.type = type, .membership_epoch = 1, .chunk = chunk, .iteration = iteration, .rank = rank},
-        layout_.range(chunk).size * sizeof(float));
-  }
-  // Pulls, and takes the weights.
-  void join(std::uint32_t rank) {
-    pull(rank);
-    CHECK(answers(layout_.chunk_count()).size() == layout_.chunk_count());
-  }
-  // All of them come when the shard has ended the connection, and so has judged all that was said.
-  Answers answers(std::size_t count = SIZE_MAX) {
-    return asio::co_spawn(io_.context(), read_answers(connection_, count), asio::use_future).get();
-  }
-  void be_sent_away() {
-    say({.type = FrameType::kState});
-    CHECK(answers().empty());
-  }
-
- private:
-  ChunkLayout layout_;
-  IoThread io_;
-  std::shared_ptr<FrameConnection> connection_;
-};
 
 void check_training_is_right(TcpJob& job, TcpWorker& worker, std::uint64_t from) {
   for (std::uint64_t iteration = from; iteration < from + 3; ++iteration) worker.iterate(iteration);
@@ -205,10 +126,8 @@ TEST_CASE("a gradient before the pull, or in another's name, is refused") {
 }
 
 TEST_CASE("gradients of a future iteration, an unknown chunk, a wrong or odd size are refused") {
-  TcpJob job({.shares = {1, 1}});
-  TcpWorker worker(job, 0);
   const FrameHeader good{.type = FrameType::kGradient, .membership_epoch = 1, .rank = 1};
-  const std::size_t bytes = job.layout().range(0).size * sizeof(float);
+  constexpr std::size_t bytes = 4096;
   FrameHeader future = good, unknown = good;
   future.iteration = 1;
   unknown.chunk = 1000;
@@ -218,16 +137,36 @@ TEST_CASE("gradients of a future iteration, an unknown chunk, a wrong or odd siz
                                      {good, bytes - 4},
                                      {good, bytes - 1},
                                      {good, std::size_t{0}}}) {
-    RawMember stranger(job);
+    TcpJob job({.shares = {1, 1}, .chunk_bytes = bytes});
+    RawMember other(job), stranger(job);
+    for (std::uint32_t chunk = 0; chunk < job.layout().chunk_count(); ++chunk)
+      other.bring_zeros(FrameType::kInitial, chunk, 0, 0);
+    other.join(0);
     stranger.join(1);
+
     stranger.say(header, size);
+
     CHECK(stranger.answers().empty());
+    for (std::uint32_t chunk = 0; chunk < job.layout().chunk_count(); ++chunk)
+      other.bring_zeros(FrameType::kGradient, chunk, 0, 0);
+    other.be_sent_away();  // and no weights came before: what was refused has not counted
   }
-  RawMember other(job);
-  other.join(1);
-  for (std::uint32_t chunk = 0; chunk < job.layout().chunk_count(); ++chunk)
-    other.bring_zeros(FrameType::kGradient, chunk, 0, 1);  // none of the refused ones has counted
-  CHECK_NOTHROW(worker.iterate(0));
+}
+
+TEST_CASE("a rank that has lost its connection does not come back in the same membership") {
+  TcpJob job({.shares = {1, 1}});
+  TcpWorker worker(job, 0);
+  {
+    RawMember lost(job);
+    lost.join(1);
+    lost.bring_zeros(FrameType::kGradient, 0, 0, 1);
+    lost.be_sent_away();
+  }
+  RawMember again(job);
+
+  again.pull(1);
+
+  CHECK(again.answers().empty());
 }
 
 TEST_CASE("frames that only shards or the controller send are refused") {

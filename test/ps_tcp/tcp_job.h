@@ -149,6 +149,23 @@ class ShardHost final {
   std::thread thread_;
 };
 
+// Two ends of a connection, with little room on its way.
+struct Pipe {
+  Pipe(asio::io_context& sending_io, asio::io_context& receiving_io) {
+    constexpr int kRoomBytes = 1 << 16;
+    tcp::acceptor acceptor(receiving_io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    acceptor.set_option(asio::socket_base::receive_buffer_size(kRoomBytes));
+    tcp::socket sending(sending_io), receiving(receiving_io);
+    sending.open(tcp::v4());
+    sending.set_option(asio::socket_base::send_buffer_size(kRoomBytes));
+    sending.connect(acceptor.local_endpoint());
+    acceptor.accept(receiving);
+    sender = std::make_shared<FrameConnection>(std::move(sending), SIZE_MAX);
+    receiver = std::make_shared<FrameConnection>(std::move(receiving), SIZE_MAX);
+  }
+  std::shared_ptr<FrameConnection> sender, receiver;
+};
+
 class TcpJob final {
  public:
   explicit TcpJob(TcpJobOptions options) : options_(std::move(options)) {

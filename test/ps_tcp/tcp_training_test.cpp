@@ -111,22 +111,15 @@ TEST_CASE("a snapshot sent while training goes on is the state of its boundary")
   TcpWorker worker(job, 0);
   for (std::uint64_t iteration = 0; iteration < kBoundary; ++iteration) worker.iterate(iteration);
   IoThread controller;
-  tcp::acceptor acceptor(controller.context(), tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-  tcp::socket sending(job.shard(0).io()), receiving(controller.context());
-  sending.connect(acceptor.local_endpoint());
-  acceptor.accept(receiving);
-  auto receiver = std::make_shared<FrameConnection>(std::move(receiving), SIZE_MAX);
+  const Pipe pipe(job.shard(0).io(), controller.context());
   std::vector<std::vector<float>> vectors(2, std::vector<float>(job.options().flat_size));
 
-  auto received = asio::co_spawn(controller.context(),
-                                 collect_state(receiver, job.layout(), vectors), asio::use_future);
+  auto received = asio::co_spawn(
+      controller.context(), collect_state(pipe.receiver, job.layout(), vectors), asio::use_future);
   job.shard(0).on_thread([&] {
     ShardServer& server = job.shard(0).server();
     server.begin_snapshot(kBoundary);
-    asio::co_spawn(
-        job.shard(0).io(),
-        server.send_snapshot(std::make_shared<FrameConnection>(std::move(sending), SIZE_MAX)),
-        asio::detached);
+    asio::co_spawn(job.shard(0).io(), server.send_snapshot(pipe.sender), asio::detached);
   });
   for (std::uint64_t iteration = kBoundary; iteration < 2 * kBoundary; ++iteration)
     worker.iterate(iteration);
@@ -136,6 +129,37 @@ TEST_CASE("a snapshot sent while training goes on is the state of its boundary")
   CHECK(vectors[0] == at_boundary.weights);
   CHECK(vectors[1] == at_boundary.momentum);
   CHECK(worker.weights() == reference(job.options(), 2 * kBoundary).weights);
+}
+
+TEST_CASE("a snapshot that is still being sent stays as it is when the next one is taken") {
+  TcpJob job({.flat_size = 300'003});
+  TcpWorker worker(job, 0);
+  IoThread controller;
+  const Pipe first(job.shard(0).io(), controller.context()),
+      second(job.shard(0).io(), controller.context());
+  std::uint64_t iteration = 0;
+  for (const Pipe* pipe : {&first, &second}) {
+    for (int i = 0; i < 2; ++i) worker.iterate(iteration++);
+    job.shard(0).on_thread([&] {
+      ShardServer& server = job.shard(0).server();
+      server.begin_snapshot(iteration);
+      CHECK_THROWS_AS(server.begin_snapshot(iteration), ProtocolError);
+      asio::co_spawn(job.shard(0).io(), server.send_snapshot(pipe->sender), asio::detached);
+    });
+    for (int i = 0; i < 2; ++i) worker.iterate(iteration++);  // by then all of it is copied
+    while (job.shard(0).on_thread([&] { return job.shard(0).server().is_copying(); })) {
+    }
+  }
+
+  for (const Pipe* pipe : {&first, &second}) {
+    std::vector<std::vector<float>> vectors(2, std::vector<float>(job.options().flat_size));
+    asio::co_spawn(controller.context(), collect_state(pipe->receiver, job.layout(), vectors),
+                   asio::use_future)
+        .get();
+    const TrainedState expected = reference(job.options(), pipe == &first ? 2 : 6);
+    CHECK(vectors[0] == expected.weights);
+    CHECK(vectors[1] == expected.momentum);
+  }
 }
 
 TEST_CASE("a snapshot of another iteration than the shard's is refused") {
@@ -162,6 +186,47 @@ TEST_CASE("a shard that is lost ends the wait of its workers, named") {
 
   CHECK_FALSE(worker.synchroniser().finish());
   CHECK_THAT(worker.synchroniser().problem(), Catch::Contains("shard 0"));
+}
+
+TEST_CASE("a worker that is interrupted before it joins does not begin to connect") {
+  asio::io_context door;
+  tcp::acceptor silent = listen_on(door, {"127.0.0.1", 0});
+  silent.non_blocking(true);
+  TcpJob job({});
+  SyncGroup group = job.group(0);
+  group.shards[0].port = silent.local_endpoint().port();
+  IoThread io;
+  SteadyClock clock;
+  TcpSynchroniser synchroniser(io.context(), clock, job.layout(), job.credentials());
+
+  synchroniser.interrupt();
+  CHECK_FALSE(synchroniser.join(group, write_initial_weights));
+
+  tcp::socket nobody(door);
+  boost::system::error_code error;
+  silent.accept(nobody, error);
+  CHECK(error == asio::error::would_block);
+  synchroniser.allow();
+  CHECK(synchroniser.join(job.group(0), write_initial_weights));
+}
+
+TEST_CASE("a worker that is interrupted while it connects is done with it") {
+  asio::io_context door;
+  const tcp::acceptor silent = listen_on(door, {"127.0.0.1", 0});
+  TcpJob job({});
+  SyncGroup group = job.group(0);
+  group.shards[0].port = silent.local_endpoint().port();
+  IoThread io;
+  SteadyClock clock;
+  TcpSynchroniser synchroniser(io.context(), clock, job.layout(), job.credentials());
+
+  for (int trial = 0; trial < 20; ++trial) {
+    std::thread interrupting([&] { synchroniser.interrupt(); });
+    CHECK_FALSE(synchroniser.join(group, write_initial_weights));
+    interrupting.join();
+    synchroniser.allow();
+  }
+  CHECK(synchroniser.join(job.group(0), write_initial_weights));
 }
 
 TEST_CASE("a shard with another secret is not connected to") {

@@ -1,0 +1,100 @@
+// Texts that people and earlier runs write: configurations and event logs.
+
+#include "elastic/report/event.h"
+#include "runtime/config/config_file.h"
+#include "runtime/config/located_json.h"
+#include "test/fuzz/fuzz.h"
+#include "test/report/sample_events.h"
+
+using namespace scavenger;
+
+namespace {
+
+const std::vector<std::string> kFragments = {"{",
+                                             "}",
+                                             "[",
+                                             "]",
+                                             ",",
+                                             ":",
+                                             "\"",
+                                             "\\",
+                                             "null",
+                                             "true",
+                                             "-1",
+                                             "1e400",
+                                             "1.5",
+                                             "0",
+                                             "1e-400",
+                                             "\xff",
+                                             "\\ud800",
+                                             "\\u0000",
+                                             "\n",
+                                             "//",
+                                             "[[[[[[",
+                                             "{\"\":",
+                                             "\"a~/b\":",
+                                             "NaN",
+                                             "4294967296",
+                                             "18446744073709551615",
+                                             "-9223372036854775809"};
+
+}  // namespace
+
+TEST_CASE("fuzz: a damaged JSON text is refused with its place, or every value has a line") {
+  const std::string original =
+      "{\n \"name\": \"x\",\n \"list\": [1, 2.5, [true, null]],\n \"deep\": {\"a\": {\"b/c\": "
+      "-3}}\n}\n";
+
+  const Verdicts verdicts = fuzz<ConfigError>(
+      Mutations(73, {original, "[]", "7"}, kFragments), [](const std::string& text) {
+        const LocatedJson located = parse_located_json(text, "damaged.json");
+        require_consistent(located.document == Json::parse(text));
+        require_consistent(located.places.describe(JsonPointer()).starts_with("damaged.json:"));
+      });
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("a configuration nested without end is refused before its places fill the memory") {
+  for (const std::string opening : {"[", "{\"a\":"}) {
+    std::string text;
+    for (int i = 0; i < 200'000; ++i) text += opening;
+
+    CHECK_FALSE(judge<ConfigError>(
+        text, [](const std::string& input) { parse_located_json(input, "deep.json"); }));
+  }
+}
+
+TEST_CASE("fuzz: a damaged resolved configuration is refused, or it is that of another job") {
+  std::vector<std::string> originals;
+  for (const auto& entry : std::filesystem::directory_iterator(SCAVENGER_CONFIGS))
+    if (entry.path().filename() != "scavenger.schema.json")
+      originals.push_back(
+          to_json(load_job_config(entry.path(), {}, DataFiles::kNotChecked)).dump());
+  REQUIRE_FALSE(originals.empty());
+
+  const Verdicts verdicts = fuzz<InputError>(
+      Mutations(79, originals, kFragments),
+      [](const std::string& text) {
+        const std::string again = to_json(parse_resolved_config(text, "damaged")).dump();
+        require_consistent(to_json(parse_resolved_config(again, "again")).dump() == again);
+      },
+      {.bytes = 16 << 20, .bytes_per_byte = 1000});
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("fuzz: a damaged line of an event log is refused, or it is another event") {
+  using namespace scavenger::elastic;
+  std::vector<std::string> lines;
+  for (const RunEvent& event : one_of_each())
+    lines.push_back(to_json_line({.time = 12.5, .event = event}));
+
+  const Verdicts verdicts =
+      fuzz<InputError>(Mutations(83, lines, kFragments), [](const std::string& line) {
+        const std::string again = to_json_line(from_json_line(line, "damaged:1"));
+        require_consistent(to_json_line(from_json_line(again, "again:1")) == again);
+      });
+
+  CHECK(verdicts.accepted > 0);
+}
