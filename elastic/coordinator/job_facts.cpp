@@ -6,8 +6,11 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/version.h"
+#include "runtime/config/learning_rate.h"
+#include "runtime/config/metric.h"
 #include "runtime/config/placement.h"
 #include "runtime/data/sample_order.h"
+#include "runtime/metrics/metric_value.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -17,6 +20,7 @@ Membership first_membership(const JobStart& start) {
   membership.epoch = 1;
   membership.batch_size = start.config.batch_size;
   membership.shares = split_batch(start.config.batch_size, start.config.cluster.workers);
+  membership.rate_factor = batch_size_factor(start.config.optimizer, membership.batch_size, 1.0);
   if (start.checkpoint) {
     const Checkpoint& checkpoint = start.checkpoint->content;
     membership.epoch = static_cast<std::uint32_t>(checkpoint.membership_epoch) + 1;
@@ -81,8 +85,30 @@ const char* name_of(Split split) {
   return split == Split::kTrain ? "train" : "test";
 }
 
-const char* name_of(Metric metric) {
-  return metric == Metric::kAccuracy ? "accuracy" : "loss";
+fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums) {
+  fact::Evaluation event;
+  event.samples = sums.samples;
+  for (const Metric metric : metrics_of(config)) {
+    const double value = metric_value(metric, sums);
+    switch (metric) {
+      case Metric::kLoss:
+        event.loss = value;
+        break;
+      case Metric::kAccuracy:
+        event.accuracy = value;
+        break;
+      case Metric::kPerplexity:
+        event.perplexity = value;
+        break;
+      case Metric::kBleu:
+        event.bleu = value;
+        break;
+      case Metric::kMse:
+        event.mse = value;
+        break;
+    }
+  }
+  return event;
 }
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,

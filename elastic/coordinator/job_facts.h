@@ -24,6 +24,7 @@ fact::ProcessRole fact_role(Role role);
 fact::EndStatus fact_status(Status status);
 int exit_code_of(Status status);  // of scavenger-train: 0, 1 (failed) or 130 (interrupted)
 const char* name_of(Split split);
-const char* name_of(Metric metric);
+// The metrics that this job has; when and where is for others to say.
+fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums);
 
 }  // namespace scavenger::elastic

@@ -21,18 +21,28 @@ TEST_CASE("the parts of an evaluation cover the split, each sample once") {
   CHECK(next == 10);
 }
 
+Evaluated part(std::uint64_t samples, std::uint64_t correct, double loss) {
+  return {{.samples = samples, .predictions = samples, .correct = correct, .loss = loss}};
+}
+
 TEST_CASE("an evaluation is over with its last part, and adds all of them up") {
   EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
 
-  CHECK_FALSE(round.add(1, {4, 3, 2.0}));
-  CHECK(round.add(0, {6, 5, 1.5}));
+  CHECK_FALSE(round.add(1, part(5, 3, 2.0)));
+  CHECK(round.add(0, part(5, 5, 1.5)));
 
-  CHECK(round.total() == Evaluated{10, 8, 3.5});
+  CHECK(round.total() == part(10, 8, 3.5).sums);
+}
+
+TEST_CASE("a part with more or fewer samples than were asked for is refused") {
+  EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
+
+  CHECK_THROWS_AS(round.add(1, part(4, 3, 2.0)), ProtocolError);
 }
 
 TEST_CASE("a part that comes twice is refused, and does not stand for another") {
   EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
-  round.add(1, {4, 3, 2.0});
+  round.add(1, part(5, 3, 2.0));
 
-  CHECK_THROWS_AS(round.add(1, {4, 3, 2.0}), ProtocolError);
+  CHECK_THROWS_AS(round.add(1, part(5, 3, 2.0)), ProtocolError);
 }
