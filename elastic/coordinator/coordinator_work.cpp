@@ -235,6 +235,8 @@ Checkpoint Coordinator::checkpoint_base() const {
   checkpoint.config_digest = sha256_hex(config_json_);
   checkpoint.parameters = parameters_;
   checkpoint.buffers = buffers_;
+  checkpoint.vocabulary = data_.vocabulary;
+  checkpoint.target_vocabulary = data_.target_vocabulary;
   checkpoint.history = {{"seconds", record_.now()}, {"cost_dollars", record_.numbers().cost}};
   if (controller_.best_score()) checkpoint.history["best_score"] = *controller_.best_score();
   checkpoint.scavenger_version = version();
@@ -276,6 +278,7 @@ void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {
 }
 
 void Coordinator::on_checkpoint(const CheckpointOutcome& outcome) {
+  if (outcome.error.empty()) last_checkpoint_ = outcome.written.folder;
   if (outcome.error.empty())
     record_.log(fact::Checkpoint{
         outcome.iteration,

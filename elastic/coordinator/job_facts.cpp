@@ -1,10 +1,14 @@
 #include "elastic/coordinator/job_facts.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/host.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
+#include "runtime/base/error.h"
 #include "runtime/base/version.h"
 #include "runtime/config/learning_rate.h"
 #include "runtime/config/metric.h"
@@ -52,6 +56,25 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
       plan.best_score = history["best_score"].get<double>();
   }
   return plan;
+}
+
+void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data,
+                      const std::string& where) {
+  const auto check = [&](const std::string& there, const std::string& here, const char* name) {
+    if (there == here) return;
+    const auto words = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+    const auto same = std::ranges::mismatch(there, here).in1 - there.begin();
+    throw CheckpointError(
+        {.what = fmt::format("the {} of the data, {} words, is not that of the checkpoint, {} "
+                             "words: they differ from word {} on",
+                             name, words(here), words(there),
+                             std::count(there.begin(), there.begin() + same, '\n')),
+         .where = where,
+         .remedy = "put the training data back as they were when the job started, or start a new "
+                   "job"});
+  };
+  check(checkpoint.vocabulary, data.vocabulary, "vocabulary");
+  check(checkpoint.target_vocabulary, data.target_vocabulary, "target vocabulary");
 }
 
 fact::ProcessRole fact_role(Role role) {

@@ -11,7 +11,13 @@ namespace scavenger::elastic {
 struct DataSize {
   std::uint64_t train_samples = 0;
   std::uint64_t test_samples = 0;
+  // Of text, one word a line.
+  std::string vocabulary = {};
+  std::string target_vocabulary = {};
 };
+
+// Throws CheckpointError where the model of the checkpoint knows other words than the data has.
+void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data, const std::string& where);
 
 // `seconds_before`: of the job's life in earlier processes.
 ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,

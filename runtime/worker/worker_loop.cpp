@@ -93,7 +93,7 @@ std::optional<Evaluated> evaluate_range(Trainer& trainer, BatchAssembler& assemb
     if (interrupted()) return std::nullopt;
     const auto size = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(request.batch_size, request.last - first));
-    assembler.assemble(first, size, batch);
+    assembler.assemble(BatchPlace::whole(first, size), batch);
     total.sums += trainer.evaluate(batch);
   }
   return total;

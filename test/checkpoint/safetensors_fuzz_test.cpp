@@ -9,7 +9,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 
 namespace scavenger {
 namespace {

@@ -15,12 +15,12 @@ using namespace scavenger;
 namespace {
 
 // Everything is the same for all features of a sample: 0 for even positions, 2 for odd ones.
-void assemble(std::uint64_t first_position, std::uint32_t size, Batch& batch) {
-  batch.first_position = first_position;
-  batch.size = size;
-  batch.features.resize(size * 16);
+void assemble(const BatchPlace& place, Batch& batch) {
+  batch.first_position = place.first;
+  batch.size = place.size;
+  batch.features.resize(place.size * 16);
   for (std::size_t i = 0; i < batch.features.size(); ++i)
-    batch.features[i] = (first_position + i / 16) % 2 == 0 ? 0.0F : 2.0F;
+    batch.features[i] = (place.first + i / 16) % 2 == 0 ? 0.0F : 2.0F;
 }
 
 class OneWorker final {
