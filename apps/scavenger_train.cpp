@@ -68,7 +68,8 @@ elastic::DataSize check_data(const DataConfig& config) {
   const DataSet train = DataSet::open(config, Split::kTrain, cache);
   const DataSet test = DataSet::open(config, Split::kTest, cache);
   check_splits_fit(train, test);
-  return {train.size(), test.size()};
+  return {train.size(), test.size(), std::string(train.vocabulary()),
+          std::string(train.target_vocabulary())};
 }
 
 int train(const Arguments& arguments) {
@@ -88,7 +89,9 @@ int train(const Arguments& arguments) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
-  const elastic::DataSize data = check_data(start.config.data);
+  elastic::DataSize data = check_data(start.config.data);
+  if (start.checkpoint)
+    elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
   elastic::check_endpoints_are_free(start.config);
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
@@ -97,7 +100,7 @@ int train(const Arguments& arguments) {
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = elastic::usable_cores()};
-  elastic::Coordinator coordinator(std::move(start), data, options);
+  elastic::Coordinator coordinator(std::move(start), std::move(data), options);
   return coordinator.run();
 }
 

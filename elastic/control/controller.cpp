@@ -8,6 +8,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/text.h"
+#include "runtime/config/metric.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -133,14 +134,13 @@ void Controller::on(const EvaluationDone& event) {
   next_evaluation_ =
       next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
                     done_, plan_.samples_per_epoch);
-  const bool by_loss = !plan_.stop.target || plan_.stop.target->metric == Metric::kLoss;
-  score_here_ = by_loss ? -event.loss : event.accuracy;
+  const double sign = is_better_when_high(judged_metric(plan_.stop)) ? 1.0 : -1.0;
+  score_here_ = sign * event.value;
   if (!std::isfinite(*score_here_)) score_here_.reset();  // nothing would ever be better than NaN
   best_here_ = score_here_ && (!plan_.best_score || *score_here_ > *plan_.best_score);
   if (best_here_) plan_.best_score = score_here_;
   if (plan_.stop.target) {
-    const double value = plan_.stop.target->value;
-    if (score_here_ && *score_here_ >= (by_loss ? -value : value))
+    if (score_here_ && *score_here_ >= sign * plan_.stop.target->value)
       ending_ = {Status::kTargetReached,
                  fmt::format("the target was reached after {} iterations", done_)};
   }

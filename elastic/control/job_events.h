@@ -46,8 +46,7 @@ struct IterationsDone {  // a worker has finished its part of all iterations bel
   std::uint64_t count = 0;
 };
 struct EvaluationDone {
-  double loss = 0.0;
-  double accuracy = 0.0;
+  double value = 0.0;  // of judged_metric()
 };
 struct CheckpointSafe {};  // the state is copied: training may go on
 struct CheckpointDone {    // written, or not: the coordinator has reported which

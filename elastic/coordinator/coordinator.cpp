@@ -24,7 +24,7 @@ constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 
 Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions options)
     : start_(std::move(start)),
-      data_(data),
+      data_(std::move(data)),
       options_(std::move(options)),
       shard_count_(shard_count(start_.config)),
       config_json_(to_json(start_.config).dump()),
@@ -92,6 +92,9 @@ void Coordinator::begin_record() {
     record_.log(fact::CheckpointDamaged{damaged.folder, damaged.reason});
   if (start_.is_resume && !start_.checkpoint)
     record_.log(fact::Warning{"there is no checkpoint yet: the job starts from its beginning"});
+  if (!data_.vocabulary.empty())
+    write_vocabularies(start_.folder, data_.vocabulary, data_.target_vocabulary);
+  if (start_.checkpoint) last_checkpoint_ = start_.checkpoint->folder;
   if (start_.checkpoint) take_checkpoint(std::move(*start_.checkpoint));
   start_.checkpoint.reset();
 }
@@ -181,8 +184,12 @@ void Coordinator::carry_out(const EndProcesses&) {
 
 void Coordinator::carry_out(const EndJob& action) {
   end_ = action;
+  if (action.status == Status::kFailed)
+    end_->reason += last_checkpoint_.empty()
+                        ? "; there is no checkpoint yet"
+                        : "; the last good checkpoint is " + last_checkpoint_.string();
   const std::uint64_t done = controller_.iterations_done();
-  record_.log(fact::End{fact_status(action.status), action.reason, done,
+  record_.log(fact::End{fact_status(action.status), end_->reason, done,
                         controller_.membership().position_at(done), exit_code_of(action.status)});
   record_.sync();
   io_.stop();

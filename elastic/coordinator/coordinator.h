@@ -127,6 +127,7 @@ class Coordinator final : private ClusterListener {
   // From which the present membership starts, until it trains.
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::filesystem::path checkpoint_folder_;
+  std::filesystem::path last_checkpoint_;  // that was written, or from which the job started
   // The model's buffers as a worker last had them, for workers that come later.
   std::vector<float> known_buffers_;
   std::optional<EvaluationRound> evaluation_;

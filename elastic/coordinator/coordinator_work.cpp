@@ -14,7 +14,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
 #include "runtime/checkpoint/layout_difference.h"
+#include "runtime/config/metric.h"
 #include "runtime/config/placement.h"
+#include "runtime/metrics/metric_value.h"
 
 namespace scavenger::elastic {
 
@@ -207,22 +209,23 @@ void Coordinator::on(const ProcessName& process, const Evaluated& part) {
   const auto rank = rank_of(process);
   if (!evaluation_ || !rank) return;  // it ended while all were being halted
   if (!evaluation_->add(*rank, part)) return;
-  const Evaluated total = evaluation_->total();
-  const double samples = static_cast<double>(total.samples);
-  const double loss = total.loss_sum / samples;
-  const double accuracy = static_cast<double>(total.correct) / samples;
+  const EvaluationSums total = evaluation_->total();
   const std::uint64_t done = controller_.iterations_done();
   const double epoch = static_cast<double>(controller_.membership().position_at(done)) /
                        static_cast<double>(data_.train_samples);
-  record_.log(fact::Evaluation{done, epoch, name_of(evaluation_->split()), total.samples, loss,
-                               accuracy, clock_.now_seconds() - evaluation_->start_seconds()});
+  fact::Evaluation event = make_evaluation_event(start_.config, total);
+  event.iteration = done;
+  event.epoch = epoch;
+  event.split = name_of(evaluation_->split());
+  event.seconds = clock_.now_seconds() - evaluation_->start_seconds();
+  record_.log(std::move(event));
   evaluation_.reset();
-  feed(EvaluationDone{loss, accuracy});
+  const double value = metric_value(judged_metric(start_.config.stop), total);
+  feed(EvaluationDone{value});
   if (const auto& target = start_.config.stop.target;
       target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
-    record_.log(fact::TargetReached{name_of(target->metric), name_of(target->split),
-                                    target->metric == Metric::kAccuracy ? accuracy : loss, done,
-                                    epoch});
+    record_.log(
+        fact::TargetReached{name_of(target->metric), name_of(target->split), value, done, epoch});
   record_.write_report();
 }
 
@@ -239,6 +242,8 @@ Checkpoint Coordinator::checkpoint_base() const {
   checkpoint.config_digest = sha256_hex(config_json_);
   checkpoint.parameters = parameters_;
   checkpoint.buffers = buffers_;
+  checkpoint.vocabulary = data_.vocabulary;
+  checkpoint.target_vocabulary = data_.target_vocabulary;
   checkpoint.history = {{"seconds", record_.now()}, {"cost_dollars", record_.numbers().cost}};
   if (controller_.best_score()) checkpoint.history["best_score"] = *controller_.best_score();
   checkpoint.scavenger_version = version();
@@ -281,6 +286,7 @@ void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {
 }
 
 void Coordinator::on_checkpoint(const CheckpointOutcome& outcome) {
+  if (outcome.error.empty()) last_checkpoint_ = outcome.written.folder;
   if (outcome.error.empty())
     record_.log(fact::Checkpoint{
         outcome.iteration,

@@ -1,5 +1,7 @@
 #include "elastic/coordinator/evaluation_round.h"
 
+#include <fmt/format.h>
+
 #include "elastic/coordinator/job_facts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -30,21 +32,19 @@ bool EvaluationRound::add(std::uint32_t rank, const Evaluated& part) {
   if (arrived_[rank])
     throw ProtocolError({.what = "a worker evaluated its part twice", .where = {}, .remedy = {}});
   const Evaluate request = request_for(rank);
-  if (part.samples != request.last - request.first)
-    throw ProtocolError(
-        {.what = "a worker evaluated more or less than its part", .where = {}, .remedy = {}});
+  if (part.sums.samples != request.last - request.first)
+    throw ProtocolError({.what = fmt::format("a worker evaluated {} samples in place of {}",
+                                             part.sums.samples, request.last - request.first),
+                         .where = {},
+                         .remedy = {}});
   arrived_[rank] = true;
-  parts_[rank] = part;
+  parts_[rank] = part.sums;
   return --missing_ == 0;
 }
 
-Evaluated EvaluationRound::total() const {
-  Evaluated total;
-  for (const Evaluated& part : parts_) {
-    total.samples += part.samples;
-    total.correct += part.correct;
-    total.loss_sum += part.loss_sum;
-  }
+EvaluationSums EvaluationRound::total() const {
+  EvaluationSums total;
+  for (const EvaluationSums& part : parts_) total += part;
   return total;
 }
 

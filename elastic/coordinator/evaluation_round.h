@@ -15,21 +15,21 @@ class EvaluationRound final {
                   std::uint32_t workers, double start_seconds);
 
   Evaluate request_for(std::uint32_t rank) const;
-  // True where this was the last part. Throws ProtocolError for a second one of a rank, or one that
-  // is not of as many samples as were asked for.
+  // True where this was the last part. Throws ProtocolError for a second one of a rank, and where
+  // samples are missing.
   bool add(std::uint32_t rank, const Evaluated& part);
 
   Split split() const { return split_; }
   double start_seconds() const { return start_seconds_; }
   // Summed in rank order, so that bits do not depend on who was first.
-  Evaluated total() const;
+  EvaluationSums total() const;
 
  private:
   Split split_;
   std::uint64_t samples_;
   std::uint32_t batch_size_;
   double start_seconds_;
-  std::vector<Evaluated> parts_;  // by rank
+  std::vector<EvaluationSums> parts_;  // by rank
   std::vector<bool> arrived_;
   std::uint32_t missing_;
 };

@@ -1,13 +1,20 @@
 #include "elastic/coordinator/job_facts.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/host.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
+#include "runtime/base/error.h"
 #include "runtime/base/version.h"
+#include "runtime/config/learning_rate.h"
+#include "runtime/config/metric.h"
 #include "runtime/config/placement.h"
 #include "runtime/data/sample_order.h"
+#include "runtime/metrics/metric_value.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -17,6 +24,7 @@ Membership first_membership(const JobStart& start) {
   membership.epoch = 1;
   membership.batch_size = start.config.batch_size;
   membership.shares = split_batch(start.config.batch_size, start.config.cluster.workers);
+  membership.rate_factor = batch_size_factor(start.config.optimizer, membership.batch_size, 1.0);
   if (start.checkpoint) {
     const Checkpoint& checkpoint = start.checkpoint->content;
     membership.epoch = static_cast<std::uint32_t>(checkpoint.membership_epoch) + 1;
@@ -50,6 +58,25 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
   return plan;
 }
 
+void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data,
+                      const std::string& where) {
+  const auto check = [&](const std::string& there, const std::string& here, const char* name) {
+    if (there == here) return;
+    const auto words = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+    const auto same = std::ranges::mismatch(there, here).in1 - there.begin();
+    throw CheckpointError(
+        {.what = fmt::format("the {} of the data, {} words, is not that of the checkpoint, {} "
+                             "words: they differ from word {} on",
+                             name, words(here), words(there),
+                             std::count(there.begin(), there.begin() + same, '\n')),
+         .where = where,
+         .remedy = "put the training data back as they were when the job started, or start a new "
+                   "job"});
+  };
+  check(checkpoint.vocabulary, data.vocabulary, "vocabulary");
+  check(checkpoint.target_vocabulary, data.target_vocabulary, "target vocabulary");
+}
+
 fact::ProcessRole fact_role(Role role) {
   return role == Role::kWorker ? fact::ProcessRole::kWorker : fact::ProcessRole::kShard;
 }
@@ -81,8 +108,30 @@ const char* name_of(Split split) {
   return split == Split::kTrain ? "train" : "test";
 }
 
-const char* name_of(Metric metric) {
-  return metric == Metric::kAccuracy ? "accuracy" : "loss";
+fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums) {
+  fact::Evaluation event;
+  event.samples = sums.samples;
+  for (const Metric metric : metrics_of(config)) {
+    const double value = metric_value(metric, sums);
+    switch (metric) {
+      case Metric::kLoss:
+        event.loss = value;
+        break;
+      case Metric::kAccuracy:
+        event.accuracy = value;
+        break;
+      case Metric::kPerplexity:
+        event.perplexity = value;
+        break;
+      case Metric::kBleu:
+        event.bleu = value;
+        break;
+      case Metric::kMse:
+        event.mse = value;
+        break;
+    }
+  }
+  return event;
 }
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,

@@ -11,7 +11,13 @@ namespace scavenger::elastic {
 struct DataSize {
   std::uint64_t train_samples = 0;
   std::uint64_t test_samples = 0;
+  // Of text, one word a line.
+  std::string vocabulary = {};
+  std::string target_vocabulary = {};
 };
+
+// Throws CheckpointError where the model of the checkpoint knows other words than the data has.
+void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data, const std::string& where);
 
 // `seconds_before`: of the job's life in earlier processes.
 ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,
@@ -24,6 +30,7 @@ fact::ProcessRole fact_role(Role role);
 fact::EndStatus fact_status(Status status);
 int exit_code_of(Status status);  // of scavenger-train: 0, 1 (failed) or 130 (interrupted)
 const char* name_of(Split split);
-const char* name_of(Metric metric);
+// The metrics that this job has; when and where is for others to say.
+fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums);
 
 }  // namespace scavenger::elastic

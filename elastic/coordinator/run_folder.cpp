@@ -72,6 +72,12 @@ RunFolder open_run_folder(const fs::path& path) {
   return folder;
 }
 
+void write_vocabularies(const RunFolder& folder, const std::string& vocabulary,
+                        const std::string& target_vocabulary) {
+  write_file_atomically(folder.path / "vocabulary.txt", vocabulary);
+  write_file_atomically(folder.path / "target_vocabulary.txt", target_vocabulary);
+}
+
 void write_config(const RunFolder& folder, const JobConfig& config) {
   write_file_atomically(folder.config(), to_json(config).dump(2) + "\n");
 }

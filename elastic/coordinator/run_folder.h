@@ -28,5 +28,8 @@ RunFolder make_run_folder(const JobConfig& config, const std::filesystem::path& 
 RunFolder open_run_folder(const std::filesystem::path& path);
 
 void write_config(const RunFolder& folder, const JobConfig& config);
+// vocabulary.txt and target_vocabulary.txt: one word a line, in the order of their tokens.
+void write_vocabularies(const RunFolder& folder, const std::string& vocabulary,
+                        const std::string& target_vocabulary);
 
 }  // namespace scavenger::elastic

@@ -179,8 +179,12 @@ struct Evaluation {
   double epoch = 0.0;  // position / samples_per_epoch
   std::string split;
   std::uint64_t samples = 0;
-  double loss = 0.0;      // mean per sample
-  double accuracy = 0.0;  // 0 to 1
+  double loss = 0.0;  // mean per prediction
+  // Those that the job has.
+  std::optional<double> accuracy;  // 0 to 1
+  std::optional<double> perplexity;
+  std::optional<double> bleu;  // 0 to 100
+  std::optional<double> mse;
   double seconds = 0.0;
 
   bool operator==(const Evaluation&) const = default;

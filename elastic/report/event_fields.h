@@ -129,6 +129,9 @@ void visit_fields(Visitor& field, T& evaluation) {
   field("samples", evaluation.samples);
   field("loss", evaluation.loss);
   field("accuracy", evaluation.accuracy);
+  field("perplexity", evaluation.perplexity);
+  field("bleu", evaluation.bleu);
+  field("mse", evaluation.mse);
   field("seconds", evaluation.seconds);
 }
 

@@ -139,6 +139,7 @@ json splits_json(const RunNumbers& numbers) {
                       {"evaluations", split.evaluations},
                       {"seconds", split.seconds},
                       {"last", event_json(split.last)},
+                      {"best", event_json(split.best)},
                       {"most_accurate", event_json(split.most_accurate)},
                       {"least_loss", event_json(split.least_loss)},
                       {"loss", curve_json(split.loss)},

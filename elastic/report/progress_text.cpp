@@ -6,6 +6,7 @@
 #include <limits>
 #include <variant>
 
+#include "elastic/report/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/text.h"
 
@@ -20,13 +21,10 @@ const SplitNumbers* followed_split(const RunNumbers& numbers) {
   return numbers.splits.empty() ? nullptr : &numbers.splits.front();
 }
 
-bool follows_loss(const fact::Start& start) {
-  return start.target && start.target->metric == "loss";
-}
-
-std::string followed_metric(const fact::Start& start, const fact::Evaluation& evaluation) {
-  return follows_loss(start) ? format_metric(evaluation.split, "loss", evaluation.loss)
-                             : format_metric(evaluation.split, "accuracy", evaluation.accuracy);
+std::string followed_metric_text(const fact::Start& start, const fact::Evaluation& evaluation) {
+  const std::string metric = followed_metric(start, evaluation);
+  const std::optional<double> value = metric_of(evaluation, metric);
+  return value ? format_metric(evaluation.split, metric, *value) : "";
 }
 
 std::string target_text(const fact::Target& target) {
@@ -56,7 +54,7 @@ std::string quality_part(const RunNumbers& numbers, const RecentPace& pace) {
   std::string text = pace.known() ? fmt::format("loss {:.4f}", pace.loss()) : "";
   const SplitNumbers* split = followed_split(numbers);
   if (split != nullptr)
-    text += (text.empty() ? "" : "  ") + followed_metric(numbers.start, split->last.fact);
+    text += (text.empty() ? "" : "  ") + followed_metric_text(numbers.start, split->last.fact);
   if (numbers.start.target)
     text +=
         fmt::format("{}(target {})", text.empty() ? "" : " ", target_text(*numbers.start.target));
@@ -90,11 +88,13 @@ EventText text_of(const fact::Membership& membership, const RunNumbers&) {
 }
 
 EventText text_of(const fact::Evaluation& evaluation, const RunNumbers& numbers) {
+  std::string metrics;
+  for (const char* metric : {"bleu", "accuracy", "perplexity", "mse", "loss"})
+    if (const std::optional<double> value = metric_of(evaluation, metric))
+      metrics += "  " + format_metric(evaluation.split, metric, *value);
   return {Attention::kMilestone,
-          fmt::format("epoch {:.2f}  iteration {}  {}  {}  ({})", evaluation.epoch,
-                      format_count(evaluation.iteration),
-                      format_metric(evaluation.split, "accuracy", evaluation.accuracy),
-                      format_metric(evaluation.split, "loss", evaluation.loss),
+          fmt::format("epoch {:.2f}  iteration {}{}  ({})", evaluation.epoch,
+                      format_count(evaluation.iteration), metrics,
                       time_and_cost(numbers, numbers.seconds, numbers.cost))};
 }
 
@@ -177,11 +177,10 @@ std::string outcome(const RunNumbers& numbers) {
 void append_best(const RunNumbers& numbers, std::vector<std::string>& lines) {
   const SplitNumbers* split = followed_split(numbers);
   if (split == nullptr) return;
-  const fact::Evaluation& best =
-      follows_loss(numbers.start) ? split->least_loss.fact : split->most_accurate.fact;
-  lines.push_back(fmt::format("  best      {} at iteration {} (last {})",
-                              followed_metric(numbers.start, best), format_count(best.iteration),
-                              followed_metric(numbers.start, split->last.fact)));
+  const fact::Evaluation& best = split->best.fact;
+  lines.push_back(fmt::format(
+      "  best      {} at iteration {} (last {})", followed_metric_text(numbers.start, best),
+      format_count(best.iteration), followed_metric_text(numbers.start, split->last.fact)));
 }
 
 void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines) {

@@ -74,6 +74,7 @@ struct SplitNumbers {
   std::uint64_t evaluations = 0;
   double seconds = 0.0;
   Timed<fact::Evaluation> last;
+  Timed<fact::Evaluation> best;  // by the metric that is followed: that of the target
   Timed<fact::Evaluation> most_accurate;
   Timed<fact::Evaluation> least_loss;
   DownsampledCurve loss;

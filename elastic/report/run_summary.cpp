@@ -6,6 +6,7 @@
 #include <cmath>
 #include <variant>
 
+#include "elastic/report/evaluation_metric.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -211,15 +212,19 @@ void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {
   if (split == numbers_.splits.end()) {
     split = numbers_.splits.emplace(numbers_.splits.end());
     split->split = evaluation.split;
-    split->most_accurate = split->least_loss = timed;
+    split->best = split->most_accurate = split->least_loss = timed;
   }
   ++split->evaluations;
   split->seconds += evaluation.seconds;
   split->last = timed;
+  const std::string metric = followed_metric(numbers_.start, evaluation);
+  if (is_better(metric, metric_of(evaluation, metric), metric_of(split->best.fact, metric)))
+    split->best = timed;
   if (evaluation.accuracy > split->most_accurate.fact.accuracy) split->most_accurate = timed;
   if (evaluation.loss < split->least_loss.fact.loss) split->least_loss = timed;
   split->loss.add(evaluation.iteration, evaluation.epoch, time, evaluation.loss);
-  split->accuracy.add(evaluation.iteration, evaluation.epoch, time, evaluation.accuracy);
+  if (evaluation.accuracy)
+    split->accuracy.add(evaluation.iteration, evaluation.epoch, time, *evaluation.accuracy);
 }
 
 void RunSummary::apply_fact(double time, const fact::Checkpoint& checkpoint) {

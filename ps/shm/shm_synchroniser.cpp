@@ -82,6 +82,7 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
   ready_chunks_.begin_iteration();
   const auto position = static_cast<double>(membership_.position_at(iteration));
   const double rate =
+      membership_.rate_factor *
       learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
   const std::uint64_t done = iteration - membership_.first_iteration;
   step_ = optimizer_.step(rate, segment_->header().optimizer_steps + done + 1);

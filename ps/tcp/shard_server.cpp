@@ -102,7 +102,8 @@ void ShardServer::begin_membership() {
 
 double ShardServer::learning_rate_at(std::uint64_t iteration) const {
   const auto position = static_cast<double>(membership_.position_at(iteration));
-  return learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+  return membership_.rate_factor *
+         learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
 }
 
 // ---- Connections. ----

@@ -43,6 +43,10 @@ struct Checkpoint {
   TensorLayout buffers;              // no name in common with parameters
   std::vector<float> buffer_values;  // buffers.flat_size()
 
+  // Of the tokens that a model for text knows, one word a line; empty for other models.
+  std::string vocabulary;
+  std::string target_vocabulary;
+
   // Curves, best metric, elapsed seconds, cost so far, resizes: what the reports go on from.
   // Numbers in it must be finite; JSON has no others.
   nlohmann::json history = nlohmann::json::object();

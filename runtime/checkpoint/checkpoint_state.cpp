@@ -69,6 +69,8 @@ Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
   checkpoint.config = json.at("config");
   checkpoint.config_digest = json.at("config_digest").get<std::string>();
   checkpoint.history = json.at("history");
+  checkpoint.vocabulary = json.value("vocabulary", "");
+  checkpoint.target_vocabulary = json.value("target_vocabulary", "");
   checkpoint.scavenger_version = json.at("scavenger").at("version").get<std::string>();
   checkpoint.scavenger_commit = json.at("scavenger").at("commit").get<std::string>();
 
@@ -105,7 +107,7 @@ Json parse(const std::string& text, const std::string& where) {
 std::string encode_state(const Checkpoint& checkpoint) {
   Json slots = Json::array();
   for (const auto& [name, values] : checkpoint.optimizer.slots) slots.push_back(name);
-  const Json json = {
+  Json json = {
       {"iteration", checkpoint.iteration},
       {"position", checkpoint.position},
       {"membership_epoch", checkpoint.membership_epoch},
@@ -118,6 +120,10 @@ std::string encode_state(const Checkpoint& checkpoint) {
       {"history", checkpoint.history},
       {"scavenger",
        {{"version", checkpoint.scavenger_version}, {"commit", checkpoint.scavenger_commit}}}};
+  if (!checkpoint.vocabulary.empty()) {
+    json["vocabulary"] = checkpoint.vocabulary;
+    json["target_vocabulary"] = checkpoint.target_vocabulary;
+  }
   return json.dump() + "\n";
 }
 

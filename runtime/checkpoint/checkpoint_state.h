@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 
 namespace scavenger {
 

@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "runtime/config/consistency_parts.h"
+#include "runtime/config/metric.h"
 #include "runtime/config/placement.h"
 
 namespace scavenger {
@@ -21,11 +22,8 @@ class ConsistencyCheck final {
   explicit ConsistencyCheck(const JobConfig& config) : config_(config) {}
 
   std::vector<Violation> run() && {
-    check_sources();
-    check_sample_shape();
-    check_normalise();
-    check_augment();
-    check_model();
+    check_data_config(config_, violations_);
+    check_model_config(config_, violations_);
     check_optimizer();
     check_schedule();
     check_cluster();
@@ -36,13 +34,6 @@ class ConsistencyCheck final {
   }
 
  private:
-  void check_sources();
-  void check_synthetic_splits();
-  void check_label_column(const DataSourceConfig& source, const char* place);
-  void check_sample_shape();
-  void check_normalise();
-  void check_augment();
-  void check_model();
   void check_optimizer();
   void check_schedule();
   void check_cluster();
@@ -51,9 +42,6 @@ class ConsistencyCheck final {
   void check_addresses();
   void check_stop();
 
-  bool is_image() const;
-  // {channels, height, width}, where it is known before the data is read.
-  std::optional<std::vector<std::int64_t>> known_image_shape() const;
   void fail(const std::string& place, std::string what, std::string remedy) {
     violations_.push_back({JsonPointer(place), std::move(what), std::move(remedy)});
   }
@@ -61,6 +49,17 @@ class ConsistencyCheck final {
   const JobConfig& config_;
   std::vector<Violation> violations_;
 };
+
+std::string names_of(const std::vector<Metric>& metrics) {
+  std::string names;
+  for (const Metric metric : metrics)
+    names += fmt::format("{}{}",
+                         names.empty()              ? ""
+                         : metric == metrics.back() ? " or "
+                                                    : ", ",
+                         name_of(metric));
+  return names;
+}
 
 enum class AddressKind { kNone, kLoopback, kReachable };
 
@@ -76,135 +75,6 @@ AddressKind kind_of(const std::string& address) {
   if (inet_pton(AF_INET6, address.c_str(), &v6) != 1 || IN6_IS_ADDR_UNSPECIFIED(&v6))
     return AddressKind::kNone;
   return IN6_IS_ADDR_LOOPBACK(&v6) ? AddressKind::kLoopback : AddressKind::kReachable;
-}
-
-constexpr const char* kImageRemedy =
-    "use images (format idx or cifar10), or set data.sample_shape to [channels, height, width]";
-
-bool ConsistencyCheck::is_image() const {
-  const DataConfig& data = config_.data;
-  if (!data.sample_shape.empty()) return data.sample_shape.size() == 3;
-  return data.train.format == DataFormat::kIdx || data.train.format == DataFormat::kCifar10;
-}
-
-std::optional<std::vector<std::int64_t>> ConsistencyCheck::known_image_shape() const {
-  if (config_.data.sample_shape.size() == 3) return config_.data.sample_shape;
-  if (config_.data.sample_shape.empty() && config_.data.train.format == DataFormat::kCifar10)
-    return std::vector<std::int64_t>{3, 32, 32};
-  return std::nullopt;
-}
-
-void ConsistencyCheck::check_sources() {
-  const DataConfig& data = config_.data;
-  if (data.train.format != data.test.format) {
-    fail("/data/test/format", "the test data has another format than the training data",
-         "use one format for both");
-  } else if (data.train.format == DataFormat::kSynthetic) {
-    check_synthetic_splits();
-  }
-  check_label_column(data.train, "/data/train/label_column");
-  check_label_column(data.test, "/data/test/label_column");
-}
-
-void ConsistencyCheck::check_synthetic_splits() {
-  const DataSourceConfig& train = config_.data.train;
-  const DataSourceConfig& test = config_.data.test;
-  if (train.feature_count != test.feature_count)
-    fail("/data/test/feature_count",
-         fmt::format("test samples have {} features and training samples {}", test.feature_count,
-                     train.feature_count),
-         "use the same number");
-  if (test.first_sample < train.first_sample + train.samples &&
-      train.first_sample < test.first_sample + test.samples)
-    fail("/data/test/first_sample", "the test data repeats samples of the training data",
-         fmt::format("start it at {} or later", train.first_sample + train.samples));
-  if (config_.batch_size > train.samples)
-    fail("/batch_size",
-         fmt::format("a batch of {} is more than the {} training samples", config_.batch_size,
-                     train.samples),
-         fmt::format("use at most {}", train.samples));
-}
-
-void ConsistencyCheck::check_label_column(const DataSourceConfig& source, const char* place) {
-  const std::string& column = source.label_column;
-  const bool is_name =
-      column != "last" && column.find_first_not_of("0123456789") != std::string::npos;
-  if (source.format == DataFormat::kCsv && is_name && !source.has_header)
-    fail(place, fmt::format("column \"{}\" is a name, and the files have no header line", column),
-         "set has_header to true, or give the column's index from 0, or \"last\"");
-}
-
-void ConsistencyCheck::check_sample_shape() {
-  const std::vector<std::int64_t>& shape = config_.data.sample_shape;
-  if (shape.empty()) return;
-  if (shape.size() == 2)
-    fail("/data/sample_shape", "a sample cannot have 2 dimensions",
-         "use [channels, height, width] or [features]");
-  constexpr std::int64_t kMostValues = 1 << 24;  // keeps the product far from overflow
-  std::int64_t values = 1;
-  for (const std::int64_t size : shape) values = std::min(values * size, kMostValues + 1);
-  std::int64_t expected = values;
-  if (config_.data.train.format == DataFormat::kCifar10) expected = 3 * 32 * 32;
-  if (config_.data.train.format == DataFormat::kSynthetic)
-    expected = static_cast<std::int64_t>(config_.data.train.feature_count);
-  if (values > kMostValues) {
-    fail("/data/sample_shape", "a sample of this shape is too large",
-         fmt::format("use at most {} values", kMostValues));
-  } else if (values != expected) {
-    fail("/data/sample_shape",
-         fmt::format("this shape has {} values, and a sample has {}", values, expected),
-         "correct it, or leave it out");
-  }
-}
-
-void ConsistencyCheck::check_normalise() {
-  if (!config_.data.normalise) return;
-  const std::size_t means = config_.data.normalise->mean.size();
-  const std::size_t deviations = config_.data.normalise->standard_deviation.size();
-  const auto shape = known_image_shape();
-  if (means != deviations) {
-    fail("/data/normalise/standard_deviation",
-         fmt::format("{} standard deviations do not fit {} means", deviations, means),
-         "give as many of one as of the other");
-  } else if (shape && means != 1 && means != static_cast<std::size_t>(shape->front())) {
-    fail("/data/normalise/mean",
-         fmt::format("{} means do not fit {} channels", means, shape->front()),
-         "give one per channel, or one for all");
-  }
-}
-
-void ConsistencyCheck::check_augment() {
-  if (is_image()) return;
-  if (config_.data.augment.flip)
-    fail("/data/augment/flip", "only images can be flipped", kImageRemedy);
-  if (config_.data.augment.crop_padding > 0)
-    fail("/data/augment/crop_padding", "only images can be cropped", kImageRemedy);
-}
-
-void ConsistencyCheck::check_model() {
-  if (config_.model.type == ModelType::kMlp) return;
-  if (!is_image()) {
-    fail("/model/type", "a convolutional network needs images", kImageRemedy);
-    return;
-  }
-  const auto shape = known_image_shape();
-  if (!shape) return;
-  if (config_.model.type == ModelType::kResNet18) {
-    if (std::min(shape->at(1), shape->at(2)) < kResNet18SmallestSide)
-      fail("/model/type",
-           fmt::format("{} x {} pixels are too small for resnet18", shape->at(1), shape->at(2)),
-           fmt::format("use a cnn, or images of at least {0} x {0} pixels", kResNet18SmallestSide));
-    return;
-  }
-  const std::size_t layers = config_.model.channels.size();
-  const std::int64_t side = std::min(shape->at(1), shape->at(2));
-  std::size_t most_layers = 0;
-  while ((side >> (most_layers + 1)) > 0) ++most_layers;
-  if (layers > most_layers)
-    fail("/model/channels",
-         fmt::format("nothing is left of {} x {} pixels after {} times 2x2 pooling", shape->at(1),
-                     shape->at(2), layers),
-         fmt::format("use at most {} convolutions", most_layers));
 }
 
 void ConsistencyCheck::check_optimizer() {
@@ -314,10 +184,22 @@ void ConsistencyCheck::check_stop() {
   if (!stop.target && stop.max_epochs == 0.0 && stop.max_iterations == 0 && stop.max_seconds == 0.0)
     fail("/stop", "the job would never end",
          "set at least one of target, max_epochs, max_iterations and max_seconds");
-  if (stop.target && stop.target->metric == Metric::kAccuracy && stop.target->value > 1.0)
-    fail("/stop/target/value",
-         fmt::format("an accuracy of {} cannot be reached", stop.target->value),
+  if (!stop.target) return;
+  const double value = stop.target->value;
+  const std::vector<Metric> metrics = metrics_of(config_);
+  if (std::ranges::find(metrics, stop.target->metric) == metrics.end())
+    fail("/stop/target/metric",
+         fmt::format("a job with these targets has no {}", name_of(stop.target->metric)),
+         "use " + names_of(metrics));
+  else if (stop.target->metric == Metric::kAccuracy && value > 1.0)
+    fail("/stop/target/value", fmt::format("an accuracy of {} cannot be reached", value),
          "use a number above 0 and up to 1, such as 0.88 for 88 %");
+  else if (stop.target->metric == Metric::kBleu && value > 100.0)
+    fail("/stop/target/value", fmt::format("a BLEU of {} cannot be reached", value),
+         "use a number above 0 and up to 100, such as 32");
+  else if (stop.target->metric == Metric::kPerplexity && value <= 1.0)
+    fail("/stop/target/value", fmt::format("a perplexity of {} cannot be reached", value),
+         "use a number above 1");
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ void for_each_data_path(Data& data, const Visit& visit) {
   const auto visit_source = [&](auto& source, const JsonPointer& place) {
     if (!source.features.empty()) visit(source, source.features, place / "features");
     if (!source.labels.empty()) visit(source, source.labels, place / "labels");
+    if (!source.source.empty()) visit(source, source.source, place / "source");
+    if (!source.target.empty()) visit(source, source.target, place / "target");
     for (std::size_t i = 0; i < source.files.size(); ++i)
       visit(source, source.files[i], place / "files" / i);
   };
@@ -43,7 +45,7 @@ std::string where_to_get(DataFormat format, const fs::path& path) {
   if (format == DataFormat::kIdx)
     return "correct the path, or get the files (MNIST: "
            "https://ossci-datasets.s3.amazonaws.com/mnist)";
-  if (format == DataFormat::kCifar10)
+  if (is_cifar(format))
     return "correct the path, or get the binary version from "
            "https://www.cs.toronto.edu/~kriz/cifar.html";
   return "correct the path";

@@ -6,102 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "runtime/config/data_config.h"
+#include "runtime/config/model_config.h"
+#include "runtime/config/optimizer_config.h"
+
 namespace scavenger {
-
-enum class DataFormat { kIdx, kCifar10, kCsv, kSynthetic };
-
-// One split of a data set: where its samples come from.
-struct DataSourceConfig {
-  DataFormat format = DataFormat::kIdx;
-  std::filesystem::path features;  // idx: images, plain or gzip
-  std::filesystem::path labels;    // idx: labels, plain or gzip
-  std::vector<std::filesystem::path>
-      files;                        // cifar10: .bin batches; csv: one or more files, in order
-  std::string label_column;         // csv: a name (needs a header line), or an index from 0; "last"
-  bool has_header = false;          // csv
-  std::uint64_t samples = 0;        // synthetic: how many
-  std::uint64_t feature_count = 0;  // synthetic: length of x
-  std::uint64_t first_sample = 0;   // synthetic: sample i of this split is draw first_sample + i
-  double label_noise = 0.0;         // synthetic: share of labels drawn at random
-
-  bool operator==(const DataSourceConfig&) const = default;
-};
-
-struct NormaliseConfig {
-  std::vector<double> mean;                // one per channel, or one for all
-  std::vector<double> standard_deviation;  // same length
-
-  bool operator==(const NormaliseConfig&) const = default;
-};
-
-struct AugmentConfig {
-  bool flip = false;               // left-right, with probability 1/2
-  std::uint32_t crop_padding = 0;  // zero-pad by this many pixels on each side, then crop at random
-
-  bool operator==(const AugmentConfig&) const = default;
-};
-
-struct DataConfig {
-  DataSourceConfig train;
-  DataSourceConfig test;
-  std::uint32_t classes = 0;
-  std::vector<std::int64_t>
-      sample_shape;    // empty: as the reader finds it, {channels, height, width} or {features}
-  double scale = 1.0;  // multiplies raw values before normalisation (images: 1/255 by default)
-  std::optional<NormaliseConfig> normalise;
-  AugmentConfig augment;
-
-  bool operator==(const DataConfig&) const = default;
-};
-
-enum class ModelType { kMlp, kCnn, kResNet18 };
-
-struct ModelConfig {
-  ModelType type = ModelType::kMlp;
-  std::vector<std::int64_t> hidden;  // mlp: widths of the hidden layers
-  std::vector<std::int64_t>
-      channels;            // cnn: output channels of each 3x3 convolution (+ ReLU, 2x2 max pooling)
-  std::int64_t dense = 0;  // cnn: width of the dense layer before the classes
-
-  bool operator==(const ModelConfig&) const = default;
-};
-
-// resnet18 halves images three times; a batch normalisation needs more than one value after that.
-inline constexpr std::int64_t kResNet18SmallestSide = 9;  // pixels
-
-enum class OptimizerType { kSgd, kAdam, kAdamW };
-enum class ScheduleType { kConstant, kStep, kCosine };
-
-struct ScheduleConfig {
-  ScheduleType type = ScheduleType::kConstant;
-  double warmup_epochs = 0.0;           // linear from 0 to the base rate, before everything else
-  std::vector<double> boundary_epochs;  // step: where the rate changes
-  double factor = 0.1;                  // step: by how much, at each boundary
-  double total_epochs = 0.0;            // cosine: where it ends
-  double final_fraction = 0.0;          // cosine: of the base rate, at the end
-
-  bool operator==(const ScheduleConfig&) const = default;
-};
-
-struct OptimizerConfig {
-  OptimizerType type = OptimizerType::kSgd;
-  double learning_rate = 0.1;
-  double momentum = 0.0;
-  double dampening = 0.0;
-  bool nesterov = false;
-  double weight_decay = 0.0;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-  ScheduleConfig schedule;
-
-  bool operator==(const OptimizerConfig&) const = default;
-};
 
 // A machine that takes workers.
 struct HostConfig {
@@ -161,12 +74,12 @@ struct FaultsConfig {
 enum class Device { kAutomatic, kCpu, kCuda };
 
 enum class Split { kTrain, kTest };
-enum class Metric { kAccuracy, kLoss };
+enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse };
 
 struct TargetConfig {
   Metric metric = Metric::kAccuracy;
   Split split = Split::kTest;
-  double value = 0.0;  // reached at >= for accuracy, at <= for loss
+  double value = 0.0;  // reached at >= for accuracy and BLEU, at <= for the others
 
   bool operator==(const TargetConfig&) const = default;
 };
@@ -185,6 +98,7 @@ struct EvaluationConfig {
   double every_epochs = 1.0;
   std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
   std::uint32_t batch_size = 500;
+  std::uint32_t beam_width = 1;  // of the translations that BLEU judges; 1: greedy
 
   bool operator==(const EvaluationConfig&) const = default;
 };
@@ -215,6 +129,7 @@ struct JobConfig {
   std::uint64_t seed = 1;
   DataConfig data;
   ModelConfig model;
+  LossConfig loss;
   OptimizerConfig optimizer;
   std::uint32_t batch_size = 64;  // B, the global batch
   ClusterConfig cluster;

@@ -3,22 +3,10 @@
 #include <string>
 
 #include "runtime/config/config_file.h"
+#include "runtime/config/json_fields.h"
 
 namespace scavenger {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(DataFormat, {{DataFormat::kIdx, "idx"},
-                                          {DataFormat::kCifar10, "cifar10"},
-                                          {DataFormat::kCsv, "csv"},
-                                          {DataFormat::kSynthetic, "synthetic"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(ModelType, {{ModelType::kMlp, "mlp"},
-                                         {ModelType::kCnn, "cnn"},
-                                         {ModelType::kResNet18, "resnet18"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(OptimizerType, {{OptimizerType::kSgd, "sgd"},
-                                             {OptimizerType::kAdam, "adam"},
-                                             {OptimizerType::kAdamW, "adamw"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"},
-                                            {ScheduleType::kStep, "step"},
-                                            {ScheduleType::kCosine, "cosine"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ShardPlacement, {{ShardPlacement::kAutomatic, "auto"},
                                               {ShardPlacement::kController, "controller"},
                                               {ShardPlacement::kSpread, "spread"}})
@@ -37,198 +25,13 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCpu, "cpu"},
                                       {Device::kCuda, "cuda"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Split, {{Split::kTrain, "train"}, {Split::kTest, "test"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"}, {Metric::kLoss, "loss"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"},
+                                      {Metric::kLoss, "loss"},
+                                      {Metric::kPerplexity, "perplexity"},
+                                      {Metric::kBleu, "bleu"},
+                                      {Metric::kMse, "mse"}})
 
 namespace {
-
-constexpr const char* kAutomatic = "auto";  // 0 in JobConfig
-
-// Leaves `field` as it is where the document does not have `key`: keys of other formats and types,
-// and limits that are not set.
-template <typename Field>
-void read(const Json& object, const char* key, Field& field) {
-  if (object.contains(key)) field = object.at(key).get<Field>();
-}
-
-void read_count_or_automatic(const Json& object, const char* key, std::uint32_t& field) {
-  field = object.at(key) == kAutomatic ? 0 : object.at(key).get<std::uint32_t>();
-}
-
-Json count_or_automatic(std::uint32_t count) {
-  return count == 0 ? Json(kAutomatic) : Json(count);
-}
-
-// A limit of 0 is no limit, and is not in the document.
-template <typename Number>
-void write_unless_zero(Json& object, const char* key, Number value) {
-  if (value != Number{}) object[key] = value;
-}
-
-Json paths_to_json(const std::vector<std::filesystem::path>& paths) {
-  Json list = Json::array();
-  for (const auto& path : paths) list.push_back(path.string());
-  return list;
-}
-
-DataSourceConfig source_from(const Json& object) {
-  DataSourceConfig source;
-  read(object, "format", source.format);
-  source.features = object.value("features", "");
-  source.labels = object.value("labels", "");
-  for (const std::string file : object.value("files", Json::array())) source.files.push_back(file);
-  if (object.contains("label_column")) {
-    const Json& column = object.at("label_column");
-    source.label_column = column.is_string() ? column.get<std::string>() : column.dump();
-  }
-  read(object, "has_header", source.has_header);
-  read(object, "samples", source.samples);
-  read(object, "feature_count", source.feature_count);
-  read(object, "first_sample", source.first_sample);
-  read(object, "label_noise", source.label_noise);
-  return source;
-}
-
-Json source_to_json(const DataSourceConfig& source) {
-  Json object = {{"format", source.format}};
-  switch (source.format) {
-    case DataFormat::kIdx:
-      object["features"] = source.features.string();
-      object["labels"] = source.labels.string();
-      break;
-    case DataFormat::kCifar10:
-      object["files"] = paths_to_json(source.files);
-      break;
-    case DataFormat::kCsv:
-      object["files"] = paths_to_json(source.files);
-      object["label_column"] = source.label_column;
-      object["has_header"] = source.has_header;
-      break;
-    case DataFormat::kSynthetic:
-      object["samples"] = source.samples;
-      object["feature_count"] = source.feature_count;
-      object["first_sample"] = source.first_sample;
-      object["label_noise"] = source.label_noise;
-      break;
-  }
-  return object;
-}
-
-// Bytes of images become 0 to 1; numbers that people wrote stay.
-double default_scale(DataFormat format) {
-  return format == DataFormat::kIdx || format == DataFormat::kCifar10 ? 1.0 / 255.0 : 1.0;
-}
-
-DataConfig data_from(const Json& object) {
-  DataConfig data;
-  data.train = source_from(object.at("train"));
-  data.test = source_from(object.at("test"));
-  read(object, "classes", data.classes);
-  read(object, "sample_shape", data.sample_shape);
-  data.scale = default_scale(data.train.format);
-  read(object, "scale", data.scale);
-  if (object.contains("normalise")) {
-    const Json& normalise = object.at("normalise");
-    data.normalise.emplace();
-    read(normalise, "mean", data.normalise->mean);
-    read(normalise, "standard_deviation", data.normalise->standard_deviation);
-  }
-  read(object.at("augment"), "flip", data.augment.flip);
-  read(object.at("augment"), "crop_padding", data.augment.crop_padding);
-  return data;
-}
-
-Json data_to_json(const DataConfig& data) {
-  Json object = {{"train", source_to_json(data.train)},
-                 {"test", source_to_json(data.test)},
-                 {"classes", data.classes}};
-  if (!data.sample_shape.empty()) object["sample_shape"] = data.sample_shape;
-  object["scale"] = data.scale;
-  if (data.normalise)
-    object["normalise"] = {{"mean", data.normalise->mean},
-                           {"standard_deviation", data.normalise->standard_deviation}};
-  object["augment"] = {{"flip", data.augment.flip}, {"crop_padding", data.augment.crop_padding}};
-  return object;
-}
-
-ModelConfig model_from(const Json& object) {
-  ModelConfig model;
-  read(object, "type", model.type);
-  read(object, "hidden", model.hidden);
-  read(object, "channels", model.channels);
-  read(object, "dense", model.dense);
-  return model;
-}
-
-Json model_to_json(const ModelConfig& model) {
-  Json object = {{"type", model.type}};
-  switch (model.type) {
-    case ModelType::kMlp:
-      object["hidden"] = model.hidden;
-      break;
-    case ModelType::kCnn:
-      object["channels"] = model.channels;
-      object["dense"] = model.dense;
-      break;
-    case ModelType::kResNet18:
-      break;
-  }
-  return object;
-}
-
-ScheduleConfig schedule_from(const Json& object) {
-  ScheduleConfig schedule;
-  read(object, "type", schedule.type);
-  read(object, "warmup_epochs", schedule.warmup_epochs);
-  read(object, "boundary_epochs", schedule.boundary_epochs);
-  read(object, "factor", schedule.factor);
-  read(object, "total_epochs", schedule.total_epochs);
-  read(object, "final_fraction", schedule.final_fraction);
-  return schedule;
-}
-
-Json schedule_to_json(const ScheduleConfig& schedule) {
-  Json object = {{"type", schedule.type}};
-  if (schedule.type == ScheduleType::kStep) {
-    object["boundary_epochs"] = schedule.boundary_epochs;
-    object["factor"] = schedule.factor;
-  } else if (schedule.type == ScheduleType::kCosine) {
-    object["total_epochs"] = schedule.total_epochs;
-    object["final_fraction"] = schedule.final_fraction;
-  }
-  object["warmup_epochs"] = schedule.warmup_epochs;
-  return object;
-}
-
-OptimizerConfig optimizer_from(const Json& object) {
-  OptimizerConfig optimizer;
-  read(object, "type", optimizer.type);
-  read(object, "learning_rate", optimizer.learning_rate);
-  read(object, "momentum", optimizer.momentum);
-  read(object, "dampening", optimizer.dampening);
-  read(object, "nesterov", optimizer.nesterov);
-  read(object, "weight_decay", optimizer.weight_decay);
-  read(object, "beta1", optimizer.beta1);
-  read(object, "beta2", optimizer.beta2);
-  read(object, "epsilon", optimizer.epsilon);
-  optimizer.schedule = schedule_from(object.at("schedule"));
-  return optimizer;
-}
-
-Json optimizer_to_json(const OptimizerConfig& optimizer) {
-  Json object = {{"type", optimizer.type}, {"learning_rate", optimizer.learning_rate}};
-  if (optimizer.type == OptimizerType::kSgd) {
-    object["momentum"] = optimizer.momentum;
-    object["dampening"] = optimizer.dampening;
-    object["nesterov"] = optimizer.nesterov;
-  } else {
-    object["beta1"] = optimizer.beta1;
-    object["beta2"] = optimizer.beta2;
-    object["epsilon"] = optimizer.epsilon;
-  }
-  object["weight_decay"] = optimizer.weight_decay;
-  object["schedule"] = schedule_to_json(optimizer.schedule);
-  return object;
-}
 
 StopConfig stop_from(const Json& object) {
   StopConfig stop;
@@ -310,6 +113,7 @@ void read_intervals(const Json& document, JobConfig& config) {
   read(evaluation, "every_epochs", config.evaluation.every_epochs);
   read(evaluation, "every_iterations", config.evaluation.every_iterations);
   read(evaluation, "batch_size", config.evaluation.batch_size);
+  read(evaluation, "beam_width", config.evaluation.beam_width);
   const Json& checkpoint = document.at("checkpoint");
   read(checkpoint, "every_epochs", config.checkpoint.every_epochs);
   read(checkpoint, "every_iterations", config.checkpoint.every_iterations);
@@ -331,6 +135,7 @@ Json evaluation_to_json(const EvaluationConfig& evaluation) {
   Json object = {{"every_epochs", evaluation.every_epochs}};
   write_unless_zero(object, "every_iterations", evaluation.every_iterations);
   object["batch_size"] = evaluation.batch_size;
+  object["beam_width"] = evaluation.beam_width;
   return object;
 }
 
@@ -342,6 +147,7 @@ JobConfig job_config_from(const Json& document) {
   read(document, "seed", config.seed);
   config.data = data_from(document.at("data"));
   config.model = model_from(document.at("model"));
+  config.loss = loss_from(document.at("loss"));
   config.optimizer = optimizer_from(document.at("optimizer"));
   read(document, "batch_size", config.batch_size);
   read_cluster_and_ps(document, config);
@@ -362,6 +168,7 @@ Json to_json(const JobConfig& config) {
           {"seed", config.seed},
           {"data", data_to_json(config.data)},
           {"model", model_to_json(config.model)},
+          {"loss", loss_to_json(config.loss)},
           {"optimizer", optimizer_to_json(config.optimizer)},
           {"batch_size", config.batch_size},
           {"cluster", cluster_to_json(config.cluster)},

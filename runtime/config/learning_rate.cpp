@@ -30,11 +30,30 @@ double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
       return step_fraction(schedule, epochs);
     case ScheduleType::kCosine:
       return cosine_fraction(schedule, epochs);
+    case ScheduleType::kInverseSqrt:
+      return std::sqrt(schedule.warmup_epochs / epochs);
   }
   return 1.0;
 }
 
 }  // namespace
+
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size, double gain) {
+  const double ratio = optimizer.reference_batch_size == 0
+                           ? 1.0
+                           : static_cast<double>(batch_size) / optimizer.reference_batch_size;
+  switch (optimizer.batch_size_rule) {
+    case BatchSizeRule::kNone:
+      return 1.0;
+    case BatchSizeRule::kLinear:
+      return ratio;
+    case BatchSizeRule::kSqrt:
+      return std::sqrt(ratio);
+    case BatchSizeRule::kAdaScale:
+      return gain;
+  }
+  __builtin_unreachable();
+}
 
 double learning_rate(const OptimizerConfig& optimizer, double epochs) {
   return optimizer.learning_rate * fraction_of_base(optimizer.schedule, epochs);

@@ -1,6 +1,8 @@
 // The learning-rate schedule. Pure.
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/config/job_config.h"
 
 namespace scavenger {
@@ -11,10 +13,17 @@ namespace scavenger {
 //   epochs < w    r epochs / w                                   (Goyal et al., 2017, 2.2: gradual)
 //   constant      r
 //   step          r factor^n, n the number of boundaries <= epochs
-//   cosine        r (f + (1 - f) (1 + cos(pi p)) / 2), p = (epochs - w) / (total - w) up to 1, f
-//   the
-//                 final fraction                      (Loshchilov and Hutter, 2017, eq. 5, one
-//                 cycle)
+//   cosine        r (f + (1 - f) (1 + cos(pi p)) / 2), p = (epochs - w) / (total - w) up to 1,
+//                 f the final fraction        (Loshchilov and Hutter, 2017, eq. 5, one cycle)
+//   inverse_sqrt  r sqrt(w / epochs)                            (Vaswani et al., 2017, eq. 3)
 double learning_rate(const OptimizerConfig& optimizer, double epochs);
+
+// What the learning rate is multiplied with for a batch of B where it was chosen for another, B_0:
+//   none      1           (Scavenger)
+//   linear    B / B_0     (Goyal et al., 2017)
+//   sqrt      sqrt(B / B_0)   (Krizhevsky, 2014; Hoffer et al., 2017)
+//   adascale  `gain`, from 1 to B / B_0, as the gradient's noise allows (Johnson et al., 2020):
+//             noise/adascale.h
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size, double gain);
 
 }  // namespace scavenger

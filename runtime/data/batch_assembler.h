@@ -1,11 +1,13 @@
-// Makes batches for a model out of a data set: looks samples up, scales, normalises, augments.
+// Makes batches for a model out of a data set: looks samples up, scales, normalises, augments, pads.
 //
 // What a batch holds depends on its positions and the seed only, so it is the same for any K.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "runtime/data/batch_place.h"
 #include "runtime/data/data_set.h"
 #include "runtime/data/sample_order.h"
 #include "runtime/data/sample_transform.h"
@@ -22,23 +24,29 @@ class BatchAssembler final {
   // Positions are indices into the data set, in its own order; nothing is augmented.
   static BatchAssembler for_evaluation(const DataSet& data, const DataConfig& config);
 
-  // Fills `batch` with positions [first_position, first_position + size); for evaluation they must
-  // be below the data set's size. Allocates only where the batch's buffers are too small.
-  void assemble(std::uint64_t first_position, std::uint32_t size, Batch& batch);
+  // Fills `batch` with the samples of `place`; for evaluation it must end within the data set.
+  // Allocates only where the batch's buffers are too small.
+  void assemble(const BatchPlace& place, Batch& batch);
 
  private:
   BatchAssembler(const DataSet& data, const DataConfig& config);
 
   SampleDraw draw(std::uint64_t position);
-  void write_sample(const SampleDraw& sample, float* destination);
+  void assemble_features(const BatchPlace& place, Batch& batch);
+  void write_features(const SampleDraw& sample, float* destination);
+  void write_targets(std::uint32_t index, std::uint32_t place, Batch& batch) const;
+  void assemble_sequences(const BatchPlace& place, Batch& batch);
+  std::uint64_t sequence_start(std::uint64_t epoch);
+  void assemble_pairs(const BatchPlace& place, Batch& batch);
 
   const DataSet* data_;
-  SampleTransform transform_;
+  std::optional<SampleTransform> transform_;  // of features
   AugmentConfig augment_;
   // For evaluation, these three stay as they are here.
   std::uint64_t seed_ = 0;
   bool augments_ = false;
   std::optional<SampleOrder> order_;
+  std::vector<SampleDraw> draws_;  // scratch
 };
 
 }  // namespace scavenger

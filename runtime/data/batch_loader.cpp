@@ -84,13 +84,15 @@ BatchLoader::Task BatchLoader::take_task() {
   const std::uint64_t batch_position = plan_.first_position + batches_taken_++ * plan_.batch_size;
   return {.buffer = buffer,
           .plan_number = plan_number_,
-          .first_position = batch_position + plan_.offset,
-          .size = plan_.share};
+          .place = {.first = batch_position + plan_.offset,
+                    .size = plan_.share,
+                    .global_first = batch_position,
+                    .global_size = plan_.batch_size}};
 }
 
 std::exception_ptr BatchLoader::assemble(const Task& task) {
   try {
-    assemble_(task.first_position, task.size, buffers_[task.buffer]);
+    assemble_(task.place, buffers_[task.buffer]);
     return nullptr;
   } catch (...) {
     return std::current_exception();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/data/batch_place.h"
 #include "runtime/training/batch.h"
 
 namespace scavenger {
@@ -30,9 +31,8 @@ struct LoadedBatch {
   double wait_seconds = 0.0;  // for how long next() had to wait for the loader
 };
 
-// Fills a batch with positions [first_position, first_position + size).
-using AssembleBatch =
-    std::function<void(std::uint64_t first_position, std::uint32_t size, Batch& batch)>;
+// Fills a batch with the samples of a place.
+using AssembleBatch = std::function<void(const BatchPlace& place, Batch& batch)>;
 
 // Thread: all calls from one thread; `assemble` is called on the loader's. The destructor waits for
 // the batch that is being assembled, no longer.
@@ -57,8 +57,7 @@ class BatchLoader final {
   struct Task {
     std::size_t buffer = 0;
     std::uint64_t plan_number = 0;
-    std::uint64_t first_position = 0;
-    std::uint32_t size = 0;
+    BatchPlace place;
   };
 
   void run();

@@ -67,7 +67,7 @@ class CsvReader final {
  public:
   CsvReader(const DataSourceConfig& source, std::uint32_t classes, const std::string& section)
       : source_(source), classes_(classes), section_(section) {
-    table_.element_type = ElementType::kFloat32;
+    table_.feature_type = FeatureType::kFloat32;
   }
 
   void append_file(const std::filesystem::path& path);
@@ -98,7 +98,7 @@ class CsvReader final {
 void CsvReader::append_file(const std::filesystem::path& path) {
   path_ = path;
   header_is_due_ = source_.has_header;
-  const std::size_t samples_before = table_.labels.size();
+  const std::uint64_t samples_before = table_.sample_count();
   const std::string text = DataFile(path).read_rest();
   std::string_view rest = text;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -111,7 +111,7 @@ void CsvReader::append_file(const std::filesystem::path& path) {
     split_line(content, fields_);
     take_line(line);
   }
-  if (table_.labels.size() == samples_before)
+  if (table_.sample_count() == samples_before)
     throw DataError(
         {.what = "the file holds no samples",
          .where = path.string(),
@@ -175,6 +175,11 @@ void CsvReader::take_sample(std::size_t line) {
     if (!value) throw_not_a_number(line, column);
     if (column != label_column_) {
       table_.floats.push_back(static_cast<float>(*value));
+      continue;
+    }
+    if (classes_ == 0) {
+      table_.target_shape = {1};
+      table_.values.push_back(static_cast<float>(*value));
       continue;
     }
     if (*value != std::floor(*value) || std::abs(*value) > 1e15)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -28,6 +29,10 @@ std::filesystem::path folder_from_environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+std::string section_of(Split split) {
+  return split == Split::kTrain ? "data.train" : "data.test";
+}
+
 void create_cache_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -38,12 +43,11 @@ void create_cache_folder(const std::filesystem::path& folder) {
                        .remedy = "set SCAVENGER_CACHE_DIR to a folder that you can write"});
 }
 
-SampleTable read_checked(const DataSourceConfig& source, std::uint32_t classes,
-                         const std::string& section) {
-  SampleTable table = read_samples(source, classes, section);
-  if (table.labels.size() > std::numeric_limits<std::uint32_t>::max())
-    throw DataError({.what = fmt::format("{} samples are too many", table.labels.size()),
-                     .where = section,
+SampleTable read_checked(const DataConfig& config, Split split) {
+  SampleTable table = read_samples(config, split);
+  if (table.sample_count() > std::numeric_limits<std::uint32_t>::max())
+    throw DataError({.what = fmt::format("{} samples are too many", table.sample_count()),
+                     .where = section_of(split),
                      .remedy = "use at most 4294967295 samples"});
   return table;
 }
@@ -53,9 +57,9 @@ struct Opened {
   bool was_prepared_now;
 };
 
-Opened open_or_prepare(const DataSourceConfig& source, std::uint32_t classes,
-                       const std::string& section, const std::filesystem::path& cache_folder) {
-  const SourceIdentity identity = identify_source(source, classes, section);
+Opened open_or_prepare(const DataConfig& config, Split split,
+                       const std::filesystem::path& cache_folder) {
+  const SourceIdentity identity = identify_source(config, split);
   const std::filesystem::path path = cache_folder / identity.file_name;
   if (auto current = PreparedFile::open_if_current(path, identity.key))
     return {.file = std::move(*current), .was_prepared_now = false};
@@ -64,7 +68,7 @@ Opened open_or_prepare(const DataSourceConfig& source, std::uint32_t classes,
   // While we waited, another process may have done it.
   if (auto current = PreparedFile::open_if_current(path, identity.key))
     return {.file = std::move(*current), .was_prepared_now = false};
-  write_prepared_file(path, read_checked(source, classes, section), identity.key);
+  write_prepared_file(path, read_checked(config, split), identity.key);
   auto prepared = PreparedFile::open_if_current(path, identity.key);
   SCAVENGER_CHECK(prepared.has_value());
   return {.file = std::move(*prepared), .was_prepared_now = true};
@@ -121,31 +125,85 @@ std::filesystem::path default_cache_folder() {
                      .remedy = "set SCAVENGER_CACHE_DIR to a folder that you can write"});
 }
 
-DataSet DataSet::open(const DataConfig& config, Split split,
-                      const std::filesystem::path& cache_folder) {
-  SCAVENGER_CHECK(config.classes > 0);
-  const bool is_train = split == Split::kTrain;
-  const std::string section = is_train ? "data.train" : "data.test";
-  Opened opened =
-      open_or_prepare(is_train ? config.train : config.test, config.classes, section, cache_folder);
-  Shape shape = choose_shape(config, opened.file, section);
-  check_normalisation(config, shape);
-  check_augmentation(config, shape);
-  return DataSet(std::move(opened.file), opened.was_prepared_now, config.classes, std::move(shape));
+namespace {
+
+std::uint32_t words_in(std::string_view vocabulary) {
+  return static_cast<std::uint32_t>(std::ranges::count(vocabulary, '\n'));
 }
 
-DataSet::DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t classes, Shape shape)
+DataShape shape_of_text(const DataConfig& config, const PreparedFile& file) {
+  const std::uint32_t vocabulary = words_in(file.vocabulary());
+  if (config.train.format == DataFormat::kText)
+    return {.sample_shape = {config.sequence_length},
+            .vocabulary = vocabulary,
+            .target = TargetKind::kNextTokens,
+            .classes = vocabulary,
+            .target_shape = {config.sequence_length}};
+  return {.sample_shape = {std::int64_t{config.max_length} + 1},
+          .vocabulary = vocabulary,
+          .target = TargetKind::kSequence,
+          .classes = words_in(file.target_vocabulary()),
+          .target_shape = {std::int64_t{config.max_length} + 2}};
+}
+
+DataShape shape_of(const DataConfig& config, const PreparedFile& file, const std::string& section) {
+  if (is_text(config.train.format)) return shape_of_text(config, file);
+  DataShape shape;
+  shape.sample_shape = choose_shape(config, file, section);
+  check_normalisation(config, shape.sample_shape);
+  check_augmentation(config, shape.sample_shape);
+  shape.classes = config.classes;
+  if (config.classes > 0) return shape;
+  shape.target = TargetKind::kValues;
+  shape.target_shape = file.target_shape();
+  return shape;
+}
+
+// Of running text: training cuts it elsewhere in each epoch, which costs a sequence.
+std::uint64_t sample_count(const DataConfig& config, Split split, const PreparedFile& file) {
+  if (config.train.format != DataFormat::kText) return file.sample_count();
+  const std::uint64_t tokens = file.tokens().size(), length = config.sequence_length;
+  const std::uint64_t needed = split == Split::kTrain ? 2 * length : length + 1;
+  if (tokens < needed)
+    throw DataError({.what = fmt::format("{} tokens are too few for sequences of {}", tokens, length),
+                     .where = section_of(split),
+                     .remedy = "use more text, or lower data.sequence_length"});
+  return split == Split::kTrain ? (tokens - length) / length : (tokens - 1) / length;
+}
+
+std::uint64_t product(const Shape& shape) {
+  std::uint64_t result = 1;
+  for (const std::int64_t size : shape) result *= static_cast<std::uint64_t>(size);
+  return result;
+}
+
+}  // namespace
+
+DataSet DataSet::open(const DataConfig& config, Split split,
+                      const std::filesystem::path& cache_folder) {
+  Opened opened = open_or_prepare(config, split, cache_folder);
+  DataShape shape = shape_of(config, opened.file, section_of(split));
+  const auto size = static_cast<std::uint32_t>(sample_count(config, split, opened.file));
+  return DataSet(std::move(opened.file), opened.was_prepared_now, size, std::move(shape));
+}
+
+DataSet::DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t size, DataShape shape)
     : file_(std::move(file)),
       was_prepared_now_(was_prepared_now),
-      classes_(classes),
-      sample_shape_(std::move(shape)) {}
+      size_(size),
+      values_per_sample_(product(shape.target_shape)),
+      shape_(std::move(shape)) {}
 
 void check_splits_fit(const DataSet& train, const DataSet& test) {
-  if (train.sample_shape() == test.sample_shape()) return;
-  throw DataError({.what = fmt::format("training samples have shape {}, test samples {}",
-                                       to_text(train.sample_shape()), to_text(test.sample_shape())),
-                   .where = "data.test",
-                   .remedy = "use two splits of the same data set"});
+  const auto require_same = [](const Shape& a, const Shape& b, const char* what) {
+    if (a == b) return;
+    throw DataError({.what = fmt::format("training {} have shape {}, test {} {}", what, to_text(a),
+                                         what, to_text(b)),
+                     .where = "data.test",
+                     .remedy = "use two splits of the same data set"});
+  };
+  require_same(train.shape().sample_shape, test.shape().sample_shape, "samples");
+  require_same(train.shape().target_shape, test.shape().target_shape, "targets");
 }
 
 }  // namespace scavenger

@@ -10,10 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/config/job_config.h"
 #include "runtime/data/prepared_file.h"
+#include "runtime/training/data_shape.h"
 
 namespace scavenger {
 
@@ -31,30 +33,52 @@ class DataSet final {
   static DataSet open(const DataConfig& config, Split split,
                       const std::filesystem::path& cache_folder);
 
-  std::uint32_t size() const { return file_.sample_count(); }  // samples; at least 1
-  std::uint32_t classes() const { return classes_; }
-  // {channels, height, width} or {features}
-  const std::vector<std::int64_t>& sample_shape() const { return sample_shape_; }
+  std::uint32_t size() const { return size_; }  // samples; at least 1
+  const DataShape& shape() const { return shape_; }
+  std::uint32_t classes() const { return shape_.classes; }
+  const std::vector<std::int64_t>& sample_shape() const { return shape_.sample_shape; }
   std::uint64_t elements_per_sample() const { return file_.elements_per_sample(); }
-  ElementType element_type() const { return file_.element_type(); }
+  FeatureType feature_type() const { return file_.feature_type(); }
   // Whether this opening had to read the source files.
   bool was_prepared_now() const { return was_prepared_now_; }
 
-  // The raw features of one sample, as they are in the source. Ask for what element_type() says.
+  // The raw features of one sample, as they are in the source. Ask for what feature_type() says.
   std::span<const std::uint8_t> bytes(std::uint32_t index) const { return file_.bytes(index); }
   std::span<const float> floats(std::uint32_t index) const { return file_.floats(index); }
   // Asks the processor to fetch a sample's raw features into its caches.
   void prefetch(std::uint32_t index) const { file_.prefetch(index); }
   std::int32_t label(std::uint32_t index) const { return file_.labels()[index]; }
+  std::uint64_t values_per_sample() const { return values_per_sample_; }
+  std::span<const float> values(std::uint32_t index) const {
+    return file_.values().subspan(index * values_per_sample_, values_per_sample_);
+  }
+
+  // Text (SampleTable says how it lies there).
+  std::span<const std::int32_t> running_tokens() const { return file_.tokens(); }
+  std::span<const std::int32_t> source_tokens(std::uint32_t index) const {
+    return part(file_.tokens(), file_.token_ends(), index);
+  }
+  std::span<const std::int32_t> target_tokens(std::uint32_t index) const {
+    return part(file_.target_tokens(), file_.target_ends(), index);
+  }
+  // Vocabulary::text() of what the tokens stand for; empty where there are none.
+  std::string_view vocabulary() const { return file_.vocabulary(); }
+  std::string_view target_vocabulary() const { return file_.target_vocabulary(); }
 
  private:
-  DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t classes,
-          std::vector<std::int64_t> sample_shape);
+  DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t size, DataShape shape);
+
+  static std::span<const std::int32_t> part(std::span<const std::int32_t> tokens,
+                                            std::span<const std::uint64_t> ends,
+                                            std::uint32_t index) {
+    return tokens.subspan(ends[index], ends[index + 1] - ends[index]);
+  }
 
   PreparedFile file_;
   bool was_prepared_now_;
-  std::uint32_t classes_;
-  std::vector<std::int64_t> sample_shape_;
+  std::uint32_t size_;
+  std::uint64_t values_per_sample_;
+  DataShape shape_;
 };
 
 // Throws DataError where a model trained on one cannot be evaluated on the other.

@@ -23,26 +23,46 @@ namespace {
 
 constexpr std::array<char, 8> kMagic = {'S', 'C', 'V', 'D', 'A', 'T', 'A', '\0'};
 constexpr std::uint64_t kFeaturesOffset = 4096;
-constexpr std::uint64_t kLabelsAlignment = 64;
+constexpr std::uint64_t kPartAlignment = 64;
 constexpr std::size_t kMaxDimensions = 4;
+
+// What follows the features, in this order.
+enum Part : std::size_t {
+  kLabels,
+  kValues,
+  kTokens,
+  kTokenEnds,
+  kTargetTokens,
+  kTargetEnds,
+  kVocabulary,
+  kTargetVocabulary,
+  kParts
+};
+
+struct PartPlace {
+  std::uint64_t offset = 0;  // bytes from the start of the file
+  std::uint64_t size = 0;    // bytes
+};
 
 struct PreparedHeader {
   std::array<char, 8> magic = kMagic;
   std::uint32_t format_version = kPreparedFormatVersion;
-  ElementType element_type = ElementType::kUint8;
+  FeatureType feature_type = FeatureType::kUint8;
   std::uint64_t sample_count = 0;
   std::uint64_t dimension_count = 0;  // of sample_shape
   std::array<std::int64_t, kMaxDimensions> sample_shape{};
-  std::uint64_t labels_offset = 0;  // bytes from the start of the file
-  std::uint64_t file_size = 0;      // bytes
+  std::uint64_t target_dimension_count = 0;
+  std::array<std::int64_t, kMaxDimensions> target_shape{};
+  std::array<PartPlace, kParts> parts{};
+  std::uint64_t file_size = 0;  // bytes
   Digest key{};
   Digest checksum{};  // SHA-256 of all above
 };
 static_assert(std::is_trivially_copyable_v<PreparedHeader>);
-static_assert(sizeof(PreparedHeader) == 144 && sizeof(PreparedHeader) <= kFeaturesOffset);
+static_assert(sizeof(PreparedHeader) == 312 && sizeof(PreparedHeader) <= kFeaturesOffset);
 
-template <typename T>
-std::span<const std::byte> bytes_of(const std::vector<T>& values) {
+template <typename Container>
+std::span<const std::byte> bytes_of(const Container& values) {
   return std::as_bytes(std::span(values));
 }
 
@@ -51,21 +71,36 @@ Digest checksum_of(const PreparedHeader& header) {
 }
 
 std::span<const std::byte> features_of(const SampleTable& table) {
-  return table.element_type == ElementType::kUint8 ? bytes_of(table.bytes) : bytes_of(table.floats);
+  return table.feature_type == FeatureType::kUint8 ? bytes_of(table.bytes) : bytes_of(table.floats);
+}
+
+std::array<std::span<const std::byte>, kParts> parts_of(const SampleTable& table) {
+  return {bytes_of(table.labels),        bytes_of(table.values),      bytes_of(table.tokens),
+          bytes_of(table.token_ends),    bytes_of(table.target_tokens), bytes_of(table.target_ends),
+          bytes_of(table.vocabulary),    bytes_of(table.target_vocabulary)};
+}
+
+std::uint64_t aligned(std::uint64_t offset) {
+  return (offset + kPartAlignment - 1) / kPartAlignment * kPartAlignment;
 }
 
 PreparedHeader make_header(const SampleTable& table, const Digest& key) {
-  SCAVENGER_CHECK(!table.labels.empty());
-  SCAVENGER_CHECK(table.sample_shape.size() <= kMaxDimensions);
-  const std::uint64_t features_end = kFeaturesOffset + features_of(table).size();
+  SCAVENGER_CHECK(table.sample_count() > 0 || !table.tokens.empty());
+  SCAVENGER_CHECK(std::max(table.sample_shape.size(), table.target_shape.size()) <= kMaxDimensions);
   PreparedHeader header;
-  header.element_type = table.element_type;
-  header.sample_count = table.labels.size();
+  header.feature_type = table.feature_type;
+  header.sample_count = table.sample_count();
   header.dimension_count = table.sample_shape.size();
-  std::copy(table.sample_shape.begin(), table.sample_shape.end(), header.sample_shape.begin());
-  header.labels_offset =
-      (features_end + kLabelsAlignment - 1) / kLabelsAlignment * kLabelsAlignment;
-  header.file_size = header.labels_offset + bytes_of(table.labels).size();
+  std::ranges::copy(table.sample_shape, header.sample_shape.begin());
+  header.target_dimension_count = table.target_shape.size();
+  std::ranges::copy(table.target_shape, header.target_shape.begin());
+  header.file_size = kFeaturesOffset + features_of(table).size();
+  const auto parts = parts_of(table);
+  for (std::size_t part = 0; part < kParts; ++part) {
+    if (parts[part].empty()) continue;
+    header.parts[part] = {aligned(header.file_size), parts[part].size()};
+    header.file_size = header.parts[part].offset + parts[part].size();
+  }
   header.key = key;
   header.checksum = checksum_of(header);
   return header;
@@ -96,7 +131,9 @@ void write_content(const std::filesystem::path& path, const SampleTable& table,
                               .remedy = "set SCAVENGER_CACHE_DIR to a folder that you can write"});
   write_at(file, 0, std::as_bytes(std::span(&header, 1)), path);
   write_at(file, kFeaturesOffset, features_of(table), path);
-  write_at(file, header.labels_offset, bytes_of(table.labels), path);
+  const auto parts = parts_of(table);
+  for (std::size_t part = 0; part < kParts; ++part)
+    write_at(file, header.parts[part].offset, parts[part], path);
 }
 
 std::uint64_t product(std::span<const std::int64_t> shape) {
@@ -146,9 +183,10 @@ bool is_current(std::span<const std::byte> file, const Digest& key) {
 void write_prepared_file(const std::filesystem::path& path, const SampleTable& table,
                          const Digest& key) {
   const PreparedHeader header = make_header(table, key);
-  SCAVENGER_CHECK(features_of(table).size() ==
-                  table.labels.size() * product(table.sample_shape) *
-                      (table.element_type == ElementType::kUint8 ? 1 : sizeof(float)));
+  SCAVENGER_CHECK(table.feature_type == FeatureType::kToken ||
+                  features_of(table).size() ==
+                      table.sample_count() * product(table.sample_shape) *
+                          (table.feature_type == FeatureType::kUint8 ? 1 : sizeof(float)));
   const std::filesystem::path temporary = path.string() + ".tmp";
   try {
     write_content(temporary, table, header);
@@ -177,15 +215,32 @@ std::optional<PreparedFile> PreparedFile::open_if_current(const std::filesystem:
 PreparedFile::PreparedFile(MappedFile map) : map_(std::move(map)) {
   const PreparedHeader header = read_header(map_.bytes());
   const std::byte* start = map_.bytes().data();
-  element_type_ = header.element_type;
+  feature_type_ = header.feature_type;
   sample_shape_.assign(
       header.sample_shape.begin(),
       header.sample_shape.begin() + static_cast<std::ptrdiff_t>(header.dimension_count));
-  elements_per_sample_ = product(sample_shape_);
+  elements_per_sample_ = feature_type_ == FeatureType::kToken ? 0 : product(sample_shape_);
   bytes_ = reinterpret_cast<const std::uint8_t*>(start + kFeaturesOffset);
   floats_ = reinterpret_cast<const float*>(start + kFeaturesOffset);
-  labels_ = {reinterpret_cast<const std::int32_t*>(start + header.labels_offset),
-             header.sample_count};
+  sample_count_ = header.sample_count;
+  target_shape_.assign(
+      header.target_shape.begin(),
+      header.target_shape.begin() + static_cast<std::ptrdiff_t>(header.target_dimension_count));
+  const auto find = [&]<typename T>(Part part, std::span<const T>& values) {
+    values = {reinterpret_cast<const T*>(start + header.parts[part].offset),
+              header.parts[part].size / sizeof(T)};
+  };
+  find(kLabels, labels_);
+  find(kValues, values_);
+  find(kTokens, tokens_);
+  find(kTokenEnds, token_ends_);
+  find(kTargetTokens, target_tokens_);
+  find(kTargetEnds, target_ends_);
+  std::span<const char> text;
+  find(kVocabulary, text);
+  vocabulary_ = {text.data(), text.size()};
+  find(kTargetVocabulary, text);
+  target_vocabulary_ = {text.data(), text.size()};
 }
 
 void PreparedFile::prefetch(std::uint32_t index) const {
@@ -194,7 +249,7 @@ void PreparedFile::prefetch(std::uint32_t index) const {
     for (std::size_t i = 0; i < sample.size(); i += kCacheLineBytes)
       __builtin_prefetch(sample.data() + i);
   };
-  fetch(element_type_ == ElementType::kUint8 ? std::as_bytes(bytes(index))
+  fetch(feature_type_ == FeatureType::kUint8 ? std::as_bytes(bytes(index))
                                              : std::as_bytes(floats(index)));
 }
 

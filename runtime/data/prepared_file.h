@@ -2,7 +2,7 @@
 //
 //   header     PreparedHeader (prepared_file.cpp), with a SHA-256 of itself
 //   features   at a page boundary: samples x elements, u8 or f32, row-major
-//   labels     at a cache line: samples x i32
+//   the other parts of a SampleTable that it has, each at a cache line
 //
 // In the byte order of the host. The content needs no checksum of its own: the file gets its name
 // only after it is whole and on disk.
@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/digest.h"
@@ -21,7 +22,7 @@
 namespace scavenger {
 
 // Part of every key: raise it when the format, or what a reader makes of its files, changes.
-inline constexpr std::uint32_t kPreparedFormatVersion = 1;
+inline constexpr std::uint32_t kPreparedFormatVersion = 2;
 
 // Writes beside `path`, forces to disk, renames. `key` says what the content was made from. Throws
 // SystemError; nothing is left behind then.
@@ -36,8 +37,8 @@ class PreparedFile final {
   static std::optional<PreparedFile> open_if_current(const std::filesystem::path& path,
                                                      const Digest& key);
 
-  ElementType element_type() const { return element_type_; }
-  std::uint32_t sample_count() const { return static_cast<std::uint32_t>(labels_.size()); }
+  FeatureType feature_type() const { return feature_type_; }
+  std::uint64_t sample_count() const { return sample_count_; }  // of running text 0
   std::uint64_t elements_per_sample() const { return elements_per_sample_; }
   const std::vector<std::int64_t>& sample_shape() const { return sample_shape_; }
 
@@ -48,18 +49,33 @@ class PreparedFile final {
     return {floats_ + index * elements_per_sample_, elements_per_sample_};
   }
   void prefetch(std::uint32_t index) const;
+  // As in SampleTable; empty where this data set has none.
   std::span<const std::int32_t> labels() const { return labels_; }
+  const std::vector<std::int64_t>& target_shape() const { return target_shape_; }
+  std::span<const float> values() const { return values_; }
+  std::span<const std::int32_t> tokens() const { return tokens_; }
+  std::span<const std::uint64_t> token_ends() const { return token_ends_; }
+  std::span<const std::int32_t> target_tokens() const { return target_tokens_; }
+  std::span<const std::uint64_t> target_ends() const { return target_ends_; }
+  std::string_view vocabulary() const { return vocabulary_; }
+  std::string_view target_vocabulary() const { return target_vocabulary_; }
 
  private:
   explicit PreparedFile(MappedFile map);
 
   MappedFile map_;
-  ElementType element_type_;
+  FeatureType feature_type_;
   std::uint64_t elements_per_sample_;
   std::vector<std::int64_t> sample_shape_;
   const std::uint8_t* bytes_;  // the features, under both names of their type
   const float* floats_;
+  std::uint64_t sample_count_;
+  std::vector<std::int64_t> target_shape_;
   std::span<const std::int32_t> labels_;
+  std::span<const float> values_;
+  std::span<const std::int32_t> tokens_, target_tokens_;
+  std::span<const std::uint64_t> token_ends_, target_ends_;
+  std::string_view vocabulary_, target_vocabulary_;
 };
 
 }  // namespace scavenger

@@ -1,5 +1,7 @@
 #include "runtime/data/sample_order.h"
 
+#include <utility>
+
 #include "runtime/base/check.h"
 #include "runtime/base/random.h"
 
@@ -9,11 +11,19 @@ SampleOrder::SampleOrder(std::uint64_t seed, std::uint32_t size) : seed_(seed), 
   SCAVENGER_CHECK(size > 0);
 }
 
+SampleOrder::SampleOrder(std::uint64_t seed, std::uint32_t size, const BucketConfig& buckets,
+                         SampleLength length)
+    : SampleOrder(seed, size) {
+  buckets_ = buckets;
+  length_ = std::move(length);
+}
+
 SampleDraw SampleOrder::at(std::uint64_t position) {
   const std::uint64_t epoch = position / size_;
   if (epoch_ != epoch) {
     RandomStream stream(seed_, "sample order", {epoch});
     order_ = permutation(stream, size_);
+    if (length_) arrange_in_buckets(order_, epoch * size_, buckets_, length_, seed_, epoch);
     epoch_ = epoch;
   }
   return {.epoch = epoch, .index = order_[position % size_]};

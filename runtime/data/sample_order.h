@@ -2,7 +2,7 @@
 //
 // The samples of a job form one endless stream. Position p, counted from the start of the job,
 // belongs to epoch p / D of a data set of D samples, and is place p % D of that epoch's random
-// order, which follows from (seed, epoch) alone. An iteration takes the next B positions, and
+// order, which follows from (seed, epoch) alone (and, for text, from the lengths of its lines). An iteration takes the next B positions, and
 // worker k a contiguous slice of b_k of them. So whatever happens to K, B and the b_k, and wherever
 // in an epoch, no sample is skipped or repeated: a job's data position is one number.
 #pragma once
@@ -11,6 +11,8 @@
 #include <optional>
 #include <span>
 #include <vector>
+
+#include "runtime/data/length_buckets.h"
 
 namespace scavenger {
 
@@ -26,6 +28,9 @@ class SampleOrder final {
  public:
   // `size` is D, and positive.
   SampleOrder(std::uint64_t seed, std::uint32_t size);
+  // With samples of similar length together (length_buckets.h).
+  SampleOrder(std::uint64_t seed, std::uint32_t size, const BucketConfig& buckets,
+              SampleLength length);
 
   // Constant time within the epoch that was asked for last; O(D) where the epoch changes.
   SampleDraw at(std::uint64_t position);
@@ -33,6 +38,8 @@ class SampleOrder final {
  private:
   std::uint64_t seed_;
   std::uint32_t size_;
+  BucketConfig buckets_;
+  SampleLength length_;  // none: no buckets
   std::optional<std::uint64_t> epoch_;  // whose order is in order_
   std::vector<std::uint32_t> order_;
 };

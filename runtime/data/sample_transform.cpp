@@ -15,7 +15,7 @@ SampleTransform::SampleTransform(const DataSet& data, const DataConfig& config)
         {.scale = static_cast<float>(config.scale),
          .mean = static_cast<float>(normalise.mean[i]),
          .inverse_deviation = static_cast<float>(1.0 / normalise.standard_deviation[i])});
-  const std::vector<std::int64_t>& shape = data.sample_shape();
+  const std::vector<std::int64_t>& shape = data.shape().sample_shape;
   if (shape.size() != 3) return;
   planes_ = shape[0];
   height_ = shape[1];
@@ -25,7 +25,7 @@ SampleTransform::SampleTransform(const DataSet& data, const DataConfig& config)
 }
 
 void SampleTransform::write(std::uint32_t index, float* destination) const {
-  if (data_->element_type() == ElementType::kUint8)
+  if (data_->feature_type() == FeatureType::kUint8)
     normalise(data_->bytes(index).data(), destination);
   else
     normalise(data_->floats(index).data(), destination);
@@ -34,7 +34,7 @@ void SampleTransform::write(std::uint32_t index, float* destination) const {
 void SampleTransform::write_augmented(std::uint32_t index, const Augmentation& augmentation,
                                       float* destination) {
   SCAVENGER_CHECK(planes_ > 0);
-  if (data_->element_type() == ElementType::kUint8) {
+  if (data_->feature_type() == FeatureType::kUint8) {
     augment(data_->bytes(index).data(), augmentation, augmented_bytes_.data());
     normalise(augmented_bytes_.data(), destination);
   } else {

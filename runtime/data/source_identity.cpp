@@ -18,8 +18,13 @@ namespace {
 std::vector<std::filesystem::path> source_files(const DataSourceConfig& source) {
   switch (source.format) {
     case DataFormat::kIdx:
+    case DataFormat::kArrays:
       return {source.features, source.labels};
+    case DataFormat::kParallelText:
+      return {source.source, source.target};
+    case DataFormat::kText:
     case DataFormat::kCifar10:
+    case DataFormat::kCifar100:
     case DataFormat::kCsv:
       return source.files;
     case DataFormat::kSynthetic:
@@ -34,8 +39,16 @@ std::string format_name(DataFormat format) {
       return "idx";
     case DataFormat::kCifar10:
       return "cifar10";
+    case DataFormat::kCifar100:
+      return "cifar100";
     case DataFormat::kCsv:
       return "csv";
+    case DataFormat::kArrays:
+      return "arrays";
+    case DataFormat::kText:
+      return "text";
+    case DataFormat::kParallelText:
+      return "parallel_text";
     case DataFormat::kSynthetic:
       return "synthetic";
   }
@@ -47,6 +60,13 @@ std::string describe_settings(const DataSourceConfig& source, std::uint32_t clas
   std::string text = fmt::format("{}\nclasses {}\n", format_name(source.format), classes);
   if (source.format == DataFormat::kCsv)
     text += fmt::format("label_column {}\nhas_header {}\n", source.label_column, source.has_header);
+  if (source.format == DataFormat::kCifar100)
+    text += fmt::format("coarse_labels {}\n", source.coarse_labels);
+  if (source.format == DataFormat::kArrays)
+    text += fmt::format("features_name {}\nlabels_name {}\n", source.features_name,
+                        source.labels_name);
+  if (source.format == DataFormat::kText)
+    text += fmt::format("from {:a}\nto {:a}\n", source.from, source.to);
   if (source.format == DataFormat::kSynthetic)
     text +=
         fmt::format("samples {}\nfeature_count {}\nfirst_sample {}\nlabel_noise {:a}\n",
@@ -54,6 +74,14 @@ std::string describe_settings(const DataSourceConfig& source, std::uint32_t clas
   for (const std::filesystem::path& path : source_files(source))
     text += fmt::format("file {}\n", std::filesystem::absolute(path).lexically_normal().string());
   return text;
+}
+
+std::string describe_vocabulary(const DataConfig& data) {
+  const VocabularyConfig& vocabulary = data.vocabulary;
+  return fmt::format("tokens {}\nlowercase {}\nmin_frequency {}\nmax_size {}\nshared {}\n",
+                     vocabulary.tokens == TokenType::kWords ? "words" : "characters",
+                     vocabulary.lowercase, vocabulary.min_frequency, vocabulary.max_size,
+                     vocabulary.shared);
 }
 
 std::string describe_state(const std::filesystem::path& path, const std::string& section) {
@@ -72,12 +100,23 @@ std::string describe_state(const std::filesystem::path& path, const std::string&
 
 }  // namespace
 
-SourceIdentity identify_source(const DataSourceConfig& source, std::uint32_t classes,
-                               const std::string& section) {
-  const std::string settings = describe_settings(source, classes);
+SourceIdentity identify_source(const DataConfig& data, Split split) {
+  const bool is_train = split == Split::kTrain;
+  const DataSourceConfig& source = is_train ? data.train : data.test;
+  std::string settings = describe_settings(source, data.classes);
+  if (is_text(source.format)) {
+    // The vocabulary is that of the training data.
+    settings += describe_vocabulary(data) + describe_settings(data.train, 0);
+    // Long pairs are left out of training, and are an error in test data.
+    settings += fmt::format("split {}\nmax_length {}\n", is_train ? "train" : "test", data.max_length);
+  }
   std::string everything = fmt::format("version {}\n{}", kPreparedFormatVersion, settings);
-  for (const std::filesystem::path& path : source_files(source))
-    everything += describe_state(path, section);
+  const auto add_files = [&](const DataSourceConfig& files, const char* section) {
+    for (const std::filesystem::path& path : source_files(files))
+      everything += describe_state(path, section);
+  };
+  add_files(source, is_train ? "data.train" : "data.test");
+  if (is_text(source.format)) add_files(data.train, "data.train");
   return {.file_name = fmt::format("{}-{}.data", format_name(source.format),
                                    sha256_hex(settings).substr(0, 16)),
           .key = sha256(std::as_bytes(std::span(everything)))};

@@ -18,7 +18,6 @@ struct SourceIdentity {
 };
 
 // Reads no content. Throws DataError where a source file is missing or not a regular file.
-SourceIdentity identify_source(const DataSourceConfig& source, std::uint32_t classes,
-                               const std::string& section);
+SourceIdentity identify_source(const DataConfig& data, Split split);
 
 }  // namespace scavenger

@@ -6,15 +6,24 @@
 
 namespace scavenger {
 
-SampleTable read_samples(const DataSourceConfig& source, std::uint32_t classes,
-                         const std::string& section) {
+SampleTable read_samples(const DataConfig& data, Split split) {
+  const bool is_train = split == Split::kTrain;
+  const DataSourceConfig& source = is_train ? data.train : data.test;
+  const std::string section = is_train ? "data.train" : "data.test";
+  const std::uint32_t classes = data.classes;
   switch (source.format) {
     case DataFormat::kIdx:
       return read_idx(source, classes, section);
     case DataFormat::kCifar10:
-      return read_cifar10(source, classes, section);
+    case DataFormat::kCifar100:
+      return read_cifar(source, classes, section);
     case DataFormat::kCsv:
       return read_csv(source, classes, section);
+    case DataFormat::kArrays:
+      return read_arrays(source, classes, section);
+    case DataFormat::kText:
+    case DataFormat::kParallelText:
+      return read_text(data, split);
     case DataFormat::kSynthetic:
       return make_synthetic_samples(source, classes, section);
   }

@@ -1,7 +1,8 @@
 // The readers: from the files of one split, in each format that we know, to samples in memory.
 //
 // All of them check everything, down to the last label, and throw DataError for a file that is
-// missing, truncated, mislabelled, empty, or has a label outside of [0, classes). `section` is
+// missing, truncated, mislabelled, empty, or has a label outside of [0, classes), an empty line or
+// one too many. `section` is
 // where the source stands in the configuration, such as "data.train"; the errors' remedies name it.
 #pragma once
 
@@ -10,27 +11,34 @@
 
 #include "runtime/config/job_config.h"
 #include "runtime/data/sample_table.h"
+#include "runtime/data/vocabulary.h"
 
 namespace scavenger {
 
-// The reader for source.format.
-SampleTable read_samples(const DataSourceConfig& source, std::uint32_t classes,
-                         const std::string& section);
+// The reader for the split's format.
+SampleTable read_samples(const DataConfig& data, Split split);
 
 // LeCun's IDX, as of MNIST, plain or gzip: `features` of unsigned bytes, {samples, height, width},
 // {samples, channels, height, width} or {samples, features}; `labels` of unsigned bytes, {samples}.
 SampleTable read_idx(const DataSourceConfig& source, std::uint32_t classes,
                      const std::string& section);
 
-// CIFAR-10's binary version, plain or gzip: records of a label and 3 x 32 x 32 bytes.
-SampleTable read_cifar10(const DataSourceConfig& source, std::uint32_t classes,
+// The binary versions of CIFAR-10, plain or gzip: records of a label and 3 x 32 x 32 bytes; and of
+// CIFAR-100: of a coarse label, a fine one, and the bytes.
+SampleTable read_cifar(const DataSourceConfig& source, std::uint32_t classes,
                          const std::string& section);
 
 // Comma-separated numbers, plain or gzip, a sample on each line. Fields may be quoted and padded
 // with spaces; empty lines are ignored; an optional header line names the columns, the same in all
-// files. The label column holds whole numbers, all others become the features, in their order.
+// files. The label column holds whole numbers, or, without classes, values; all others become the
+// features, in their order.
 SampleTable read_csv(const DataSourceConfig& source, std::uint32_t classes,
                      const std::string& section);
+
+// x and y out of .npy, .npz or .safetensors files; the first dimension counts the samples. y are
+// labels where there are classes, else values.
+SampleTable read_arrays(const DataSourceConfig& source, std::uint32_t classes,
+                        const std::string& section);
 
 // Samples with a known answer. Sample i is draw first_sample + i: x ~ N(0, I), and its label is
 // argmax_c w_c . x of a fixed random linear teacher w, replaced with probability label_noise by a
@@ -38,6 +46,15 @@ SampleTable read_csv(const DataSourceConfig& source, std::uint32_t classes,
 // on fresh draws is that of the teacher itself: 1 - label_noise (1 - 1 / classes).
 SampleTable make_synthetic_samples(const DataSourceConfig& source, std::uint32_t classes,
                                    const std::string& section);
+
+// Lines of words, tokenised before: text for language models, all files one after another, or pairs
+// of lines. Each is read with the vocabulary of the training data, which is built first.
+SampleTable read_text(const DataConfig& data, Split split);
+
+struct Vocabularies {
+  Vocabulary source, target;  // the same words where they are shared, and for running text
+};
+Vocabularies build_vocabularies(const DataConfig& data);
 
 // For the readers: appends `label`. `where` names its place; it is called for an error only.
 template <typename Where>

@@ -52,7 +52,7 @@ SampleTable make_synthetic_samples(const DataSourceConfig& source, std::uint32_t
   check_size(source, section);
   const std::vector<double> teacher = make_teacher(classes, source.feature_count);
   SampleTable table;
-  table.element_type = ElementType::kFloat32;
+  table.feature_type = FeatureType::kFloat32;
   table.sample_shape = {static_cast<std::int64_t>(source.feature_count)};
   table.floats.resize(source.samples * source.feature_count);
   table.labels.reserve(source.samples);

@@ -1,6 +1,7 @@
 #include "runtime/protocol/control_message.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -55,7 +56,7 @@ void from_json(const nlohmann::json& json, TensorLayout& layout) {
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Membership, epoch, batch_size, shares, first_iteration,
-                                   first_position)
+                                   first_position, rate_factor)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port, is_near)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port, parameters,
                                    buffers)
@@ -72,7 +73,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationStats, first, learning_rate, loss_su
                                    data_wait_seconds, forward_seconds, backward_seconds,
                                    sync_wait_seconds, local_sqr_norm, global_sqr_norm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluate, split, first, last, batch_size)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluated, samples, correct, loss_sum)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BleuStatistics, hypothesis_words, reference_words, matches,
+                                   ngrams)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationSums, samples, predictions, correct, loss,
+                                   negative_log_likelihood, squared_error, bleu)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluated, sums)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Buffers, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Snapshot, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SnapshotTaken, iteration, optimizer_steps)
@@ -150,6 +155,8 @@ nlohmann::json unpack(std::span<const std::byte> bytes) {
 // ---- What the types cannot say. ----
 
 void check(const Membership& membership) {
+  require(std::isfinite(membership.rate_factor) && membership.rate_factor > 0.0,
+          "a learning rate cannot be multiplied with that");
   const auto& shares = membership.shares;
   require(!shares.empty() && std::ranges::find(shares, 0U) == shares.end(),
           "a membership has no workers, or one without samples");
@@ -183,7 +190,11 @@ void check(const Evaluate& message) {
 }
 
 void check(const Evaluated& message) {
-  require(message.correct <= message.samples, "more samples are right than there are");
+  const EvaluationSums& sums = message.sums;
+  require(sums.correct <= sums.predictions, "more predictions are right than there are");
+  require(sums.predictions >= sums.samples, "a sample without a prediction");
+  for (std::size_t n = 0; n < BleuStatistics::kOrders; ++n)
+    require(sums.bleu.matches[n] <= sums.bleu.ngrams[n], "more n-grams are right than there are");
 }
 
 template <typename Message>

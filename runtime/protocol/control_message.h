@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/training/evaluation_sums.h"
 #include "runtime/training/membership.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/tensor_layout.h"
@@ -94,9 +95,7 @@ struct Evaluate {
 };
 
 struct Evaluated {
-  std::uint64_t samples = 0;
-  std::uint64_t correct = 0;
-  double loss_sum = 0.0;
+  EvaluationSums sums;
   bool operator==(const Evaluated&) const = default;
 };
 

@@ -150,10 +150,13 @@ EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
   const at::Tensor logits = model_->forward(features_of(batch));
   const at::Tensor losses = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None);
 
+  const double loss = losses.sum(at::kDouble).item<double>();
   return {.samples = batch.size,
+          .predictions = batch.size,
           .correct = static_cast<std::uint64_t>(
               at::argmax(logits, 1).eq(labels).sum().item<std::int64_t>()),
-          .loss = losses.sum(at::kDouble).item<double>()};
+          .loss = loss,
+          .negative_log_likelihood = loss};
 }
 
 // {b, sample shape...}, in the batch's own memory where that starts a cache line. Elsewhere a copy:

@@ -16,6 +16,8 @@ struct Membership {
   std::uint64_t first_iteration =
       0;  // of this membership; iterations count up from 0 over the whole job
   std::uint64_t first_position = 0;  // in the global sample order, of that iteration
+  // What the schedule's learning rate is multiplied with, where B is not what it was chosen for.
+  double rate_factor = 1.0;
 
   std::uint32_t workers() const { return static_cast<std::uint32_t>(shares.size()); }
   // Samples consumed before `iteration` starts.

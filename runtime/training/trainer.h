@@ -7,6 +7,7 @@
 #include <span>
 
 #include "runtime/training/batch.h"
+#include "runtime/training/evaluation_sums.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {
@@ -17,16 +18,9 @@ namespace scavenger {
 using GradientReady = std::function<void(std::uint64_t first, std::uint64_t last)>;
 
 struct TrainingStep {
-  double loss_sum = 0.0;  // over the samples of the batch
+  double loss_sum = 0.0;  // the batch's loss (Batch::loss_terms) x its size
   double forward_seconds = 0.0;
   double backward_seconds = 0.0;
-};
-
-// Sums over samples, so that parts from several workers add up.
-struct EvaluationSums {
-  std::uint64_t samples = 0;
-  std::uint64_t correct = 0;
-  double loss = 0.0;
 };
 
 // Thread: one thread, always the same one.
@@ -52,9 +46,9 @@ class Trainer {
   virtual void read_buffers(std::span<float> destination) const = 0;
   virtual void write_buffers(std::span<const float> source) = 0;
 
-  // Computes the gradient of the mean loss over the batch at the weights in use into the gradients
-  // in use (which it zeroes first). `random_key` decides dropout and the like. Throws JobError
-  // where the loss is not a finite number.
+  // Computes the gradient of the batch's loss (Batch::loss_terms) at the weights in use into the
+  // gradients in use (which it zeroes first). `random_key` decides dropout and the like. Throws
+  // JobError where the loss is not a finite number.
   virtual TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                         const GradientReady& ready) = 0;
 

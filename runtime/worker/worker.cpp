@@ -14,8 +14,8 @@ Worker::Worker(Parts parts, Surroundings surroundings)
           BatchAssembler::for_training(parts.train, parts.config.data, parts.config.seed)),
       train_evaluator_(BatchAssembler::for_evaluation(parts.train, parts.config.data)),
       test_evaluator_(BatchAssembler::for_evaluation(parts.test, parts.config.data)),
-      loader_([this](std::uint64_t first_position, std::uint32_t size,
-                     Batch& batch) { training_assembler_.assemble(first_position, size, batch); },
+      loader_([this](const BatchPlace& place,
+                     Batch& batch) { training_assembler_.assemble(place, batch); },
               parts.clock),
       initial_buffers_(buffers()) {}
 

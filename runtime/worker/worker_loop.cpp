@@ -56,6 +56,7 @@ bool WorkerLoop::run_iteration() {
     stats_.first = iteration_;
     const auto position = static_cast<double>(membership_.position_at(iteration_));
     stats_.learning_rate =
+        membership_.rate_factor *
         learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
   }
   stats_.loss_sum.push_back(step.loss_sum);
@@ -92,11 +93,8 @@ std::optional<Evaluated> evaluate_range(Trainer& trainer, BatchAssembler& assemb
     if (interrupted()) return std::nullopt;
     const auto size = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(request.batch_size, request.last - first));
-    assembler.assemble(first, size, batch);
-    const EvaluationSums sums = trainer.evaluate(batch);
-    total.samples += sums.samples;
-    total.correct += sums.correct;
-    total.loss_sum += sums.loss;
+    assembler.assemble(BatchPlace::whole(first, size), batch);
+    total.sums += trainer.evaluate(batch);
   }
   return total;
 }

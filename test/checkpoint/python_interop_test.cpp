@@ -13,7 +13,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 #include "test/checkpoint/sample_checkpoint.h"
 #include "test/support/temporary_folder.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -150,7 +150,7 @@ class ModelCluster final {
         possible.push_back(ProcessHalted{name, process.iteration, process.has_weights});
     }
     if (ending_) possible.push_back(AllProcessesEnded{});
-    if (evaluating_) possible.push_back(EvaluationDone{random_.uniform(), random_.uniform()});
+    if (evaluating_) possible.push_back(EvaluationDone{random_.uniform()});
     if (finding_) possible.push_back(found());
     if (copying_ && !doomed_) possible.push_back(CheckpointSafe{});
     if (writing_ && doomed_) possible.push_back(CheckpointDone{false, true});

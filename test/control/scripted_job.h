@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "elastic/control/controller.h"
+#include "runtime/config/metric.h"
 
 namespace scavenger::elastic {
 
@@ -60,6 +61,7 @@ class ScriptedJob final {
  public:
   explicit ScriptedJob(ControllerPlan plan)
       : shards_(plan.shards),
+        judged_by_accuracy_(judged_metric(plan.stop) == Metric::kAccuracy),
         done_(plan.membership.first_iteration),
         controller_(std::move(plan), 0.0) {}
 
@@ -132,7 +134,7 @@ class ScriptedJob final {
     }
   }
   Lines evaluated(double loss, double accuracy = 0.0) {
-    return feed(EvaluationDone{loss, accuracy});
+    return feed(EvaluationDone{judged_by_accuracy_ ? accuracy : loss});
   }
   Lines copied() { return feed(CheckpointSafe{}); }
   Lines written() { return feed(CheckpointDone{true}); }
@@ -144,6 +146,7 @@ class ScriptedJob final {
 
  private:
   std::uint32_t shards_;
+  bool judged_by_accuracy_;
   std::uint64_t done_;
   std::uint64_t granted_ = 0;
   double now_ = 0.0;

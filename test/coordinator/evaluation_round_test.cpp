@@ -21,27 +21,31 @@ TEST_CASE("the parts of an evaluation cover the split, each sample once") {
   CHECK(next == 10);
 }
 
+Evaluated part(std::uint64_t samples, std::uint64_t correct, double loss) {
+  return {{.samples = samples, .predictions = samples, .correct = correct, .loss = loss}};
+}
+
 TEST_CASE("an evaluation is over with its last part, and adds all of them up") {
   EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
 
-  CHECK_FALSE(round.add(1, {5, 3, 2.0}));
-  CHECK(round.add(0, {5, 5, 1.5}));
+  CHECK_FALSE(round.add(1, part(5, 3, 2.0)));
+  CHECK(round.add(0, part(5, 5, 1.5)));
 
-  CHECK(round.total() == Evaluated{10, 8, 3.5});
+  CHECK(round.total() == part(10, 8, 3.5).sums);
 }
 
 TEST_CASE("a part that comes twice is refused, and does not stand for another") {
   EvaluationRound round(Split::kTrain, 10, 4, 2, 0.0);
-  round.add(1, {5, 3, 2.0});
+  round.add(1, part(5, 3, 2.0));
 
-  CHECK_THROWS_AS(round.add(1, {5, 3, 2.0}), ProtocolError);
+  CHECK_THROWS_AS(round.add(1, part(5, 3, 2.0)), ProtocolError);
 }
 
 TEST_CASE("a part of no samples, or of others than were asked for, is refused and does not count") {
   EvaluationRound round(Split::kTest, 10, 4, 2, 0.0);
 
   for (const std::uint64_t samples : {0U, 4U, 6U})
-    CHECK_THROWS_AS(round.add(0, {samples, 0, 0.0}), ProtocolError);
-  CHECK_FALSE(round.add(0, {5, 0, 0.0}));
-  CHECK(round.add(1, {5, 0, 0.0}));
+    CHECK_THROWS_AS(round.add(0, part(samples, 0, 0.0)), ProtocolError);
+  CHECK_FALSE(round.add(0, part(5, 0, 0.0)));
+  CHECK(round.add(1, part(5, 0, 0.0)));
 }

@@ -57,7 +57,7 @@ TEST_CASE("Evaluation batches are the samples in the data set's own order, not a
   BatchAssembler assembler = BatchAssembler::for_evaluation(data, job.config);
   Batch batch;
 
-  assembler.assemble(3, 2, batch);
+  assembler.assemble(BatchPlace::whole(3, 2), batch);
 
   CHECK(batch.first_position == 3);
   CHECK(batch.size == 2);
@@ -78,7 +78,7 @@ TEST_CASE("Training batches follow the sample order, each sample augmented by it
   SampleOrder order(kSeed, 40);
   Batch batch;
 
-  assembler.assemble(0, 120, batch);
+  assembler.assemble(BatchPlace::whole(0, 120), batch);
 
   for (std::uint32_t s = 0; s < 120; ++s) {
     const SampleDraw draw = order.at(s);
@@ -95,7 +95,7 @@ TEST_CASE("The slices of any number of workers make up the same global batch") {
   const DataSet data = job.open();
   BatchAssembler alone = BatchAssembler::for_training(data, job.config, kSeed);
   Batch whole;
-  alone.assemble(1000, 64, whole);
+  alone.assemble(BatchPlace::whole(1000, 64), whole);
 
   for (std::uint32_t workers = 1; workers <= 7; ++workers) {
     const std::vector<std::uint32_t> shares = split_batch(64, workers);
@@ -105,7 +105,7 @@ TEST_CASE("The slices of any number of workers make up the same global batch") {
       BatchAssembler assembler = BatchAssembler::for_training(data, job.config, kSeed);
       const WorkerSlice slice = worker_slice(1000, shares, rank);
       Batch part;
-      assembler.assemble(slice.first, slice.size, part);
+      assembler.assemble({slice.first, slice.size, 1000, 64}, part);
       features.insert(features.end(), part.features.begin(), part.features.end());
       labels.insert(labels.end(), part.labels.begin(), part.labels.end());
     }
@@ -140,7 +140,7 @@ TEST_CASE("Float samples are scaled and normalised for each feature") {
   const DataSet data = DataSet::open(config, Split::kTrain, folder.path() / "cache");
   Batch batch;
 
-  BatchAssembler::for_evaluation(data, config).assemble(0, 2, batch);
+  BatchAssembler::for_evaluation(data, config).assemble(BatchPlace::whole(0, 2), batch);
 
   CHECK(batch.features == std::vector<float>{2.0f, 2.0f, -1.5f, 0.25f});
   CHECK(batch.labels == std::vector<std::int64_t>{0, 1});
@@ -169,11 +169,11 @@ TEST_CASE("A batch's buffers are used again") {
   const DataSet data = job.open();
   BatchAssembler assembler = BatchAssembler::for_training(data, job.config, kSeed);
   Batch batch;
-  assembler.assemble(0, 16, batch);
+  assembler.assemble(BatchPlace::whole(0, 16), batch);
   const float* buffer = batch.features.data();
 
-  assembler.assemble(16, 16, batch);
-  assembler.assemble(32, 10, batch);
+  assembler.assemble(BatchPlace::whole(16, 16), batch);
+  assembler.assemble(BatchPlace::whole(32, 10), batch);
 
   CHECK(batch.features.data() == buffer);
   CHECK(batch.features.size() == 240);

@@ -13,12 +13,12 @@ namespace scavenger {
 namespace {
 
 // A batch that tells where it is from.
-void assemble_positions(std::uint64_t first_position, std::uint32_t size, Batch& batch) {
-  batch.first_position = first_position;
-  batch.size = size;
-  batch.features.resize(size);
-  for (std::uint32_t i = 0; i < size; ++i)
-    batch.features[i] = static_cast<float>(first_position + i);
+void assemble_positions(const BatchPlace& place, Batch& batch) {
+  batch.first_position = place.first;
+  batch.size = place.size;
+  batch.features.resize(place.size);
+  for (std::uint32_t i = 0; i < place.size; ++i)
+    batch.features[i] = static_cast<float>(place.first + i);
 }
 
 // Lets a test hold the loader's thread in the middle of assembling.
@@ -106,8 +106,8 @@ TEST_CASE("The buffers of dropped batches are filled again") {
   const SteadyClock clock;
   std::atomic<int> assembled = 0;
   BatchLoader loader(
-      [&](std::uint64_t first, std::uint32_t size, Batch& batch) {
-        assemble_positions(first, size, batch);
+      [&](const BatchPlace& place, Batch& batch) {
+        assemble_positions(place, batch);
         ++assembled;
       },
       clock, 3);
@@ -125,9 +125,9 @@ TEST_CASE("A batch that is being assembled during a reshape is dropped as well")
   const SteadyClock clock;
   Gate gate;
   BatchLoader loader(
-      [&gate](std::uint64_t first, std::uint32_t size, Batch& batch) {
+      [&gate](const BatchPlace& place, Batch& batch) {
         gate.pass();
-        assemble_positions(first, size, batch);
+        assemble_positions(place, batch);
       },
       clock);
   loader.start(kPlan);
@@ -146,8 +146,8 @@ TEST_CASE("The loader runs ahead by the free buffers and no further") {
   std::atomic<int> assembled = 0;
   std::set<const Batch*> buffers;
   BatchLoader loader(
-      [&](std::uint64_t first, std::uint32_t size, Batch& batch) {
-        assemble_positions(first, size, batch);
+      [&](const BatchPlace& place, Batch& batch) {
+        assemble_positions(place, batch);
         ++assembled;
       },
       clock, 3);
@@ -166,8 +166,8 @@ TEST_CASE("The consumer's batch stays as it is until the next call") {
   const SteadyClock clock;
   std::atomic<int> assembled = 0;
   BatchLoader loader(
-      [&](std::uint64_t first, std::uint32_t size, Batch& batch) {
-        assemble_positions(first, size, batch);
+      [&](const BatchPlace& place, Batch& batch) {
+        assemble_positions(place, batch);
         ++assembled;
       },
       clock, 3);
@@ -183,9 +183,9 @@ TEST_CASE("The consumer's batch stays as it is until the next call") {
 TEST_CASE("An error of the loader's thread arrives after the batches before it, and stays") {
   const SteadyClock clock;
   BatchLoader loader(
-      [](std::uint64_t first, std::uint32_t size, Batch& batch) {
-        if (first >= 1020) throw std::runtime_error("no batch at 1020");
-        assemble_positions(first, size, batch);
+      [](const BatchPlace& place, Batch& batch) {
+        if (place.first >= 1020) throw std::runtime_error("no batch at 1020");
+        assemble_positions(place, batch);
       },
       clock);
   loader.start(kPlan);
@@ -199,9 +199,9 @@ TEST_CASE("An error of the loader's thread arrives after the batches before it, 
 TEST_CASE("A new plan starts afresh after an error") {
   const SteadyClock clock;
   BatchLoader loader(
-      [](std::uint64_t first, std::uint32_t size, Batch& batch) {
-        if (first >= 1000) throw std::runtime_error("too far");
-        assemble_positions(first, size, batch);
+      [](const BatchPlace& place, Batch& batch) {
+        if (place.first >= 1000) throw std::runtime_error("too far");
+        assemble_positions(place, batch);
       },
       clock);
   loader.start(kPlan);
@@ -217,9 +217,9 @@ TEST_CASE("Waiting for the loader is measured, and a batch that is there costs n
   const GateOpeningClock clock(gate);
   std::atomic<int> assembled = 0;
   BatchLoader loader(
-      [&](std::uint64_t first, std::uint32_t size, Batch& batch) {
+      [&](const BatchPlace& place, Batch& batch) {
         gate.pass();
-        assemble_positions(first, size, batch);
+        assemble_positions(place, batch);
         ++assembled;
       },
       clock);

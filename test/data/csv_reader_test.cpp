@@ -11,7 +11,7 @@ using Catch::Contains;
 namespace {
 
 SampleTable read(const DataSourceConfig& source) {
-  return read_samples(source, 3, "data.train");
+  return read_source(source, 3);
 }
 
 std::string error_of(const DataSourceConfig& source) {
@@ -27,7 +27,7 @@ TEST_CASE("A CSV line is a sample: the label column, and features from all other
 
   const SampleTable table = read(source);
 
-  CHECK(table.element_type == ElementType::kFloat32);
+  CHECK(table.feature_type == FeatureType::kFloat32);
   CHECK(table.sample_shape == std::vector<std::int64_t>{2});
   CHECK(table.floats == std::vector<float>{0.5f, -300.0f, 1.0f, 4.25f});
   CHECK(table.labels == std::vector<std::int32_t>{2, 0});

@@ -60,7 +60,7 @@ void print_assembling(const std::string& name, const DataConfig& config,
   for (int repetition = 0; repetition < kRepetitions; ++repetition) {
     const double start_seconds = clock.now_seconds();
     for (int i = 0; i < kBatches; ++i, position += kBatchSize)
-      assembler.assemble(position, kBatchSize, batch);
+      assembler.assemble(BatchPlace::whole(position, kBatchSize), batch);
     samples_per_second.push_back(kBatches * kBatchSize / (clock.now_seconds() - start_seconds));
   }
   const double rate = median(samples_per_second);

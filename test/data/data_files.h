@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/config/job_config.h"
+#include "runtime/data/source_readers.h"
 
 namespace scavenger {
 
@@ -54,6 +55,15 @@ inline DataSourceConfig write_csv(const std::filesystem::path& folder, const std
   source.label_column = "last";
   write_file_atomically(source.files[0], content);
   return source;
+}
+
+// What the reader makes of one split.
+inline SampleTable read_source(const DataSourceConfig& source, std::uint32_t classes,
+                               Split split = Split::kTrain) {
+  DataConfig data;
+  data.classes = classes;
+  (split == Split::kTrain ? data.train : data.test) = source;
+  return read_samples(data, split);
 }
 
 // The text of the DataError that `action` throws; it must name a place and a remedy.

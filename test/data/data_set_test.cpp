@@ -83,7 +83,7 @@ TEST_CASE("A data set is prepared at the first opening and only mapped at the ne
   CHECK(second.size() == 3);
   CHECK(second.classes() == 3);
   CHECK(second.sample_shape() == std::vector<std::int64_t>{1, 2, 2});
-  CHECK(second.element_type() == ElementType::kUint8);
+  CHECK(second.feature_type() == FeatureType::kUint8);
   CHECK(second.bytes(1)[0] == 4);
   CHECK(second.bytes(2)[3] == 11);
   CHECK(second.label(0) == 2);
@@ -96,7 +96,7 @@ TEST_CASE("A data set of floats keeps their bits") {
 
   const DataSet data = job.open();
 
-  CHECK(data.element_type() == ElementType::kFloat32);
+  CHECK(data.feature_type() == FeatureType::kFloat32);
   CHECK(data.floats(0)[0] == 0.1f);
   CHECK(data.floats(0)[1] == -2e-30f);
   CHECK(data.floats(1)[1] == 4.0f);

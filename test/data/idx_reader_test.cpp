@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kClasses = 3;
 
 std::string error_of(const DataSourceConfig& source) {
-  return data_error_of([&] { read_samples(source, kClasses, "data.train"); });
+  return data_error_of([&] { read_source(source, kClasses); });
 }
 
 }  // namespace
@@ -22,9 +22,9 @@ TEST_CASE("IDX images become one-channel samples with their labels") {
   const TemporaryFolder folder;
   const DataSourceConfig source = write_small_idx(folder.path());
 
-  const SampleTable table = read_samples(source, kClasses, "data.train");
+  const SampleTable table = read_source(source, kClasses);
 
-  CHECK(table.element_type == ElementType::kUint8);
+  CHECK(table.feature_type == FeatureType::kUint8);
   CHECK(table.sample_shape == std::vector<std::int64_t>{1, 2, 2});
   CHECK(table.bytes == std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   CHECK(table.labels == std::vector<std::int32_t>{2, 0, 1});
@@ -35,7 +35,7 @@ TEST_CASE("IDX files of two and four dimensions give flat samples and images wit
   const DataSourceConfig source = write_small_idx(folder.path());
   const auto shape_of = [&](const std::vector<std::uint32_t>& dimensions) {
     write_file_atomically(source.features, idx_content(dimensions, std::string(12, 'x')));
-    return read_samples(source, kClasses, "data.train").sample_shape;
+    return read_source(source, kClasses).sample_shape;
   };
 
   CHECK(shape_of({3, 4}) == std::vector<std::int64_t>{4});
@@ -45,11 +45,11 @@ TEST_CASE("IDX files of two and four dimensions give flat samples and images wit
 TEST_CASE("Gzip is recognised by content, whatever the name") {
   const TemporaryFolder folder;
   const DataSourceConfig source = write_small_idx(folder.path());
-  const SampleTable plain = read_samples(source, kClasses, "data.train");
+  const SampleTable plain = read_source(source, kClasses);
   for (const auto& path : {source.features, source.labels})
     write_file_atomically(path, gzip(read_file(path), folder.path()));
 
-  const SampleTable unpacked = read_samples(source, kClasses, "data.train");
+  const SampleTable unpacked = read_source(source, kClasses);
 
   CHECK(unpacked.bytes == plain.bytes);
   CHECK(unpacked.labels == plain.labels);

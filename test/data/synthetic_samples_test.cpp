@@ -17,7 +17,7 @@ SampleTable make(std::uint64_t first_sample, std::uint64_t samples, double label
   source.feature_count = 6;
   source.first_sample = first_sample;
   source.label_noise = label_noise;
-  return read_samples(source, kClasses, "data.train");
+  return read_source(source, kClasses);
 }
 
 double agreement(const SampleTable& a, const SampleTable& b) {

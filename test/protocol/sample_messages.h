@@ -67,8 +67,15 @@ class SampleMessages final {
         return Evaluate{"test", first, first + 5, 1 + number<std::uint32_t>() / 2};
       }
       case 7: {
-        const auto samples = number<std::uint64_t>();
-        return Evaluated{samples, samples / 2, number()};
+        const auto samples = number<std::uint64_t>() / 2;
+        EvaluationSums sums{.samples = samples,
+                            .predictions = 2 * samples,
+                            .correct = samples / 2,
+                            .loss = number(),
+                            .negative_log_likelihood = number(),
+                            .squared_error = number()};
+        sums.bleu = {samples, samples, {4, 3, 2, 1}, {8, 6, 4, 2}};
+        return Evaluated{sums};
       }
       case 8:
         return SendBuffers{};
@@ -130,6 +137,7 @@ class SampleMessages final {
     for (std::uint64_t workers = 1 + random_.below(5); workers > 0; --workers)
       membership.shares.push_back(1 + static_cast<std::uint32_t>(random_.below(1000)));
     for (const std::uint32_t share : membership.shares) membership.batch_size += share;
+    membership.rate_factor = 1.0 / static_cast<double>(1 + random_.below(9));
     return membership;
   }
   TensorLayout layout() {

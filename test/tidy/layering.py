@@ -8,7 +8,7 @@ from source_tree import CPP_SUFFIXES, Finding, folder_of, line_of
 LAYERS = [
     ["runtime/base"],
     ["runtime/config", "runtime/net", "runtime/training"],
-    ["runtime/protocol"],
+    ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],
     ["runtime/process", "runtime/data", "runtime/checkpoint"],
     ["runtime/torch", "runtime/worker"],
     ["noise", "perfmodel", "ps", "cloud_gcp"],

@@ -328,7 +328,10 @@ TEST_CASE("Evaluation counts samples and right answers and sums the loss, and mo
   const Batch batch{.size = 3,
                     .sample_shape = {4},
                     .features = {9, 0, 0, 0, 0, 9, 0, 0, 0, 0, 9, 0},
-                    .labels = {0, 1, 3}};
+                    .tokens = {},
+                    .target_shape = {},
+                    .labels = {0, 1, 3},
+                    .values = {}};
 
   const EvaluationSums sums = bound.trainer->evaluate(batch);
 

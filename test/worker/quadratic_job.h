@@ -61,7 +61,10 @@ class QuadraticTrainer final : public Trainer {
   }
   EvaluationSums evaluate(const Batch& batch) override {
     evaluated_sizes.push_back(batch.size);
-    return {batch.size, batch.size - 1, 2.0 * batch.size};
+    return {.samples = batch.size,
+            .predictions = batch.size,
+            .correct = batch.size - 1,
+            .loss = 2.0 * batch.size};
   }
 
   double seconds_per_step = 0.02;

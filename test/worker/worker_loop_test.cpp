@@ -15,12 +15,12 @@ using namespace scavenger;
 namespace {
 
 // Everything is the same for all features of a sample: 0 for even positions, 2 for odd ones.
-void assemble(std::uint64_t first_position, std::uint32_t size, Batch& batch) {
-  batch.first_position = first_position;
-  batch.size = size;
-  batch.features.resize(size * 16);
+void assemble(const BatchPlace& place, Batch& batch) {
+  batch.first_position = place.first;
+  batch.size = place.size;
+  batch.features.resize(place.size * 16);
   for (std::size_t i = 0; i < batch.features.size(); ++i)
-    batch.features[i] = (first_position + i / 16) % 2 == 0 ? 0.0F : 2.0F;
+    batch.features[i] = (place.first + i / 16) % 2 == 0 ? 0.0F : 2.0F;
 }
 
 class OneWorker final {
@@ -183,15 +183,16 @@ TEST_CASE("an evaluation covers its samples in batches, the last as large as wha
   ManualClock clock;
   QuadraticTrainer trainer(clock);
 
-  const Evaluated sums =
-      *evaluate_range(trainer, assembler, {"train", 3, 25, 10}, [] { return false; });
+  const EvaluationSums sums =
+      evaluate_range(trainer, assembler, {"train", 3, 25, 10}, [] { return false; })->sums;
 
   CHECK(trainer.evaluated_sizes == std::vector<std::uint32_t>{10, 10, 2});
   CHECK(sums.samples == 22);
   CHECK(sums.correct == 19);
-  CHECK(sums.loss_sum == 44.0);
-  CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}, [] { return false; })->samples ==
-        0);
+  CHECK(sums.loss == 44.0);
+  CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}, [] {
+          return false;
+        })->sums.samples == 0);
   // Interrupted in its second batch, it has no result.
   CHECK_FALSE(evaluate_range(trainer, assembler, {"train", 3, 25, 10},
                              [&] { return trainer.evaluated_sizes.size() == 5; }));

@@ -26,7 +26,7 @@ DataSourceConfig write_batches(const std::filesystem::path& folder,
 }
 
 std::string error_of(const DataSourceConfig& source) {
-  return data_error_of([&] { read_samples(source, 10, "data.test"); });
+  return data_error_of([&] { read_source(source, 10, Split::kTest); });
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ TEST_CASE("CIFAR-10 batches follow one another") {
   const DataSourceConfig source =
       write_batches(folder.path(), {record(3, 'a') + record(9, 'b'), record(0, 'c')});
 
-  const SampleTable table = read_samples(source, 10, "data.test");
+  const SampleTable table = read_source(source, 10, Split::kTest);
 
   CHECK(table.sample_shape == std::vector<std::int64_t>{3, 32, 32});
   CHECK(table.labels == std::vector<std::int32_t>{3, 9, 0});
@@ -69,6 +69,23 @@ TEST_CASE("A CIFAR-10 label out of range is named with its file and sample") {
 
   CHECK_THAT(error_of(source), Contains(source.files[1].string() + ": sample 1 ") &&
                                    Contains("label 10") && Contains("0 to 9"));
+}
+
+TEST_CASE("CIFAR-100 has two labels, of which one is ours") {
+  const TemporaryFolder folder;
+  DataSourceConfig source =
+      write_batches(folder.path(), {std::string("\x05") + record(77, 'a') + "\x07" + record(9, 'b')});
+  source.format = DataFormat::kCifar100;
+
+  const SampleTable fine = read_source(source, 100);
+  source.coarse_labels = true;
+  const SampleTable coarse = read_source(source, 20);
+
+  CHECK(fine.labels == std::vector<std::int32_t>{77, 9});
+  CHECK(coarse.labels == std::vector<std::int32_t>{5, 7});
+  CHECK(fine.bytes.size() == 2 * 3072);
+  CHECK(fine.bytes.back() == 'b');
+  CHECK_THAT(data_error_of([&] { read_source(source, 6); }), Contains("sample 1") && Contains("label 7"));
 }
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

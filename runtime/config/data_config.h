@@ -1,0 +1,109 @@
+// The data part of a job's configuration (job_config.h).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace scavenger {
+
+enum class DataFormat {
+  kIdx,
+  kCifar10,
+  kCifar100,
+  kCsv,
+  kArrays,        // .npy, .npz, .safetensors
+  kText,          // for language models
+  kParallelText,  // for translation
+  kSynthetic
+};
+
+// One split of a data set: where its samples come from.
+struct DataSourceConfig {
+  DataFormat format = DataFormat::kIdx;
+  std::filesystem::path features;  // idx: images, plain or gzip; arrays: the file with x
+  std::filesystem::path labels;    // idx: labels, plain or gzip; arrays: the file with y
+  std::string features_name;       // arrays: of x, in a file of several
+  std::string labels_name;         // arrays: of y
+  std::vector<std::filesystem::path>
+      files;                        // cifar: .bin batches; csv, text: one or more files, in order
+  std::string label_column;         // csv: a name (needs a header line), or an index from 0; "last"
+  bool has_header = false;          // csv
+  bool coarse_labels = false;       // cifar100: the 20 groups in place of the 100 classes
+  double from = 0.0;                // text: the share of the characters where this split starts,
+  double to = 1.0;                  // and where it ends
+  std::filesystem::path source;     // parallel_text: lines of words to translate from
+  std::filesystem::path target;     // parallel_text: their translations, line by line
+  std::uint64_t samples = 0;        // synthetic: how many
+  std::uint64_t feature_count = 0;  // synthetic: length of x
+  std::uint64_t first_sample = 0;   // synthetic: sample i of this split is draw first_sample + i
+  double label_noise = 0.0;         // synthetic: share of labels drawn at random
+
+  bool operator==(const DataSourceConfig&) const = default;
+};
+
+struct NormaliseConfig {
+  std::vector<double> mean;                // one per channel, or one for all
+  std::vector<double> standard_deviation;  // same length
+
+  bool operator==(const NormaliseConfig&) const = default;
+};
+
+struct AugmentConfig {
+  bool flip = false;               // left-right, with probability 1/2
+  std::uint32_t crop_padding = 0;  // zero-pad by this many pixels on each side, then crop at random
+
+  bool operator==(const AugmentConfig&) const = default;
+};
+
+enum class TokenType { kWords, kCharacters };
+
+// Text only: what becomes a token.
+struct VocabularyConfig {
+  TokenType tokens = TokenType::kWords;  // separated by spaces
+  bool lowercase = false;
+  std::uint32_t min_frequency = 1;  // rarer ones in the training data are unknown
+  std::uint32_t max_size = 0;       // of the most frequent ones; 0: all
+  bool shared = false;              // parallel_text: one for both languages
+
+  bool operator==(const VocabularyConfig&) const = default;
+};
+
+// parallel_text: in windows of this many samples of the job's order, those of similar length come
+// together in buckets, whose order is random.
+struct BucketConfig {
+  std::uint32_t size = 128;      // samples; 1: no bucketing
+  std::uint32_t window = 12800;  // samples, a multiple of size
+
+  bool operator==(const BucketConfig&) const = default;
+};
+
+struct DataConfig {
+  DataSourceConfig train;
+  DataSourceConfig test;
+  std::uint32_t classes = 0;  // of labels; 0: targets are values, or tokens
+  std::vector<std::int64_t>
+      sample_shape;    // empty: as the reader finds it, {channels, height, width} or {features}
+  double scale = 1.0;  // multiplies raw values before normalisation (images: 1/255 by default)
+  std::optional<NormaliseConfig> normalise;
+  AugmentConfig augment;
+  VocabularyConfig vocabulary;
+  std::uint32_t sequence_length = 128;  // text: tokens of a sample
+  std::uint32_t max_length = 256;       // parallel_text: words of a line
+  BucketConfig buckets;
+
+  bool operator==(const DataConfig&) const = default;
+};
+
+inline bool is_cifar(DataFormat format) {
+  return format == DataFormat::kCifar10 || format == DataFormat::kCifar100;
+}
+
+// Whether samples are tokens.
+inline bool is_text(DataFormat format) {
+  return format == DataFormat::kText || format == DataFormat::kParallelText;
+}
+
+}  // namespace scavenger

@@ -1,0 +1,51 @@
+#include "runtime/config/metric.h"
+
+namespace scavenger {
+namespace {
+
+bool has_values_for_targets(const DataConfig& data) {
+  return data.classes == 0 && !is_text(data.train.format);
+}
+
+}  // namespace
+
+LossType loss_type(const JobConfig& config) {
+  if (config.loss.type != LossType::kAutomatic) return config.loss.type;
+  return has_values_for_targets(config.data) ? LossType::kMse : LossType::kCrossEntropy;
+}
+
+std::vector<Metric> metrics_of(const JobConfig& config) {
+  if (config.data.train.format == DataFormat::kParallelText)
+    return {Metric::kBleu, Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
+  if (config.data.train.format == DataFormat::kText)
+    return {Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
+  if (!has_values_for_targets(config.data)) return {Metric::kAccuracy, Metric::kLoss};
+  if (loss_type(config) == LossType::kBce) return {Metric::kAccuracy, Metric::kLoss, Metric::kMse};
+  return {Metric::kLoss, Metric::kMse};
+}
+
+Metric judged_metric(const StopConfig& stop) {
+  return stop.target ? stop.target->metric : Metric::kLoss;
+}
+
+const char* name_of(Metric metric) {
+  switch (metric) {
+    case Metric::kAccuracy:
+      return "accuracy";
+    case Metric::kLoss:
+      return "loss";
+    case Metric::kPerplexity:
+      return "perplexity";
+    case Metric::kBleu:
+      return "bleu";
+    case Metric::kMse:
+      return "mse";
+  }
+  __builtin_unreachable();
+}
+
+bool is_better_when_high(Metric metric) {
+  return metric == Metric::kAccuracy || metric == Metric::kBleu;
+}
+
+}  // namespace scavenger

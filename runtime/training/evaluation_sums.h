@@ -1,0 +1,54 @@
+// What an evaluation adds up. Sums only, so that parts from several batches and workers add up;
+// runtime/metrics makes metrics of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace scavenger {
+
+// Of n-grams, n = 1 to 4, over a corpus (Papineni et al., 2002); runtime/metrics/bleu.h fills it.
+struct BleuStatistics {
+  static constexpr std::size_t kOrders = 4;
+  std::uint64_t hypothesis_words = 0;
+  std::uint64_t reference_words = 0;
+  std::array<std::uint64_t, kOrders> matches{};  // at most as often as the reference has them
+  std::array<std::uint64_t, kOrders> ngrams{};   // of the hypotheses
+
+  BleuStatistics& operator+=(const BleuStatistics& part) {
+    hypothesis_words += part.hypothesis_words;
+    reference_words += part.reference_words;
+    for (std::size_t n = 0; n < kOrders; ++n) {
+      matches[n] += part.matches[n];
+      ngrams[n] += part.ngrams[n];
+    }
+    return *this;
+  }
+  bool operator==(const BleuStatistics&) const = default;
+};
+
+struct EvaluationSums {
+  std::uint64_t samples = 0;  // images, sentences, sequences
+  std::uint64_t predictions =
+      0;                      // what was predicted: a label, a value, a token that is no padding
+  std::uint64_t correct = 0;  // of the predictions
+  double loss = 0.0;          // the job's, over predictions
+  double negative_log_likelihood = 0.0;  // over predictions; classes and tokens only
+  double squared_error = 0.0;            // over predictions; values only
+  BleuStatistics bleu;                   // sequences only, and where the job asks for it
+
+  EvaluationSums& operator+=(const EvaluationSums& part) {
+    samples += part.samples;
+    predictions += part.predictions;
+    correct += part.correct;
+    loss += part.loss;
+    negative_log_likelihood += part.negative_log_likelihood;
+    squared_error += part.squared_error;
+    bleu += part.bleu;
+    return *this;
+  }
+  bool operator==(const EvaluationSums&) const = default;
+};
+
+}  // namespace scavenger
