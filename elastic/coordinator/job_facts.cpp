@@ -6,8 +6,10 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
 #include "runtime/config/placement.h"
 #include "runtime/data/sample_order.h"
+#include "runtime/training/parameter_groups.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -83,6 +85,21 @@ const char* name_of(Split split) {
 
 const char* name_of(Metric metric) {
   return metric == Metric::kAccuracy ? "accuracy" : "loss";
+}
+
+fact::Model make_model_event(const JobConfig& config, const TensorLayout& parameters,
+                             const TensorLayout& buffers) {
+  fact::Model model;
+  model.parameter_count = parameters.element_count();
+  nlohmann::json layers = {to_json(config).at("model")};
+  for (const TensorLayout* layout : {&parameters, &buffers})
+    for (const TensorPlace& tensor : layout->tensors())
+      layers.push_back({tensor.name, tensor.shape});
+  model.architecture = sha256_hex(layers.dump()).substr(0, 16);
+  if (config.noise.per_layer)
+    for (const ParameterGroup& group : group_by_layer(parameters))
+      model.groups.push_back(group.name);
+  return model;
 }
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,

@@ -32,6 +32,7 @@ class ConsistencyCheck final {
     check_wire_precision();
     check_hosts();
     check_stop();
+    check_model_store();
     return std::move(violations_);
   }
 
@@ -50,6 +51,7 @@ class ConsistencyCheck final {
   void check_hosts();
   void check_addresses();
   void check_stop();
+  void check_model_store();
 
   bool is_image() const;
   // {channels, height, width}, where it is known before the data is read.
@@ -318,6 +320,19 @@ void ConsistencyCheck::check_stop() {
     fail("/stop/target/value",
          fmt::format("an accuracy of {} cannot be reached", stop.target->value),
          "use a number above 0 and up to 1, such as 0.88 for 88 %");
+}
+
+void ConsistencyCheck::check_model_store() {
+  const ModelStoreConfig& store = config_.model_store;
+  if (!store.path.empty() && !store.url.empty())
+    fail("/model_store", "measurements go to a file or to a service",
+         "leave out path, or url with token_file");
+  if (store.url.empty() == store.token_file.empty()) return;
+  if (store.token_file.empty())
+    fail("/model_store/url", "a service answers only who brings its token",
+         "set model_store.token_file: scavenger-plan serve --token-file makes one");
+  else
+    fail("/model_store/token_file", "there is no service for this token", "set model_store.url");
 }
 
 }  // namespace
