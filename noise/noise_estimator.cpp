@@ -30,11 +30,7 @@ Measured gamma_at(const NoiseEstimate& estimate, double workers, double global_b
 }
 
 NoiseEstimator::NoiseEstimator(NoiseOptions options)
-    : options_(options),
-      decay_(std::exp(-1.0 / options.window_iterations)),
-      batch_decay_(std::exp(-static_cast<double>(options.batch_mean_iterations) /
-                            options.window_iterations)),
-      stability_(options.stability) {
+    : options_(options), stability_(options.stability) {
   SCAVENGER_CHECK(options.window_iterations > 0.0 && options.batch_mean_iterations > 0);
   SCAVENGER_CHECK(options.confidence > 0.0 && options.confidence < 1.0);
   SCAVENGER_CHECK(options.phase_rate_factor > 1.0);
@@ -44,21 +40,24 @@ bool NoiseEstimator::add(const NoiseIteration& iteration) {
   const auto moments = estimate_moments(iteration.parts, iteration.batch_sqr_norm);
   if (!moments) return false;
   enter_phase(iteration.learning_rate);
-  average(*moments);
+  average(*moments, std::clamp(iteration.spacing, 1U, options_.batch_mean_iterations));
   watch_stability(iteration, *moments);
   return true;
 }
 
-void NoiseEstimator::average(const GradientMoments& moments) {
+void NoiseEstimator::average(const GradientMoments& moments, std::uint32_t spacing) {
   Averages& now = averages_;
-  now.gradient = decay_ * now.gradient + moments.gradient_sqr_norm;
-  now.trace = decay_ * now.trace + moments.trace_per_sample;
-  now.weight = decay_ * now.weight + 1.0;
-  now.sqr_weight = decay_ * decay_ * now.sqr_weight + 1.0;
+  const double decay = std::exp(-static_cast<double>(spacing) / options_.window_iterations);
+  now.gradient = decay * now.gradient + moments.gradient_sqr_norm;
+  now.trace = decay * now.trace + moments.trace_per_sample;
+  now.weight = decay * now.weight + 1.0;
+  now.sqr_weight = decay * decay * now.sqr_weight + 1.0;
   ++now.iterations;
   now.batch_sum.gradient_sqr_norm += moments.gradient_sqr_norm;
   now.batch_sum.trace_per_sample += moments.trace_per_sample;
-  if (++now.in_batch == options_.batch_mean_iterations) finish_batch();
+  ++now.in_batch;
+  now.batch_length += spacing;
+  if (now.batch_length >= options_.batch_mean_iterations) finish_batch();
 }
 
 void NoiseEstimator::watch_stability(const NoiseIteration& iteration,
@@ -74,7 +73,8 @@ void NoiseEstimator::watch_stability(const NoiseIteration& iteration,
   // gamma at one fixed (K, B), whatever the job's are by now: a resize is no instability.
   const double noise = moments.trace_per_sample / reference_batch_;
   stability_.add(moments.gradient_sqr_norm + reference_parts_ * noise,
-                 moments.gradient_sqr_norm + noise);
+                 moments.gradient_sqr_norm + noise,
+                 std::clamp(iteration.spacing, 1U, options_.batch_mean_iterations));
 }
 
 void NoiseEstimator::enter_phase(double learning_rate) {
@@ -96,27 +96,30 @@ void NoiseEstimator::finish_batch() {
   if (now.batches > 0) {
     const double gradient = mean.gradient_sqr_norm - now.previous_batch_mean.gradient_sqr_norm;
     const double trace = mean.trace_per_sample - now.previous_batch_mean.trace_per_sample;
+    // The difference of means over n and m iterations has 1/n + 1/m of one iteration's variance.
+    const double scale = 1.0 / (1.0 / n + 1.0 / now.previous_batch);
+    const double decay =
+        std::exp(-static_cast<double>(now.batch_length) / options_.window_iterations);
     BatchMeanErrors& errors = now.errors;
-    errors.gradient_gradient = batch_decay_ * errors.gradient_gradient + gradient * gradient;
-    errors.trace_trace = batch_decay_ * errors.trace_trace + trace * trace;
-    errors.gradient_trace = batch_decay_ * errors.gradient_trace + gradient * trace;
-    errors.weight = batch_decay_ * errors.weight + 1.0;
-    errors.sqr_weight = batch_decay_ * batch_decay_ * errors.sqr_weight + 1.0;
+    errors.gradient_gradient = decay * errors.gradient_gradient + scale * gradient * gradient;
+    errors.trace_trace = decay * errors.trace_trace + scale * trace * trace;
+    errors.gradient_trace = decay * errors.gradient_trace + scale * gradient * trace;
+    errors.weight = decay * errors.weight + 1.0;
+    errors.sqr_weight = decay * decay * errors.sqr_weight + 1.0;
   }
   now.previous_batch_mean = mean;
+  now.previous_batch = now.in_batch;
   now.batch_sum = {};
   now.in_batch = 0;
+  now.batch_length = 0;
   ++now.batches;
 }
 
 RatioEstimate NoiseEstimator::averaged_ratio() const {
   const Averages& now = averages_;
-  // Var(mean) = (sum of squared weights) x (variance of one iteration, correlation included); the
-  // latter is half the mean squared difference of batch means times the batch length.
+  // Var(mean) = (sum of squared weights) x (variance of one iteration, correlation included).
   const double share = now.sqr_weight / (now.weight * now.weight);
-  const double scale = now.errors.weight > 0.0
-                           ? 0.5 * options_.batch_mean_iterations * share / now.errors.weight
-                           : kInfinity;
+  const double scale = now.errors.weight > 0.0 ? share / now.errors.weight : kInfinity;
   return {.numerator = now.trace / now.weight,
           .denominator = now.gradient / now.weight,
           .numerator_variance = scale * now.errors.trace_trace,

@@ -38,6 +38,9 @@ struct NoiseIteration {
   std::span<const PartNorm> parts;
   double batch_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
   double learning_rate = 0.0;
+  // Iterations since the last one that was added: where not every iteration can be measured, each
+  // that is counts for those that it follows, up to a batch mean's length.
+  std::uint32_t spacing = 1;
 };
 
 // A value with its confidence interval; `high` may be infinity.
@@ -75,8 +78,9 @@ class NoiseEstimator final {
   double phase_learning_rate() const { return phase_learning_rate_; }
 
  private:
-  // Sums of squares and products of differences between successive batch means, in exponential
-  // average. Differences, because a slow drift of the mean then cancels (von Neumann 1941).
+  // Sums of squares and products of differences between successive batch means, each scaled to the
+  // variance of one iteration, in exponential average. Differences, because a slow drift of the
+  // mean then cancels (von Neumann 1941).
   struct BatchMeanErrors {
     double gradient_gradient = 0.0;
     double trace_trace = 0.0;
@@ -92,21 +96,21 @@ class NoiseEstimator final {
     std::uint64_t iterations = 0;
     GradientMoments batch_sum;
     GradientMoments previous_batch_mean;
-    std::uint32_t in_batch = 0;
+    std::uint32_t in_batch = 0;        // iterations that were measured
+    std::uint32_t batch_length = 0;    // iterations that they stand for
+    std::uint32_t previous_batch = 0;  // measured ones in the batch before
     std::uint64_t batches = 0;
     BatchMeanErrors errors;
   };
 
   void enter_phase(double learning_rate);
-  void average(const GradientMoments& moments);
+  void average(const GradientMoments& moments, std::uint32_t spacing);
   void watch_stability(const NoiseIteration& iteration, const GradientMoments& moments);
   void finish_batch();
   RatioEstimate averaged_ratio() const;
   double degrees_of_freedom() const;
 
   NoiseOptions options_;
-  double decay_;        // per iteration
-  double batch_decay_;  // per batch mean
   Averages averages_;
   StabilityDetector stability_;
   double reference_parts_ = 0.0;  // the (K, B) whose gamma the stability detector watches

@@ -10,11 +10,12 @@ StabilityDetector::StabilityDetector(StabilityOptions options) : options_(option
   SCAVENGER_CHECK(options.window_iterations > 0 && options.tolerance > 0.0);
 }
 
-void StabilityDetector::add(double numerator, double denominator) {
+void StabilityDetector::add(double numerator, double denominator, std::uint32_t iterations) {
   numerator_ += numerator;
   denominator_ += denominator;
-  ++iterations_;
-  if (iterations_ % options_.window_iterations == 0) finish_window();
+  iterations_ += iterations;
+  in_window_ += iterations;
+  if (in_window_ >= options_.window_iterations) finish_window();
 }
 
 void StabilityDetector::reset() {
@@ -30,6 +31,7 @@ void StabilityDetector::finish_window() {
   previous_ratio_ = ratio;
   numerator_ = 0.0;
   denominator_ = 0.0;
+  in_window_ = 0;
 }
 
 }  // namespace scavenger::noise

@@ -21,7 +21,8 @@ class StabilityDetector final {
  public:
   explicit StabilityDetector(StabilityOptions options);
 
-  void add(double numerator, double denominator);
+  // `iterations`: for how many it stands, where not every one is measured.
+  void add(double numerator, double denominator, std::uint32_t iterations = 1);
   void reset();
 
   bool stable() const { return stable_; }
@@ -38,6 +39,7 @@ class StabilityDetector final {
   bool has_previous_ = false;
   bool stable_ = false;
   std::uint64_t iterations_ = 0;
+  std::uint64_t in_window_ = 0;
 };
 
 }  // namespace scavenger::noise

@@ -75,6 +75,7 @@ BoundedFit fit_in_box(const std::function<Residuals(std::span<const double>)>& r
   constexpr int kMostSteps = 100;
   constexpr int kMostTrials = 12;
   constexpr double kSmallestGain = 1e-9;  // relative; residuals are in units of their errors
+  const auto promised_least = [](double sum) { return kSmallestGain * (sum + kSmallestGain); };
   clamp_into(start, box);
   std::vector<double> x = std::move(start);
   Residuals here = residuals(x);
@@ -87,6 +88,10 @@ BoundedFit fit_in_box(const std::function<Residuals(std::span<const double>)>& r
     double gain = -1.0;
     for (int trial = 0; trial < kMostTrials && gain < 0.0; ++trial) {
       std::vector<double> next = damped_step(model, held, damping);
+      if (-dot(model.gradient, next) <= promised_least(error)) {  // at the minimum, or nearly
+        gain = 0.0;
+        break;
+      }
       for (std::size_t j = 0; j < x.size(); ++j) next[j] += x[j];
       clamp_into(next, box);
       Residuals there = residuals(next);
@@ -101,7 +106,7 @@ BoundedFit fit_in_box(const std::function<Residuals(std::span<const double>)>& r
         damping = std::min(damping * 4.0, 1e12);
       }
     }
-    if (gain <= kSmallestGain * (error + kSmallestGain)) break;
+    if (gain <= promised_least(error)) break;
   }
   held = held_by_bounds(x, quadratic_model(here).gradient, box);
   return {std::move(x), error, std::move(here.jacobian), std::move(held)};

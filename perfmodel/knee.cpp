@@ -1,6 +1,7 @@
 #include "perfmodel/knee.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "runtime/base/check.h"
@@ -73,16 +74,45 @@ std::optional<std::size_t> kneedle(std::span<const double> x, std::span<const do
   return std::nullopt;
 }
 
-std::optional<Knee> cost_time_knee(std::span<const double> time, std::span<const double> cost) {
+namespace {
+
+// The point with the smallest time x cost of those that cannot be told from the knee.
+Knee settle(Knee knee, const std::vector<double>& distances, std::span<const double> time,
+            std::span<const double> cost, std::span<const double> relative_errors) {
+  const auto range = [](std::span<const double> values) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    return *high - *low;
+  };
+  // Time and cost err together, so the distance errs by the sum of both shares.
+  const auto error = [&](std::size_t i) {
+    return relative_errors[i] * (time[i] / range(time) + cost[i] / range(cost));
+  };
+  Knee best = knee;
+  for (std::size_t i = 1; i + 1 < time.size(); ++i) {
+    const double behind = distances[knee.index] - distances[i];
+    if (behind > std::hypot(error(i), error(knee.index))) continue;
+    if (time[i] * cost[i] < time[best.index] * cost[best.index]) best.index = i;
+  }
+  best.was_certain = best.index == knee.index;
+  return best;
+}
+
+}  // namespace
+
+std::optional<Knee> cost_time_knee(std::span<const double> time, std::span<const double> cost,
+                                   std::span<const double> relative_errors) {
   constexpr std::size_t kFewestPoints = 4;
   constexpr double kRounding = 1e-9;
   const auto curve = difference_curve(time, cost, Curvature::kConvex, Direction::kDecreasing);
   if (!curve || time.size() < kFewestPoints) return std::nullopt;
   const auto farthest = std::max_element(curve->values.begin(), curve->values.end());
   if (*farthest <= kRounding) return std::nullopt;
+  Knee knee{static_cast<std::size_t>(farthest - curve->values.begin()), false};
   if (const auto index = kneedle(time, cost, Curvature::kConvex, Direction::kDecreasing, 0.0))
-    return Knee{*index, true};
-  return Knee{static_cast<std::size_t>(farthest - curve->values.begin()), false};
+    knee = {*index, true};
+  if (relative_errors.empty()) return knee;
+  SCAVENGER_CHECK(relative_errors.size() == time.size());
+  return settle(knee, curve->values, time, cost, relative_errors);
 }
 
 }  // namespace scavenger::perfmodel

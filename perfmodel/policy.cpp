@@ -130,15 +130,19 @@ Choice choose_knee(std::span<const Candidate> candidates, std::span<const std::s
   std::vector<Candidate> some;
   for (const std::size_t i : feasible) some.push_back(candidates[i]);
   const auto front = pareto_set(some);
-  std::vector<double> seconds, cost;
+  std::vector<double> seconds, cost, errors;
   for (const std::size_t i : front) {
     seconds.push_back(some[i].seconds);
     cost.push_back(some[i].cost);
+    errors.push_back(some[i].relative_error);
   }
-  if (const auto knee = cost_time_knee(seconds, cost))
-    return {feasible[front[knee->index]], knee->by_kneedle
-                                              ? "knee of the Pareto set, by Kneedle"
-                                              : "point of the Pareto set farthest below its chord"};
+  if (const auto knee = cost_time_knee(seconds, cost, errors)) {
+    std::string reason = knee->by_kneedle ? "knee of the Pareto set, by Kneedle"
+                                          : "point of the Pareto set farthest below its chord";
+    if (!knee->was_certain)
+      reason = "smallest time x cost of the points that the errors leave as knees";
+    return {feasible[front[knee->index]], reason};
+  }
   // Too few points, or a front without a bend.
   const std::size_t balanced = smallest(candidates, feasible, [](const Candidate& c) {
     return std::pair(c.seconds * c.cost, c.seconds);

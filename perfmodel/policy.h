@@ -15,7 +15,8 @@ namespace scavenger::perfmodel {
 struct Candidate {
   Configuration configuration;
   double seconds = 0.0;
-  double cost = 0.0;  // dollars
+  double cost = 0.0;            // dollars
+  double relative_error = 0.0;  // standard error of ln(seconds) against the others'; 0: exact
 };
 
 enum class Policy { kMinimumTime, kMinimumCost, kKnee };

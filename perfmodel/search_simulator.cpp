@@ -124,7 +124,9 @@ std::vector<Candidate> predicted_candidates(const SimulatedJob& job, const Store
   for (const TruthPoint& point : job.truth) {
     const JobPrediction prediction = predict_job(point.configuration, model.time, model.statistics,
                                                  job.data_set_samples, job.price);
-    candidates.push_back({point.configuration, prediction.seconds.value, prediction.cost.value});
+    const Estimate& iteration = prediction.iteration_seconds;
+    candidates.push_back({point.configuration, prediction.seconds.value, prediction.cost.value,
+                          iteration.standard_error / iteration.value});
   }
   return candidates;
 }

@@ -233,6 +233,33 @@ void TimeFit::adopt(const Mode& mode) {
   for (std::size_t j = 0; j < open.size(); ++j)
     for (std::size_t k = 0; k < open.size(); ++k)
       parameter_covariance_(open[j], open[k]) = inverse(j, k) / (scale(j) * scale(k));
+  error_scale_ *= lack_of_fit();
+}
+
+// How much larger the errors are than the fit's own scatter says: each observation against what the
+// others predict for it. A flexible formula lies close to few points, and not to the next one. The
+// residuals with one point left out follow from those of all (Sundararajan and Keerthi 2001).
+double TimeFit::lack_of_fit() const {
+  const std::size_t n = configurations_.size();
+  const Matrix slopes = log_gradients(configurations_);
+  Matrix weighted(n, free_.size());  // Sigma^-1 slopes
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < free_.size(); ++j)
+      for (std::size_t k = 0; k < n; ++k)
+        weighted(i, j) += inverse_covariance_(i, k) * slopes(k, j);
+  double squares = 0.0, count = 0.0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double precision = inverse_covariance_(i, i);  // of the point, given the others
+    const double alone = precision;
+    for (std::size_t j = 0; j < free_.size(); ++j)
+      for (std::size_t k = 0; k < free_.size(); ++k)
+        precision -= weighted(i, j) * parameter_covariance_(j, k) * weighted(i, k);
+    if (precision < 1e-6 * alone) continue;  // only this point shows some parameter
+    squares += weighted_residuals_[i] * weighted_residuals_[i] / precision;
+    count += 1.0;
+  }
+  squares /= error_scale_ * error_scale_;
+  return std::max(1.0, std::sqrt((kPriorDegrees + squares) / (kPriorDegrees + count)));
 }
 
 // d ln f / d parameter: configurations x free_.

@@ -45,7 +45,9 @@ class TimeFit final {
   // out over a scaled inverse chi-square prior with kPriorDegrees: Akaike's criterion, in a form
   // that is defined however few the points. Smaller is better; only differences mean anything.
   double score() const { return score_; }
-  // Of the standard deviations above, as the observations suggest it, and its degrees of freedom.
+  // Of the standard deviations above, as the observations suggest it: by their scatter about the
+  // fit, or by how well each is predicted from the others where that is worse. And its degrees of
+  // freedom.
   double error_scale() const { return error_scale_; }
   double degrees_of_freedom() const { return degrees_of_freedom_; }
 
@@ -70,6 +72,7 @@ class TimeFit final {
   Mode climb(const TimeParameters& start);
   double evidence(const Mode& mode) const;
   void adopt(const Mode& mode);
+  double lack_of_fit() const;
   Matrix log_gradients(std::span<const Configuration> configurations) const;
   Matrix parameter_precision(const Cholesky& observations) const;
 

@@ -8,9 +8,13 @@
 #include <utility>
 
 #include "elastic/coordinator/host.h"
+#include "elastic/model_service/open_store.h"
+#include "elastic/plan/run_record.h"
+#include "elastic/plan/stored_fit.h"
 #include "ps/shm/segment.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/placement.h"
@@ -19,6 +23,8 @@ namespace scavenger::elastic {
 namespace {
 
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
+constexpr double kStorePeriodSeconds = 10.0;
+constexpr double kStorePatienceSeconds = 3.0;  // at the end of the job
 
 }  // namespace
 
@@ -68,12 +74,16 @@ ps::ChunkLayout Coordinator::layout() const {
 
 int Coordinator::run() {
   begin_record();
+  if (start_.config.model_store.is_set())
+    store_ = std::make_unique<StoreFeeder>(
+        [config = start_.config.model_store] { return open_model_store(config); });
   asio::signal_set signals(io_, SIGINT, SIGTERM);
   watch_signals(signals);
   open_cluster();
   tick();
   io_.run();
   SCAVENGER_CHECK(end_.has_value());
+  close_store();
   record_.write_report();
   record_.show_end();
   return exit_code_of(end_->status);
@@ -151,11 +161,43 @@ void Coordinator::tick() {
   cluster_->check_signs_of_life();
   log_iterations();
   feed(TimePassed{});
+  if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
+  tell_store_problem();
   record_.show_tick();
   tick_timer_.expires_after(kTickPeriod);
   tick_timer_.async_wait([this](const boost::system::error_code& error) {
     if (!error) tick();
   });
+}
+
+void Coordinator::feed_store() {
+  last_fed_seconds_ = clock_.now_seconds();
+  if (!store_ || !record_.numbers().model) return;
+  const fact::Host& host = record_.numbers().start.host;
+  perfmodel::ModelRecord record =
+      record_of(start_.config, record_.numbers(), machine_type(start_.config, host));
+  if (!record.times.empty()) store_->offer(std::move(record));
+}
+
+// The event log has ended.
+void Coordinator::close_store() {
+  if (!store_) return;
+  feed_store();
+  store_->finish(kStorePatienceSeconds);
+  if (const auto problem = store_->take_problem())
+    return log_warning("measurements could not be stored: {}", *problem);
+  try {
+    refresh_fit(*open_model_store(start_.config.model_store),
+                signature_of(start_.config, record_.numbers()).id());
+  } catch (const Error& error) {
+    log_warning("the stored model was not fitted: {}", error.what());
+  }
+}
+
+void Coordinator::tell_store_problem() {
+  if (!store_) return;
+  if (const auto problem = store_->take_problem())
+    record_.log(fact::Warning{"measurements could not be stored: " + *problem});
 }
 
 void Coordinator::feed(const ControllerEvent& event) {

@@ -19,6 +19,7 @@
 #include "elastic/coordinator/job_facts.h"
 #include "elastic/coordinator/job_record.h"
 #include "elastic/coordinator/job_start.h"
+#include "elastic/coordinator/store_feeder.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {
@@ -96,6 +97,9 @@ class Coordinator final : private ClusterListener {
   void take_checkpoint(LoadedCheckpoint loaded);
   void begin_membership(const ConfigureWorkers& action);
   void log_iterations();  // those that all workers have reported
+  void feed_store();      // with what was measured so far
+  void tell_store_problem();
+  void close_store();
   void on_checkpoint(const CheckpointOutcome& outcome);
 
   Checkpoint checkpoint_base() const;
@@ -132,6 +136,8 @@ class Coordinator final : private ClusterListener {
   std::vector<float> known_buffers_;
   std::optional<EvaluationRound> evaluation_;
   CheckpointWriter checkpoints_;
+  std::unique_ptr<StoreFeeder> store_;  // where the configuration names a store
+  double last_fed_seconds_ = 0.0;
 
   std::optional<EndJob> end_;
   int interrupts_ = 0;

@@ -40,6 +40,7 @@ void Coordinator::on_joined(const ProcessName& process, const Joined& message) {
   } else if (parameters_.flat_size() == 0) {
     parameters_ = message.parameters;
     buffers_ = message.buffers;
+    record_.log(make_model_event(start_.config, parameters_, buffers_));
   } else if (message.parameters != parameters_ || message.buffers != buffers_) {
     throw ProtocolError({.what = process.text() + " has built another model than the others",
                          .where = {},

@@ -58,6 +58,21 @@ void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
   for (const auto series : all_series())
     (pending.*series)
         .insert((pending.*series).end(), (stats.*series).begin(), (stats.*series).end());
+  pending.half_batches.insert(pending.half_batches.end(), stats.half_batches.begin(),
+                              stats.half_batches.end());
+}
+
+// Of the iterations from next_ on that are being merged.
+void IterationMerge::take_half_batches(IterationStats& pending, fact::Iterations& merged) const {
+  const std::uint64_t end = merged.first + merged.count;
+  for (HalfBatchNorms& norms : pending.half_batches)
+    if (norms.iteration < end)
+      merged.half_batches.push_back({norms.iteration, norms.first_samples, norms.second_samples,
+                                     norms.seconds, std::move(norms.first_sqr_norm),
+                                     std::move(norms.second_sqr_norm),
+                                     std::move(norms.whole_sqr_norm)});
+  std::erase_if(pending.half_batches,
+                [end](const HalfBatchNorms& norms) { return norms.iteration < end; });
 }
 
 std::optional<fact::Iterations> IterationMerge::take() {
@@ -119,6 +134,7 @@ fact::Iterations IterationMerge::merge(std::size_t count, const std::vector<std:
     }
     auto global_sqr_norm = take_front(pending.global_sqr_norm, count);
     if (rank == ranks.front()) merged.global_sqr_norm = std::move(global_sqr_norm);
+    take_half_batches(pending, merged);
     merged.workers.push_back(
         {rank, take_front(pending.data_wait_seconds, count),
          take_front(pending.forward_seconds, count), take_front(pending.backward_seconds, count),

@@ -38,6 +38,7 @@ class IterationMerge final {
 
  private:
   fact::Iterations merge(std::size_t count, const std::vector<std::uint32_t>& ranks);
+  void take_half_batches(IterationStats& pending, fact::Iterations& merged) const;
 
   Membership membership_;
   std::vector<IterationStats> pending_;  // by rank, each starting at next_

@@ -10,11 +10,13 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
 #include "runtime/config/learning_rate.h"
 #include "runtime/config/metric.h"
 #include "runtime/config/placement.h"
 #include "runtime/data/sample_order.h"
 #include "runtime/metrics/metric_value.h"
+#include "runtime/training/parameter_groups.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -132,6 +134,21 @@ fact::Evaluation make_evaluation_event(const JobConfig& config, const Evaluation
     }
   }
   return event;
+}
+
+fact::Model make_model_event(const JobConfig& config, const TensorLayout& parameters,
+                             const TensorLayout& buffers) {
+  fact::Model model;
+  model.parameter_count = parameters.element_count();
+  nlohmann::json layers = {to_json(config).at("model")};
+  for (const TensorLayout* layout : {&parameters, &buffers})
+    for (const TensorPlace& tensor : layout->tensors())
+      layers.push_back({tensor.name, tensor.shape});
+  model.architecture = sha256_hex(layers.dump()).substr(0, 16);
+  if (config.noise.per_layer)
+    for (const ParameterGroup& group : group_by_layer(parameters))
+      model.groups.push_back(group.name);
+  return model;
 }
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,

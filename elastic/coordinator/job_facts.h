@@ -4,6 +4,7 @@
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/report/event.h"
+#include "runtime/training/tensor_layout.h"
 
 namespace scavenger::elastic {
 
@@ -25,6 +26,11 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,
                              const std::string& config_json, double seconds_before);
+
+// The architecture's digest is of the layers' names and shapes, and of what the model's
+// configuration says beyond them.
+fact::Model make_model_event(const JobConfig& config, const TensorLayout& parameters,
+                             const TensorLayout& buffers);
 
 fact::ProcessRole fact_role(Role role);
 fact::EndStatus fact_status(Status status);

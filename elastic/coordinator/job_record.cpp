@@ -1,6 +1,7 @@
 #include "elastic/coordinator/job_record.h"
 
 #include <utility>
+#include <variant>
 
 #include "elastic/report/json_report.h"
 #include "runtime/base/error.h"
@@ -31,6 +32,8 @@ void JobRecord::log(RunEvent event) {
   }
   summary_.apply(logged);
   progress_.show_event(logged, summary_.numbers());
+  if (!std::holds_alternative<fact::Iterations>(logged.event)) return;
+  if (const auto settled = summary_.numbers().noise.news()) log(*settled);
 }
 
 void JobRecord::write_report() {

@@ -54,6 +54,11 @@ std::string inconsistency(const fact::Iterations& iterations) {
     if (wrong(worker.data_wait) || wrong(worker.forward) || wrong(worker.backward) ||
         wrong(worker.sync_wait) || wrong(worker.local_sqr_norm))
       return "each worker's series must have count entries";
+  for (const fact::HalfBatches& halves : iterations.half_batches)
+    if (halves.whole_sqr_norm.empty() ||
+        halves.first_sqr_norm.size() != halves.whole_sqr_norm.size() ||
+        halves.second_sqr_norm.size() != halves.whole_sqr_norm.size())
+      return "half_batches must have the same groups in each list";
   return {};
 }
 

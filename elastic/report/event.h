@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 2;
+inline constexpr std::uint32_t kEventSchemaVersion = 3;
 
 namespace fact {
 
@@ -155,6 +155,20 @@ struct WorkerSeries {
   bool operator==(const WorkerSeries&) const = default;
 };
 
+// Of one worker's batch: its halves' gradients at the weights of `iteration`, which train nothing.
+// One number per group of the `model` event's, or one for all parameters.
+struct HalfBatches {
+  std::uint64_t iteration = 0;
+  std::uint32_t first_samples = 0;
+  std::uint32_t second_samples = 0;
+  double seconds = 0.0;  // that they took
+  std::vector<double> first_sqr_norm;
+  std::vector<double> second_sqr_norm;
+  std::vector<double> whole_sqr_norm;  // of their weighted mean
+
+  bool operator==(const HalfBatches&) const = default;
+};
+
 // Iterations first, ..., first + count - 1, of one membership. Measured series are written with
 // five significant digits.
 struct Iterations {
@@ -163,13 +177,39 @@ struct Iterations {
   std::uint32_t membership_epoch = 0;
   std::uint64_t first = 0;
   std::uint32_t count = 0;
-  double learning_rate = 0.0;           // of the first of them
-  std::vector<double> loss;             // mean per sample, over all workers
-  std::vector<double> seconds;          // wall seconds of each iteration
-  std::vector<double> global_sqr_norm;  // |sum_k (b_k / B) g_k|^2
-  std::vector<WorkerSeries> workers;    // those that reported, by rank
+  double learning_rate = 0.0;             // of the first of them
+  std::vector<double> loss;               // mean per sample, over all workers
+  std::vector<double> seconds;            // wall seconds of each iteration
+  std::vector<double> global_sqr_norm;    // |sum_k (b_k / B) g_k|^2
+  std::vector<WorkerSeries> workers;      // those that reported, by rank
+  std::vector<HalfBatches> half_batches;  // of few of them
 
   bool operator==(const Iterations&) const = default;
+};
+
+// What is trained, once the first worker has built it.
+struct Model {
+  static constexpr std::string_view kName = "model";
+
+  std::uint64_t parameter_count = 0;
+  std::string architecture;         // a digest of its layers
+  std::vector<std::string> groups;  // of parameters, in noise.per_layer's order; empty: one for all
+
+  bool operator==(const Model&) const = default;
+};
+
+// The gradient noise has settled in this phase of the learning rate.
+struct NoiseStable {
+  static constexpr std::string_view kName = "noise_stable";
+
+  std::uint64_t iteration = 0;
+  std::uint32_t noise_phase = 0;  // learning-rate phases count from 1
+  double learning_rate = 0.0;     // at its beginning
+  double noise_scale = 0.0;       // B_s, in samples
+  double noise_scale_low = 0.0;   // of its 95 % interval
+  double noise_scale_high = 0.0;  // not finite: it is open
+
+  bool operator==(const NoiseStable&) const = default;
 };
 
 struct Evaluation {
@@ -268,9 +308,9 @@ struct End {
 
 using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
-                 fact::Recovery, fact::Membership, fact::Iterations, fact::Evaluation,
-                 fact::Checkpoint, fact::CheckpointFailed, fact::CheckpointDamaged,
-                 fact::TargetReached, fact::Warning, fact::End>;
+                 fact::Recovery, fact::Membership, fact::Iterations, fact::Model, fact::NoiseStable,
+                 fact::Evaluation, fact::Checkpoint, fact::CheckpointFailed,
+                 fact::CheckpointDamaged, fact::TargetReached, fact::Warning, fact::End>;
 
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back

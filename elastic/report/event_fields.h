@@ -119,6 +119,35 @@ void visit_fields(Visitor& field, T& iterations) {
   field("seconds", iterations.seconds);
   field("global_sqr_norm", iterations.global_sqr_norm);
   field("workers", iterations.workers);
+  field("half_batches", iterations.half_batches);
+}
+
+template <typename Visitor, MaybeConst<fact::HalfBatches> T>
+void visit_fields(Visitor& field, T& halves) {
+  field("iteration", halves.iteration);
+  field("first_samples", halves.first_samples);
+  field("second_samples", halves.second_samples);
+  field("seconds", halves.seconds);
+  field("first_sqr_norm", halves.first_sqr_norm);
+  field("second_sqr_norm", halves.second_sqr_norm);
+  field("whole_sqr_norm", halves.whole_sqr_norm);
+}
+
+template <typename Visitor, MaybeConst<fact::Model> T>
+void visit_fields(Visitor& field, T& model) {
+  field("parameter_count", model.parameter_count);
+  field("architecture", model.architecture);
+  field("groups", model.groups);
+}
+
+template <typename Visitor, MaybeConst<fact::NoiseStable> T>
+void visit_fields(Visitor& field, T& stable) {
+  field("iteration", stable.iteration);
+  field("noise_phase", stable.noise_phase);
+  field("learning_rate", stable.learning_rate);
+  field("noise_scale", stable.noise_scale);
+  field("noise_scale_low", stable.noise_scale_low);
+  field("noise_scale_high", stable.noise_scale_high);
 }
 
 template <typename Visitor, MaybeConst<fact::Evaluation> T>

@@ -50,7 +50,59 @@ json statistics_json(const SeriesStatistics& series) {
   statistics["p50"] = number(series.quantile(0.50));
   statistics["p95"] = number(series.quantile(0.95));
   statistics["maximum"] = number(series.maximum());
+  const RobustMean robust = series.robust_mean();
+  statistics["robust_mean"] = number(robust.mean);
+  statistics["robust_standard_error"] = number(robust.standard_error);
+  statistics["outliers"] = robust.outliers;
   return statistics;
+}
+
+json measured_json(const noise::Measured& measured) {
+  return {{"value", number(measured.value)},
+          {"low", number(measured.interval.low)},
+          {"high", number(measured.interval.high)}};
+}
+
+json estimate_json(const noise::NoiseEstimate& estimate) {
+  return {{"iterations", estimate.iterations},
+          {"stable", estimate.stable},
+          {"noise_scale", measured_json(estimate.noise_scale)},
+          {"gradient_sqr_norm", number(estimate.moments.gradient_sqr_norm)},
+          {"gradient_sqr_norm_error", number(estimate.standard_errors.gradient_sqr_norm)},
+          {"trace_per_sample", number(estimate.moments.trace_per_sample)},
+          {"trace_per_sample_error", number(estimate.standard_errors.trace_per_sample)}};
+}
+
+// With gamma and gamma / K at a configuration.
+json noise_json(const std::optional<NoiseNumbers>& noise, double workers, double batch_size) {
+  if (!noise) return nullptr;
+  json object = {{"noise_phase", noise->phase},
+                 {"learning_rate", number(noise->learning_rate)},
+                 {"last_iteration", noise->last_iteration}};
+  object.update(estimate_json(noise->estimate));
+  const noise::Measured gamma = noise::gamma_at(noise->estimate, workers, batch_size);
+  object["gamma"] = measured_json(gamma);
+  object["gamma_per_worker"] = measured_json(
+      {gamma.value / workers, {gamma.interval.low / workers, gamma.interval.high / workers}});
+  return object;
+}
+
+json job_noise_json(const RunNumbers& numbers) {
+  const bool any = !numbers.phases.empty();
+  const double workers = any ? numbers.phases.back().membership.workers : 1.0;
+  const double batch_size = any ? numbers.phases.back().membership.batch_size : 1.0;
+  json ended = json::array(), groups = json::array();
+  for (const NoiseNumbers& phase : numbers.noise.ended_phases())
+    ended.push_back(noise_json(phase, workers, batch_size));
+  for (const GroupNoise& group : numbers.noise.groups()) {
+    json object = {{"name", group.name}};
+    object.update(estimate_json(group.estimate));
+    groups.push_back(std::move(object));
+  }
+  return {{"present", noise_json(numbers.noise.numbers(), workers, batch_size)},
+          {"ended_phases", std::move(ended)},
+          {"groups", std::move(groups)},
+          {"half_batch_seconds", numbers.noise.half_batch_seconds()}};
 }
 
 // Columns, not rows: a quarter of the size, and what charts want.
@@ -76,36 +128,63 @@ json curve_json(const DownsampledCurve& curve) {
 json worker_json(const WorkerNumbers& worker) {
   return {{"rank", worker.rank},
           {"share", worker.share},
-          {"data_wait_seconds", moments_json(worker.data_wait_seconds)},
-          {"compute_seconds", moments_json(worker.compute_seconds)},
-          {"sync_wait_seconds", moments_json(worker.sync_wait_seconds)}};
+          {"data_wait_seconds", statistics_json(worker.data_wait_seconds)},
+          {"forward_seconds", statistics_json(worker.forward_seconds)},
+          {"backward_seconds", statistics_json(worker.backward_seconds)},
+          {"compute_seconds", statistics_json(worker.compute_seconds)},
+          {"sync_wait_seconds", statistics_json(worker.sync_wait_seconds)},
+          {"straggler_wait_seconds", statistics_json(worker.straggler_wait_seconds)}};
+}
+
+void add_timers(json& object, const IterationTimers& timers) {
+  object["iteration_seconds"] = statistics_json(timers.iteration_seconds);
+  object["data_wait_seconds"] = statistics_json(timers.data_wait_seconds);
+  object["forward_seconds"] = statistics_json(timers.forward_seconds);
+  object["backward_seconds"] = statistics_json(timers.backward_seconds);
+  object["compute_seconds"] = statistics_json(timers.compute_seconds);
+  object["sync_wait_seconds"] = statistics_json(timers.sync_wait_seconds);
+  object["transfer_seconds"] = statistics_json(timers.transfer_seconds);
+  object["straggler_skew"] = moments_json(timers.straggler_skew);
 }
 
 json phase_json(const PhaseNumbers& phase) {
   const double mean_seconds = phase.iteration_seconds.moments().mean();
-  json workers = json::array();
-  for (const WorkerNumbers& worker : phase.workers) workers.push_back(worker_json(worker));
-  return {{"membership_epoch", phase.membership.membership_epoch},
-          {"workers", phase.membership.workers},
-          {"batch_size", phase.membership.batch_size},
-          {"reason", phase.membership.reason},
-          {"first_iteration", phase.membership.first_iteration},
-          {"position", phase.membership.position},
-          {"begin_time", phase.begin_time},
-          {"seconds", phase.seconds},
-          {"price_per_worker_hour", phase.price_per_worker_hour},
-          {"cost", phase.cost},
-          {"iterations", phase.iterations},
-          {"samples", phase.samples},
-          {"samples_per_second",
-           mean_seconds > 0.0 ? json(phase.membership.batch_size / mean_seconds) : json(nullptr)},
-          {"discarded_iterations", phase.discarded_iterations},
-          {"iteration_seconds", statistics_json(phase.iteration_seconds)},
-          {"data_wait_seconds", statistics_json(phase.data_wait_seconds)},
-          {"compute_seconds", statistics_json(phase.compute_seconds)},
-          {"sync_wait_seconds", statistics_json(phase.sync_wait_seconds)},
-          {"straggler_skew", moments_json(phase.straggler_skew)},
-          {"by_worker", std::move(workers)}};
+  json object = {
+      {"membership_epoch", phase.membership.membership_epoch},
+      {"workers", phase.membership.workers},
+      {"batch_size", phase.membership.batch_size},
+      {"reason", phase.membership.reason},
+      {"first_iteration", phase.membership.first_iteration},
+      {"position", phase.membership.position},
+      {"begin_time", phase.begin_time},
+      {"seconds", phase.seconds},
+      {"price_per_worker_hour", phase.price_per_worker_hour},
+      {"cost", phase.cost},
+      {"iterations", phase.iterations},
+      {"samples", phase.samples},
+      {"samples_per_second",
+       mean_seconds > 0.0 ? json(phase.membership.batch_size / mean_seconds) : json(nullptr)},
+      {"discarded_iterations", phase.discarded_iterations}};
+  add_timers(object, phase);
+  object["noise"] =
+      noise_json(phase.noise.numbers(), phase.membership.workers, phase.membership.batch_size);
+  object["by_worker"] = json::array();
+  for (const WorkerNumbers& worker : phase.workers)
+    object["by_worker"].push_back(worker_json(worker));
+  return object;
+}
+
+json configurations_json(const RunNumbers& numbers) {
+  json list = json::array();
+  for (const ConfigurationNumbers& one : numbers.configurations()) {
+    json object = {{"workers", one.workers},
+                   {"batch_size", one.batch_size},
+                   {"iterations", one.iterations},
+                   {"discarded_iterations", one.discarded_iterations}};
+    add_timers(object, one);
+    list.push_back(std::move(object));
+  }
+  return list;
 }
 
 json phases_json(const RunNumbers& numbers) {
@@ -195,7 +274,10 @@ std::string to_json_report(const RunNumbers& numbers) {
       {"totals", totals_json(numbers)},
       {"environment", event_json(start)},
       {"starts", list_json(numbers.starts)},
+      {"model", optional_event_json(numbers.model)},
       {"phases", phases_json(numbers)},
+      {"configurations", configurations_json(numbers)},
+      {"noise", job_noise_json(numbers)},
       {"resizes", resizes_json(numbers)},
       {"training_loss", curve_json(numbers.training_loss)},
       {"splits", splits_json(numbers)},

@@ -144,6 +144,12 @@ EventText text_of(const fact::ProcessJoined& joined, const RunNumbers&) {
                       format_duration(joined.start_seconds))};
 }
 
+EventText text_of(const fact::NoiseStable& stable, const RunNumbers&) {
+  return {Attention::kDetail,
+          fmt::format("gradient noise is stable: noise scale {:.3g} samples ({:.3g} to {:.3g})",
+                      stable.noise_scale, stable.noise_scale_low, stable.noise_scale_high)};
+}
+
 EventText text_of(const fact::Warning& warning, const RunNumbers&) {
   return {Attention::kProblem, "warning: " + printable(warning.text)};
 }

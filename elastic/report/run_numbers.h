@@ -12,6 +12,7 @@
 
 #include "elastic/report/downsampled_curve.h"
 #include "elastic/report/event.h"
+#include "elastic/report/job_noise.h"
 #include "elastic/report/series_statistics.h"
 
 namespace scavenger::elastic {
@@ -41,16 +42,35 @@ struct Timed {
 struct WorkerNumbers {
   std::uint32_t rank = 0;
   std::uint32_t share = 0;  // b_k
-  RunningMoments data_wait_seconds;
-  RunningMoments compute_seconds;  // forward + backward
-  RunningMoments sync_wait_seconds;
+  SeriesStatistics data_wait_seconds;
+  SeriesStatistics forward_seconds;
+  SeriesStatistics backward_seconds;
+  SeriesStatistics compute_seconds;    // forward + backward
+  SeriesStatistics sync_wait_seconds;  // exposed: from the end of backward to new weights
+  // Part of it for workers that were slower; the rest is transfer and step.
+  SeriesStatistics straggler_wait_seconds;
 };
 
-// One membership: a period with the same workers and the same B. Each iteration counts once in the
-// statistics; of what every worker measures it counts the mean over the workers. The first
-// kDiscardedIterations are left out of them (caches, connections and memory are still being set
-// up).
-struct PhaseNumbers {
+// Where the time of iterations went. Each iteration counts once; of what every worker measures it
+// counts the mean over the workers.
+struct IterationTimers {
+  SeriesStatistics iteration_seconds;
+  SeriesStatistics data_wait_seconds;
+  SeriesStatistics forward_seconds;
+  SeriesStatistics backward_seconds;
+  SeriesStatistics compute_seconds;  // forward + backward
+  SeriesStatistics sync_wait_seconds;
+  // The least of the workers' sync waits: the one that comes last waits for nobody, so what it
+  // waits is transfer and step.
+  SeriesStatistics transfer_seconds;
+  RunningMoments straggler_skew;  // slowest worker's compute over the workers' mean; 1: all equal
+
+  void merge(const IterationTimers& other);
+};
+
+// One membership: a period with the same workers and the same B. The first kDiscardedIterations are
+// left out of the timers (caches, connections and memory are still being set up).
+struct PhaseNumbers : IterationTimers {
   static constexpr std::uint32_t kDiscardedIterations = 3;
 
   fact::Membership membership;
@@ -61,12 +81,16 @@ struct PhaseNumbers {
   std::uint64_t iterations = 0;
   std::uint64_t samples = 0;
   std::uint64_t discarded_iterations = 0;
-  SeriesStatistics iteration_seconds;
-  SeriesStatistics data_wait_seconds;
-  SeriesStatistics compute_seconds;
-  SeriesStatistics sync_wait_seconds;
-  RunningMoments straggler_skew;  // slowest worker's compute over the workers' mean; 1: all equal
   std::vector<WorkerNumbers> workers;
+  NoiseMeter noise;  // of this membership alone
+};
+
+// All memberships with one (K, B), together.
+struct ConfigurationNumbers : IterationTimers {
+  std::uint32_t workers = 0;     // K
+  std::uint32_t batch_size = 0;  // B
+  std::uint64_t iterations = 0;
+  std::uint64_t discarded_iterations = 0;
 };
 
 struct SplitNumbers {
@@ -117,6 +141,8 @@ struct RunNumbers {
   std::uint64_t iterations_repeated = 0;  // known to be lost when a process ended, and done again
 
   std::vector<PhaseNumbers> phases;
+  JobNoise noise;
+  std::optional<Timed<fact::Model>> model;
   DownsampledCurve training_loss;
   std::vector<SplitNumbers> splits;  // in order of their first evaluation
   CheckpointNumbers checkpoints;
@@ -129,6 +155,7 @@ struct RunNumbers {
   // Over the whole wall time, with start-up, evaluations and pauses.
   double samples_per_second() const;
   const SplitNumbers* find_split(const std::string& split) const;
+  std::vector<ConfigurationNumbers> configurations() const;  // by K, then B
 };
 
 }  // namespace scavenger::elastic

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
 #include <variant>
 
 #include "elastic/report/evaluation_metric.h"
@@ -31,47 +34,38 @@ PhaseNumbers new_phase(double time, const fact::Membership& membership, double p
   return phase;
 }
 
-// What one iteration took, over the workers that reported.
-struct WorkersTime {
-  double data_wait_mean = 0.0;
-  double compute_mean = 0.0;
-  double compute_most = 0.0;
-  double sync_wait_mean = 0.0;
-};
-
-WorkersTime workers_time(const std::vector<fact::WorkerSeries>& workers, std::size_t i) {
-  WorkersTime time;
-  for (const fact::WorkerSeries& worker : workers) {
-    const double compute = worker.forward[i] + worker.backward[i];
-    time.data_wait_mean += worker.data_wait[i];
-    time.compute_mean += compute;
-    time.compute_most = std::max(time.compute_most, compute);
-    time.sync_wait_mean += worker.sync_wait[i];
-  }
-  const auto count = static_cast<double>(workers.size());
-  time.data_wait_mean /= count;
-  time.compute_mean /= count;
-  time.sync_wait_mean /= count;
-  return time;
-}
-
-void add_worker_iteration(const fact::WorkerSeries& series, std::size_t i, WorkerNumbers& worker) {
-  worker.data_wait_seconds.add(series.data_wait[i]);
-  worker.compute_seconds.add(series.forward[i] + series.backward[i]);
-  worker.sync_wait_seconds.add(series.sync_wait[i]);
-}
-
 void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
   if (std::isnan(iterations.seconds[i])) return;  // nobody lived to tell
   phase.iteration_seconds.add(iterations.seconds[i]);
   if (iterations.workers.empty()) return;
-  const WorkersTime time = workers_time(iterations.workers, i);
-  phase.data_wait_seconds.add(time.data_wait_mean);
-  phase.compute_seconds.add(time.compute_mean);
-  phase.sync_wait_seconds.add(time.sync_wait_mean);
-  if (time.compute_mean > 0.0) phase.straggler_skew.add(time.compute_most / time.compute_mean);
-  for (const fact::WorkerSeries& series : iterations.workers)
-    add_worker_iteration(series, i, phase.workers[series.rank]);
+  double data_wait = 0.0, forward = 0.0, backward = 0.0, sync_wait = 0.0;
+  double most_compute = 0.0, transfer = std::numeric_limits<double>::infinity();
+  for (const fact::WorkerSeries& worker : iterations.workers) {
+    data_wait += worker.data_wait[i];
+    forward += worker.forward[i];
+    backward += worker.backward[i];
+    sync_wait += worker.sync_wait[i];
+    most_compute = std::max(most_compute, worker.forward[i] + worker.backward[i]);
+    transfer = std::min(transfer, worker.sync_wait[i]);
+  }
+  const auto count = static_cast<double>(iterations.workers.size());
+  const double compute = (forward + backward) / count;
+  phase.data_wait_seconds.add(data_wait / count);
+  phase.forward_seconds.add(forward / count);
+  phase.backward_seconds.add(backward / count);
+  phase.compute_seconds.add(compute);
+  phase.sync_wait_seconds.add(sync_wait / count);
+  phase.transfer_seconds.add(transfer);
+  if (compute > 0.0) phase.straggler_skew.add(most_compute / compute);
+  for (const fact::WorkerSeries& series : iterations.workers) {
+    WorkerNumbers& worker = phase.workers[series.rank];
+    worker.data_wait_seconds.add(series.data_wait[i]);
+    worker.forward_seconds.add(series.forward[i]);
+    worker.backward_seconds.add(series.backward[i]);
+    worker.compute_seconds.add(series.forward[i] + series.backward[i]);
+    worker.sync_wait_seconds.add(series.sync_wait[i]);
+    worker.straggler_wait_seconds.add(series.sync_wait[i] - transfer);
+  }
 }
 
 }  // namespace
@@ -90,6 +84,34 @@ const SplitNumbers* RunNumbers::find_split(const std::string& split) const {
   const auto found = std::find_if(splits.begin(), splits.end(),
                                   [&](const SplitNumbers& known) { return known.split == split; });
   return found == splits.end() ? nullptr : &*found;
+}
+
+void IterationTimers::merge(const IterationTimers& other) {
+  iteration_seconds.merge(other.iteration_seconds);
+  data_wait_seconds.merge(other.data_wait_seconds);
+  forward_seconds.merge(other.forward_seconds);
+  backward_seconds.merge(other.backward_seconds);
+  compute_seconds.merge(other.compute_seconds);
+  sync_wait_seconds.merge(other.sync_wait_seconds);
+  transfer_seconds.merge(other.transfer_seconds);
+  straggler_skew.merge(other.straggler_skew);
+}
+
+std::vector<ConfigurationNumbers> RunNumbers::configurations() const {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, ConfigurationNumbers> merged;
+  for (const PhaseNumbers& phase : phases) {
+    if (phase.iterations == 0) continue;
+    const fact::Membership& membership = phase.membership;
+    ConfigurationNumbers& one = merged[{membership.workers, membership.batch_size}];
+    one.workers = membership.workers;
+    one.batch_size = membership.batch_size;
+    one.iterations += phase.iterations;
+    one.discarded_iterations += phase.discarded_iterations;
+    one.merge(phase);
+  }
+  std::vector<ConfigurationNumbers> list;
+  for (auto& [key, one] : merged) list.push_back(std::move(one));
+  return list;
 }
 
 void RunSummary::apply(const LoggedEvent& logged) {
@@ -180,6 +202,8 @@ void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
     numbers_.position = phase.membership.position +
                         (complete - phase.membership.first_iteration) * phase.membership.batch_size;
   }
+  phase.noise.add(phase.membership, iterations);
+  numbers_.noise.add(phase.membership, iterations);
   add_to_curve(time, phase, iterations);
 }
 
@@ -202,6 +226,15 @@ void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
                                std::max(phase.begin_time, time - std::max(0.0, seconds_left)),
                                iterations.loss[i]);
   }
+}
+
+void RunSummary::apply_fact(double time, const fact::Model& model) {
+  numbers_.model = {.time = time, .fact = model};
+  numbers_.noise.set_groups(model.groups);
+}
+
+void RunSummary::apply_fact(double, const fact::NoiseStable& stable) {
+  numbers_.noise.note_announced(stable.noise_phase);
 }
 
 void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {

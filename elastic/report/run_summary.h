@@ -21,6 +21,8 @@ class RunSummary final {
   void apply_fact(double time, const fact::Start& start);
   void apply_fact(double time, const fact::Membership& membership);
   void apply_fact(double time, const fact::Iterations& iterations);
+  void apply_fact(double time, const fact::Model& model);
+  void apply_fact(double time, const fact::NoiseStable& stable);
   void apply_fact(double time, const fact::Evaluation& evaluation);
   void apply_fact(double time, const fact::Checkpoint& checkpoint);
   void apply_fact(double time, const fact::TargetReached& reached);

@@ -16,11 +16,25 @@ int bucket_of(double value) {
   return static_cast<int>(std::ceil(std::log(value) * inverse_log_base));
 }
 
-double middle_of(int bucket) {
+// Of the outlier's fence.
+constexpr double kFarOut = 3.0;
+constexpr double kLeastRange = 0.02;  // of the median
+
+}  // namespace
+
+double QuantileSketch::middle_of(int bucket) {
   return 2.0 * std::pow(kBase, bucket) / (1.0 + kBase);
 }
 
-}  // namespace
+void QuantileSketch::reach(int bucket) {
+  if (buckets_.empty()) first_bucket_ = bucket;
+  if (bucket < first_bucket_) {
+    buckets_.insert(buckets_.begin(), static_cast<std::size_t>(first_bucket_ - bucket), 0);
+    first_bucket_ = bucket;
+  }
+  const auto index = static_cast<std::size_t>(bucket - first_bucket_);
+  if (index >= buckets_.size()) buckets_.resize(index + 1, 0);
+}
 
 void QuantileSketch::add(double value) {
   SCAVENGER_CHECK(!std::isnan(value));
@@ -30,14 +44,19 @@ void QuantileSketch::add(double value) {
     return;
   }
   const int bucket = bucket_of(std::min(value, kLargest));
-  if (buckets_.empty()) first_bucket_ = bucket;
-  if (bucket < first_bucket_) {
-    buckets_.insert(buckets_.begin(), static_cast<std::size_t>(first_bucket_ - bucket), 0);
-    first_bucket_ = bucket;
+  reach(bucket);
+  ++buckets_[static_cast<std::size_t>(bucket - first_bucket_)];
+}
+
+void QuantileSketch::merge(const QuantileSketch& other) {
+  count_ += other.count_;
+  zeros_ += other.zeros_;
+  for (std::size_t i = 0; i < other.buckets_.size(); ++i) {
+    if (other.buckets_[i] == 0) continue;
+    const int bucket = other.first_bucket_ + static_cast<int>(i);
+    reach(bucket);
+    buckets_[static_cast<std::size_t>(bucket - first_bucket_)] += other.buckets_[i];
   }
-  const auto index = static_cast<std::size_t>(bucket - first_bucket_);
-  if (index >= buckets_.size()) buckets_.resize(index + 1, 0);
-  ++buckets_[index];
 }
 
 double QuantileSketch::quantile(double q) const {
@@ -61,6 +80,17 @@ void RunningMoments::add(double value) {
   squares_ += deviation * (value - mean_);
 }
 
+// Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm", 1979.
+void RunningMoments::merge(const RunningMoments& other) {
+  if (other.count_ == 0) return;
+  const auto mine = static_cast<double>(count_);
+  const auto theirs = static_cast<double>(other.count_);
+  const double difference = other.mean_ - mean_;
+  count_ += other.count_;
+  mean_ += difference * theirs / (mine + theirs);
+  squares_ += other.squares_ + difference * difference * mine * theirs / (mine + theirs);
+}
+
 double RunningMoments::standard_deviation() const {
   return count_ < 2 ? 0.0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
 }
@@ -75,6 +105,44 @@ void SeriesStatistics::add(double value) {
   maximum_ = moments_.count() == 0 ? value : std::max(maximum_, value);
   moments_.add(value);
   sketch_.add(value);
+}
+
+void SeriesStatistics::merge(const SeriesStatistics& other) {
+  if (other.moments_.count() == 0) return;
+  const bool is_first = moments_.count() == 0;
+  minimum_ = is_first ? other.minimum_ : std::min(minimum_, other.minimum_);
+  maximum_ = is_first ? other.maximum_ : std::max(maximum_, other.maximum_);
+  moments_.merge(other.moments_);
+  sketch_.merge(other.sketch_);
+}
+
+RobustMean SeriesStatistics::robust_mean() const {
+  if (moments_.count() == 0) return {};
+  const double low_quartile = quantile(0.25), high_quartile = quantile(0.75);
+  const double range = std::max(high_quartile - low_quartile, kLeastRange * quantile(0.5));
+  const double low = low_quartile - kFarOut * range, high = high_quartile + kFarOut * range;
+  // The exact sum less the outliers, whose values are known to half a percent.
+  double count = 0.0, outliers = 0.0, outlier_sum = 0.0, squares = 0.0;
+  sketch_.for_each([&](double value, std::uint64_t times) {
+    const auto weight = static_cast<double>(times);
+    if (value >= low && value <= high) {
+      count += weight;
+    } else {
+      outliers += weight;
+      outlier_sum += weight * value;
+    }
+  });
+  if (outliers == 0.0)
+    return {.mean = moments_.mean(), .standard_error = moments_.standard_error(), .outliers = 0};
+  const double mean =
+      (moments_.mean() * static_cast<double>(moments_.count()) - outlier_sum) / count;
+  sketch_.for_each([&](double value, std::uint64_t times) {
+    if (value >= low && value <= high)
+      squares += static_cast<double>(times) * (value - mean) * (value - mean);
+  });
+  return {.mean = mean,
+          .standard_error = count < 2.0 ? 0.0 : std::sqrt(squares / (count - 1.0) / count),
+          .outliers = static_cast<std::uint64_t>(outliers)};
 }
 
 }  // namespace scavenger::elastic

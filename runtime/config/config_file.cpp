@@ -45,6 +45,18 @@ std::string read_config_text(const std::filesystem::path& path) {
   }
 }
 
+void make_store_paths_absolute(ModelStoreConfig& store, const ValuePlaces& places,
+                               const std::filesystem::path& document_folder) {
+  const auto make_absolute = [&](std::filesystem::path& path, const char* place) {
+    if (path.empty()) return;
+    const bool is_override = places.is_override(JsonPointer(place));
+    path = (is_override ? std::filesystem::current_path() : document_folder) / path;
+    path = path.lexically_normal();
+  };
+  make_absolute(store.path, "/model_store/path");
+  make_absolute(store.token_file, "/model_store/token_file");
+}
+
 void append(std::vector<Violation>& all, std::vector<Violation> more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
@@ -59,6 +71,8 @@ JobConfig load_job_config(const std::filesystem::path& path, std::span<const std
   make_data_paths_absolute(config.data, located.places,
                            std::filesystem::absolute(path).parent_path(),
                            std::filesystem::current_path());
+  make_store_paths_absolute(config.model_store, located.places,
+                            std::filesystem::absolute(path).parent_path());
 
   std::vector<Violation> violations = find_inconsistencies(config);
   if (data_files == DataFiles::kMustExist) append(violations, find_missing_data_files(config.data));

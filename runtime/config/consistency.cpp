@@ -30,6 +30,7 @@ class ConsistencyCheck final {
     check_wire_precision();
     check_hosts();
     check_stop();
+    check_model_store();
     return std::move(violations_);
   }
 
@@ -41,6 +42,7 @@ class ConsistencyCheck final {
   void check_hosts();
   void check_addresses();
   void check_stop();
+  void check_model_store();
 
   void fail(const std::string& place, std::string what, std::string remedy) {
     violations_.push_back({JsonPointer(place), std::move(what), std::move(remedy)});
@@ -200,6 +202,19 @@ void ConsistencyCheck::check_stop() {
   else if (stop.target->metric == Metric::kPerplexity && value <= 1.0)
     fail("/stop/target/value", fmt::format("a perplexity of {} cannot be reached", value),
          "use a number above 1");
+}
+
+void ConsistencyCheck::check_model_store() {
+  const ModelStoreConfig& store = config_.model_store;
+  if (!store.path.empty() && !store.url.empty())
+    fail("/model_store", "measurements go to a file or to a service",
+         "leave out path, or url with token_file");
+  if (store.url.empty() == store.token_file.empty()) return;
+  if (store.token_file.empty())
+    fail("/model_store/url", "a service answers only who brings its token",
+         "set model_store.token_file: scavenger-plan serve --token-file makes one");
+  else
+    fail("/model_store/token_file", "there is no service for this token", "set model_store.url");
 }
 
 }  // namespace

@@ -113,6 +113,25 @@ struct CheckpointConfig {
   bool operator==(const CheckpointConfig&) const = default;
 };
 
+// How gradient noise is measured (docs/noise.md).
+struct NoiseConfig {
+  bool per_layer = false;           // for each layer, too
+  double half_batch_share = 0.008;  // of one worker's time, for gradients of half batches
+
+  bool operator==(const NoiseConfig&) const = default;
+};
+
+// Where measurements are kept for later jobs (docs/store.md). Neither path nor url: nowhere.
+struct ModelStoreConfig {
+  std::filesystem::path path;        // of a SQLite file
+  std::string url;                   // of a service: "http://10.0.0.5:7077"
+  std::filesystem::path token_file;  // what the service asks for
+  std::string machine_type;          // of a worker's VM; empty: the processor's name and cores
+
+  bool is_set() const { return !path.empty() || !url.empty(); }
+  bool operator==(const ModelStoreConfig&) const = default;
+};
+
 // How long we wait for what. All in seconds, all positive.
 struct LimitsConfig {
   double start_seconds = 60.0;       // from starting a process to its hello
@@ -140,6 +159,8 @@ struct JobConfig {
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
+  NoiseConfig noise;
+  ModelStoreConfig model_store;
   LimitsConfig limits;
 
   bool operator==(const JobConfig&) const = default;

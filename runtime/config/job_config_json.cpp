@@ -97,6 +97,26 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(ps, "port", config.ps.port);
 }
 
+void read_measuring(const Json& document, JobConfig& config) {
+  const Json& noise = document.at("noise");
+  read(noise, "per_layer", config.noise.per_layer);
+  read(noise, "half_batch_share", config.noise.half_batch_share);
+  const Json& store = document.at("model_store");
+  config.model_store.path = store.value("path", "");
+  read(store, "url", config.model_store.url);
+  config.model_store.token_file = store.value("token_file", "");
+  read(store, "machine_type", config.model_store.machine_type);
+}
+
+Json model_store_to_json(const ModelStoreConfig& store) {
+  Json object = Json::object();
+  if (!store.path.empty()) object["path"] = store.path.string();
+  if (!store.url.empty()) object["url"] = store.url;
+  if (!store.token_file.empty()) object["token_file"] = store.token_file.string();
+  if (!store.machine_type.empty()) object["machine_type"] = store.machine_type;
+  return object;
+}
+
 void read_sync_and_faults(const Json& document, JobConfig& config) {
   const Json& sync = document.at("sync");
   read(sync, "strategy", config.sync.strategy);
@@ -152,6 +172,7 @@ JobConfig job_config_from(const Json& document) {
   read(document, "batch_size", config.batch_size);
   read_cluster_and_ps(document, config);
   read_sync_and_faults(document, config);
+  read_measuring(document, config);
   config.stop = stop_from(document.at("stop"));
   read_intervals(document, config);
   const Json& limits = document.at("limits");
@@ -188,6 +209,10 @@ Json to_json(const JobConfig& config) {
           {"stop", stop_to_json(config.stop)},
           {"evaluation", evaluation_to_json(config.evaluation)},
           {"checkpoint", checkpoint_to_json(config.checkpoint)},
+          {"noise",
+           {{"per_layer", config.noise.per_layer},
+            {"half_batch_share", config.noise.half_batch_share}}},
+          {"model_store", model_store_to_json(config.model_store)},
           {"limits",
            {{"start_seconds", config.limits.start_seconds},
             {"heartbeat_seconds", config.limits.heartbeat_seconds},

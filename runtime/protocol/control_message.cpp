@@ -69,9 +69,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ready, membership_epoch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration, has_weights, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stuck, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Train, until_iteration)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HalfBatchNorms, iteration, first_samples, second_samples,
+                                   seconds, first_sqr_norm, second_sqr_norm, whole_sqr_norm)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationStats, first, learning_rate, loss_sum, seconds,
                                    data_wait_seconds, forward_seconds, backward_seconds,
-                                   sync_wait_seconds, local_sqr_norm, global_sqr_norm)
+                                   sync_wait_seconds, local_sqr_norm, global_sqr_norm, half_batches)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluate, split, first, last, batch_size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BleuStatistics, hypothesis_words, reference_words, matches,
                                    ngrams)
@@ -181,6 +183,14 @@ void check(const ConfigureWorker& message) {
   require(group.hosts.size() == group.pids.size() &&
               (group.hosts.empty() || group.hosts.size() == group.membership.workers()),
           "a worker has no host, or two");
+}
+
+void check(const IterationStats& message) {
+  for (const HalfBatchNorms& norms : message.half_batches)
+    require(norms.first_sqr_norm.size() == norms.whole_sqr_norm.size() &&
+                norms.second_sqr_norm.size() == norms.whole_sqr_norm.size() &&
+                !norms.whole_sqr_norm.empty() && norms.whole_sqr_norm.size() <= kTensorLimit,
+            "two halves of a batch have different groups");
 }
 
 void check(const Evaluate& message) {

@@ -69,8 +69,21 @@ struct Train {
   bool operator==(const Train&) const = default;
 };
 
+// Squared norms of the gradients of the two halves of one worker's batch, and of their weighted
+// mean, at the weights of `iteration`: one number per group of parameters, or one for all.
+struct HalfBatchNorms {
+  std::uint64_t iteration = 0;
+  std::uint32_t first_samples = 0;
+  std::uint32_t second_samples = 0;
+  double seconds = 0.0;  // that it took, beside the iteration's own passes
+  std::vector<double> first_sqr_norm;
+  std::vector<double> second_sqr_norm;
+  std::vector<double> whole_sqr_norm;
+  bool operator==(const HalfBatchNorms&) const = default;
+};
+
 // Worker -> controller: what the iterations [first, first + loss.size()) cost here. All vectors
-// have one length.
+// but the last have one length.
 struct IterationStats {
   std::uint64_t first = 0;
   double learning_rate = 0.0;    // of the first
@@ -82,6 +95,7 @@ struct IterationStats {
   std::vector<double> sync_wait_seconds;
   std::vector<double> local_sqr_norm;
   std::vector<double> global_sqr_norm;
+  std::vector<HalfBatchNorms> half_batches;  // of few of them, in their order
   bool operator==(const IterationStats&) const = default;
 };
 

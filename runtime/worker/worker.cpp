@@ -17,6 +17,10 @@ Worker::Worker(Parts parts, Surroundings surroundings)
       loader_([this](const BatchPlace& place,
                      Batch& batch) { training_assembler_.assemble(place, batch); },
               parts.clock),
+      probe_(parts.trainer, parts.clock,
+             parts.config.noise.per_layer ? group_by_layer(parts.trainer.parameters())
+                                          : one_group(parts.trainer.parameters()),
+             parts.config.noise.half_batch_share),
       initial_buffers_(buffers()) {}
 
 Worker::~Worker() {
@@ -76,7 +80,9 @@ void Worker::on(const ConfigureWorker& message) {
   };
   if (!synchroniser_->join(group, initial_weights)) return say_stuck();
   parts_.trainer.use_gradients(synchroniser_->gradients());
-  loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock},
+  const bool needs_halves = group.membership.workers() == 1 || parts_.config.noise.per_layer;
+  loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock,
+                                  needs_halves && group.rank == 0 ? &probe_ : nullptr},
                 parts_.config, parts_.train.size(), group.membership, group.rank,
                 [this](IterationStats stats) { surroundings_.post(std::move(stats)); });
   trains_ = has_weights_ = true;

@@ -69,6 +69,7 @@ class Worker final {
   BatchAssembler train_evaluator_;
   BatchAssembler test_evaluator_;
   BatchLoader loader_;
+  HalfBatchProbe probe_;
   std::unique_ptr<Synchroniser> synchroniser_;  // from the first membership on
   std::optional<WorkerLoop> loop_;              // of the latest membership that was joined
   bool trains_ = false;                         // it is in that membership

@@ -32,8 +32,9 @@ bool WorkerLoop::run_iteration() {
   if (!begin_seconds_) begin_seconds_ = parts_.clock.now_seconds();
   const LoadedBatch loaded = parts_.loader.next();
   parts_.trainer.use_weights(parts_.synchroniser.weights());
-  parts_.synchroniser.begin(iteration_);
   const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
+  probe(loaded.batch, random_key);
+  parts_.synchroniser.begin(iteration_);
   TrainingStep step;
   try {
     step = parts_.trainer.forward_backward(loaded.batch, random_key,
@@ -49,6 +50,8 @@ bool WorkerLoop::run_iteration() {
   const auto sync = parts_.synchroniser.finish();
   if (!sync) {
     begin_seconds_.reset();
+    std::erase_if(stats_.half_batches,
+                  [this](const HalfBatchNorms& norms) { return norms.iteration == iteration_; });
     return false;
   }
 
@@ -66,12 +69,20 @@ bool WorkerLoop::run_iteration() {
   stats_.sync_wait_seconds.push_back(sync->wait_seconds);
   stats_.local_sqr_norm.push_back(sync->local_gradient_sqr_norm);
   stats_.global_sqr_norm.push_back(sync->global_gradient_sqr_norm);
+  last_pass_seconds_ = step.forward_seconds + step.backward_seconds;
   const double end_seconds = parts_.clock.now_seconds();
   stats_.seconds.push_back(end_seconds - *begin_seconds_);
   begin_seconds_ = end_seconds;
   ++iteration_;
   if (end_seconds - last_report_seconds_ >= kReportSeconds) report(end_seconds);
   return true;
+}
+
+void WorkerLoop::probe(const Batch& batch, std::uint64_t random_key) {
+  if (parts_.probe == nullptr || batch.size < 2 || !parts_.probe->is_due(last_pass_seconds_))
+    return;
+  stats_.half_batches.push_back(
+      parts_.probe->measure(batch, iteration_, random_key, parts_.synchroniser.gradients()));
 }
 
 void WorkerLoop::flush() {

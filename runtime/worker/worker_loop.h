@@ -15,6 +15,7 @@
 #include "runtime/training/membership.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
+#include "runtime/worker/half_batch_probe.h"
 
 namespace scavenger {
 
@@ -26,6 +27,7 @@ class WorkerLoop final {
     Synchroniser& synchroniser;
     BatchLoader& loader;
     const Clock& clock;
+    HalfBatchProbe* probe = nullptr;  // none: no asides
   };
   using Report = std::function<void(IterationStats)>;
 
@@ -45,6 +47,7 @@ class WorkerLoop final {
 
  private:
   void report(double now_seconds);
+  void probe(const Batch& batch, std::uint64_t random_key);
 
   Parts parts_;
   OptimizerConfig optimizer_;
@@ -57,6 +60,7 @@ class WorkerLoop final {
   IterationStats stats_;
   std::optional<double> begin_seconds_;  // of the iteration under way; none after a pause
   double last_report_seconds_;
+  double last_pass_seconds_ = 0.0;  // forward and backward
 };
 
 // The sums over samples [first, last) of the split that `assembler` was made for. `interrupted` is

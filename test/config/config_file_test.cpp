@@ -188,6 +188,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(evaluation={"every_epochs":0.5,"every_iterations":10,"batch_size":9})",
       R"(checkpoint={"every_epochs":0.3,"every_iterations":5,"every_seconds":60,"keep_last":1,
           "keep_best":false})",
+      R"(noise={"per_layer":true,"half_batch_share":0.25})",
+      R"(model_store={"url":"http://127.0.0.1:7077","token_file":"/token","machine_type":"e2-standard-4"})",
       R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"boundary_seconds":5,"stop_seconds":4})"};
   if (variant == "cifar100") {
     all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");

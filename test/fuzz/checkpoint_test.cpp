@@ -6,7 +6,7 @@
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint_manifest.h"
 #include "runtime/checkpoint/checkpoint_state.h"
-#include "runtime/checkpoint/safetensors.h"
+#include "runtime/safetensors/safetensors.h"
 #include "test/checkpoint/sample_checkpoint.h"
 #include "test/fuzz/fuzz.h"
 

@@ -191,4 +191,21 @@ TEST_CASE("A drifting mean does not spoil the error: differences of batch means 
   CHECK(error_with_drift(0.001) < 1.1 * error_with_drift(0.0));
 }
 
+TEST_CASE("Where one iteration in a hundred is measured, intervals still cover the truth") {
+  int covered = 0;
+  const int jobs = 400;
+  for (int job = 0; job < jobs; ++job) {
+    NoiseEstimator estimator;
+    KnownGradients problem(900 + static_cast<std::uint64_t>(job), kDimensions, kGradient, kTrace);
+    for (int i = 0; i < 60; ++i) {
+      problem.draw({32.0, 32.0});
+      estimator.add({problem.parts, problem.batch_sqr_norm, 0.1, 100});
+    }
+    const Interval interval = estimator.estimate()->noise_scale.interval;
+    covered += interval.low <= 50.0 && 50.0 <= interval.high ? 1 : 0;
+  }
+  CHECK(covered >= 0.90 * jobs);
+  CHECK(covered <= 0.985 * jobs);
+}
+
 }  // namespace scavenger::noise

@@ -124,4 +124,17 @@ TEST_CASE("A concave curve has no knee, a convex one does") {
   CHECK(knee->index == 1);
 }
 
+TEST_CASE("Where the errors leave several points as the knee, the smallest time x cost is taken") {
+  const std::vector<double> time{1.0, 1.5, 2.2, 4.0}, cost{10.0, 7.0, 5.0, 4.0};
+  const auto knee = cost_time_knee(time, cost);
+  REQUIRE(knee);
+  CHECK(knee->index == 2);
+  CHECK(cost_time_knee(time, cost, std::vector<double>(4, 0.001))->index == 2);
+  CHECK(cost_time_knee(time, cost, std::vector<double>(4, 0.001))->was_certain);
+
+  const auto doubtful = cost_time_knee(time, cost, std::vector<double>(4, 0.2));
+  CHECK(doubtful->index == 1);  // 10.5, not 11
+  CHECK_FALSE(doubtful->was_certain);
+}
+
 }  // namespace scavenger::perfmodel

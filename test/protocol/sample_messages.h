@@ -61,7 +61,8 @@ class SampleMessages final {
                               doubles(),
                               doubles(),
                               doubles(),
-                              doubles()};
+                              doubles(),
+                              half_batches()};
       case 6: {
         const auto first = number<std::uint64_t>() / 2;
         return Evaluate{"test", first, first + 5, 1 + number<std::uint32_t>() / 2};
@@ -125,6 +126,15 @@ class SampleMessages final {
     std::vector<double> values(random_.below(20));
     for (double& value : values) value = number();
     return values;
+  }
+  std::vector<HalfBatchNorms> half_batches() {
+    std::vector<HalfBatchNorms> all(random_.below(3));
+    for (HalfBatchNorms& norms : all) {
+      norms = {number<std::uint64_t>(), 3, 4, number(), doubles(), {}, {}};
+      norms.first_sqr_norm.push_back(number());
+      norms.second_sqr_norm = norms.whole_sqr_norm = norms.first_sqr_norm;
+    }
+    return all;
   }
   std::vector<float> floats() {
     std::vector<float> values(random_.below(20));

@@ -88,9 +88,45 @@ TEST_CASE(
   CHECK(phase.straggler_skew.mean() == Approx(20.0 / 15.0));
   REQUIRE(phase.workers.size() == 2);
   CHECK(phase.workers[0].share == 40);
-  CHECK(phase.workers[0].compute_seconds.mean() == Approx(0.010));
-  CHECK(phase.workers[1].compute_seconds.mean() == Approx(0.020));
-  CHECK(phase.workers[1].compute_seconds.count() == 7);
+  CHECK(phase.workers[0].compute_seconds.moments().mean() == Approx(0.010));
+  CHECK(phase.workers[1].compute_seconds.moments().mean() == Approx(0.020));
+  CHECK(phase.workers[1].compute_seconds.moments().count() == 7);
+}
+
+TEST_CASE("What the last worker waits is transfer; what the others wait longer is for stragglers") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {32, 32}));
+  fact::Iterations iterations = sample_iterations(1, 0, 10, 2);
+  iterations.workers[0].sync_wait.assign(10, 0.03);
+  iterations.workers[1].sync_wait.assign(10, 0.01);
+  apply(summary, 2.0, iterations);
+
+  const PhaseNumbers& phase = summary.numbers().phases.at(0);
+  CHECK(phase.transfer_seconds.moments().mean() == Approx(0.01));
+  CHECK(phase.sync_wait_seconds.moments().mean() == Approx(0.02));
+  CHECK(phase.workers[0].straggler_wait_seconds.moments().mean() == Approx(0.02));
+  CHECK(phase.workers[1].straggler_wait_seconds.moments().mean() == Approx(0.0));
+}
+
+TEST_CASE("Memberships with one K and B are one configuration") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {32, 32}));
+  apply(summary, 2.0, sample_iterations(1, 0, 10, 2));
+  apply(summary, 3.0, sample_membership(2, {64}, 10, 640));
+  apply(summary, 4.0, sample_iterations(2, 10, 10, 1));
+  apply(summary, 5.0, sample_membership(3, {32, 32}, 20, 1280));
+  apply(summary, 6.0, sample_iterations(3, 20, 10, 2));
+
+  const std::vector<ConfigurationNumbers> configurations = summary.numbers().configurations();
+
+  REQUIRE(configurations.size() == 2);
+  CHECK(configurations[1].workers == 2);
+  CHECK(configurations[1].batch_size == 64);
+  CHECK(configurations[1].iterations == 20);
+  CHECK(configurations[1].discarded_iterations == 6);
+  CHECK(configurations[1].iteration_seconds.moments().count() == 14);
 }
 
 TEST_CASE("A resize opens a phase with its own size, time and cost") {

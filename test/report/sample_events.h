@@ -53,7 +53,8 @@ inline fact::Iterations sample_iterations(std::uint32_t epoch, std::uint64_t fir
                               .loss = std::vector<double>(count, 0.5),
                               .seconds = std::vector<double>(count, 0.1),
                               .global_sqr_norm = std::vector<double>(count, 2.5),
-                              .workers = {}};
+                              .workers = {},
+                              .half_batches = {}};
   for (std::uint32_t rank = 0; rank < workers; ++rank)
     iterations.workers.push_back({.rank = rank,
                                   .data_wait = std::vector<double>(count, 0.001),
@@ -61,6 +62,19 @@ inline fact::Iterations sample_iterations(std::uint32_t epoch, std::uint64_t fir
                                   .backward = std::vector<double>(count, 6.0 * (rank + 1) / 1000.0),
                                   .sync_wait = std::vector<double>(count, 0.02),
                                   .local_sqr_norm = std::vector<double>(count, 3.5)});
+  return iterations;
+}
+
+// One iteration of one worker, with its batch's halves in two groups.
+inline fact::Iterations sample_half_batches(std::uint32_t epoch, std::uint64_t first) {
+  fact::Iterations iterations = sample_iterations(epoch, first, 1, 1);
+  iterations.half_batches.push_back({.iteration = first,
+                                     .first_samples = 31,
+                                     .second_samples = 32,
+                                     .seconds = 0.005,
+                                     .first_sqr_norm = {2.0, 1.5},
+                                     .second_sqr_norm = {2.5, 1.25},
+                                     .whole_sqr_norm = {1.5, 1.0}});
   return iterations;
 }
 
@@ -106,6 +120,16 @@ inline std::vector<RunEvent> one_of_each() {
                      .seconds = 0.125},
       sample_membership(7, {40, 24}, 100, 6400),
       sample_iterations(7, 100, 3, 2),
+      sample_half_batches(7, 103),
+      fact::Model{.parameter_count = 123456,
+                  .architecture = "0123456789abcdef",
+                  .groups = {"layers.0", "layers.1"}},
+      fact::NoiseStable{.iteration = 1500,
+                        .noise_phase = 2,
+                        .learning_rate = 0.05,
+                        .noise_scale = 250.0,
+                        .noise_scale_low = 220.0,
+                        .noise_scale_high = 290.0},
       sample_evaluation(100, 6.4, 0.25, 0.875),
       fact::Checkpoint{.iteration = 100,
                        .folder = "checkpoints/100",

@@ -88,4 +88,49 @@ TEST_CASE("A series keeps its exact extremes and leaves out what is not finite")
   CHECK(series.moments().mean() == Approx(0.2));
 }
 
+TEST_CASE("A robust mean leaves pauses out and says how many there were") {
+  SeriesStatistics series;
+  for (int i = 0; i < 100; ++i) series.add(0.1 + 0.0001 * (i % 10));
+  series.add(5.0);
+  series.add(7.0);
+
+  const RobustMean robust = series.robust_mean();
+
+  CHECK(robust.outliers == 2);
+  CHECK(robust.mean == Approx(0.10045).epsilon(0.002));
+  CHECK(robust.standard_error < 0.0001);
+  CHECK(series.moments().mean() > 0.2);
+}
+
+TEST_CASE("Without outliers the robust mean is the mean") {
+  SeriesStatistics series;
+  CHECK(series.robust_mean().mean == 0.0);
+  for (int i = 0; i < 50; ++i) series.add(1.0 + 0.01 * i);
+  CHECK(series.robust_mean().outliers == 0);
+  CHECK(series.robust_mean().mean == series.moments().mean());
+  CHECK(series.robust_mean().standard_error == series.moments().standard_error());
+}
+
+TEST_CASE("Merged statistics are those of all values together") {
+  SeriesStatistics together, first, second, none;
+  for (int i = 1; i <= 300; ++i) {
+    const double value = 0.001 * i * (i % 7 + 1);
+    together.add(value);
+    (i % 3 == 0 ? first : second).add(value);
+  }
+  first.merge(none);
+  first.merge(second);
+  none.merge(first);
+
+  for (const SeriesStatistics* merged : {&first, &none}) {
+    CHECK(merged->moments().count() == 300);
+    CHECK(merged->moments().mean() == Approx(together.moments().mean()));
+    CHECK(merged->moments().standard_error() == Approx(together.moments().standard_error()));
+    CHECK(merged->minimum() == together.minimum());
+    CHECK(merged->maximum() == together.maximum());
+    for (const double q : {0.0, 0.05, 0.5, 0.95, 1.0})
+      CHECK(merged->quantile(q) == together.quantile(q));
+  }
+}
+
 }  // namespace scavenger::elastic

@@ -1,0 +1,257 @@
+// scavenger-plan: what every (K, B) would take and cost, from what was measured of a few; and the
+// store of measurements.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "apps/plan_simulation.h"
+#include "apps/plan_sources.h"
+#include "elastic/model_service/model_service.h"
+#include "elastic/plan/plan_output.h"
+#include "elastic/plan/stored_fit.h"
+#include "perfmodel/store/sqlite_store.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/version.h"
+
+namespace scavenger {
+namespace {
+
+void declare_plan(CLI::App& app, PlanArguments& arguments) {
+  app.add_option("SOURCES", arguments.sources,
+                 "Run folders of one job, a table of observations (CSV, JSON), or an export");
+  app.add_option("--store", arguments.store, "A store of measurements (docs/store.md)");
+  app.add_option("--token-file", arguments.token_file, "Of a store that is a service");
+  app.add_option("--model", arguments.model, "Which model of the store: its id, or how it begins");
+  app.add_option("--mode", arguments.mode,
+                 "measured; none: the store's most similar model; universal: the mean of all")
+      ->check(CLI::IsMember({"measured", "none", "universal"}));
+  app.add_option("--policy", arguments.policy, "min-time, min-cost or knee");
+  app.add_option("--max-cost", arguments.max_cost, "Dollars")->check(CLI::PositiveNumber);
+  app.add_option("--max-time", arguments.max_time, "90s, 45m, 3h");
+  app.add_option("--workers", arguments.workers, "K to choose from: 1-8, or 1,2,4");
+  app.add_option("--batch-sizes", arguments.batch_sizes, "B to choose from: 64,128,256");
+  app.add_option("--max-local-batch", arguments.max_local_batch, "What a worker's memory holds")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--price", arguments.price, "Dollars per worker and hour")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--fixed-price", arguments.fixed_price, "Dollars per hour for all else")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--exact-billing", arguments.exact_billing,
+               "Time x price, without a first minute and whole seconds");
+  app.add_option("--samples", arguments.samples, "Of an epoch")->check(CLI::PositiveNumber);
+  app.add_option("--noise-scale", arguments.noise_scale, "B_s, where it was measured elsewhere")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--column", arguments.columns, "A table's word for a column: epochs=my_epochs");
+  app.add_option("--where", arguments.rows, "Only a table's rows with this: model=ResNet18");
+  app.add_option("--machine", arguments.filter.machine, "Only of this machine type");
+  app.add_option("--target", arguments.filter.target, "Only of this target");
+  app.add_option("--phase", arguments.phase, "Only of this phase of the learning rate");
+  app.add_flag("--json", arguments.json, "One JSON document");
+  app.add_option("--html", arguments.html, "Write a page with the curves to this file");
+  app.add_flag("--simulate", arguments.simulate,
+               "Take the table for the truth, and say what each search would find and cost");
+  app.add_option("--seeds", arguments.seeds, "Of the simulation")->check(CLI::Range(1, 100000));
+  app.add_option("--resize-seconds", arguments.resize_seconds, "Of the simulation")
+      ->check(CLI::NonNegativeNumber);
+}
+
+int plan(const PlanArguments& arguments) {
+  elastic::PlanSource source;
+  perfmodel::Plan made;
+  if (arguments.mode == "universal") {
+    std::vector<perfmodel::PlanRequest> requests;
+    for (const KnownModel& model : gather_all(arguments)) {
+      std::string ignored;
+      requests.push_back(make_request(arguments, model, ignored));
+      source.notes.push_back(fmt::format("counts: {}", model.title));
+    }
+    source.title = fmt::format("universal model of {}", arguments.store);
+    made = perfmodel::make_universal_plan(requests);
+  } else {
+    const KnownModel model = gather_model(arguments);
+    source.title = model.title;
+    source.notes = model.notes;
+    const perfmodel::PlanRequest request = make_request(arguments, model, source.details);
+    if (arguments.simulate) {
+      std::cout << simulation_text(request, arguments.seeds, arguments.resize_seconds);
+      return 0;
+    }
+    made = perfmodel::make_plan(request);
+  }
+  std::cout << (arguments.json ? elastic::plan_json(made, source)
+                               : elastic::plan_text(made, source));
+  if (!arguments.html.empty())
+    write_file_atomically(arguments.html, elastic::plan_html(made, source));
+  return made.decision.choice ? 0 : 1;
+}
+
+// ---- The store. ----
+
+struct StoreArguments {
+  std::string store;  // a file, or the URL of a service
+  std::string token_file;
+  std::string id;
+  std::string listen = "127.0.0.1:7077";
+};
+
+std::unique_ptr<perfmodel::ModelStore> open(const StoreArguments& arguments,
+                                            perfmodel::StoreAccess access) {
+  return open_named_store(arguments.store, arguments.token_file, access);
+}
+
+int list_models(const StoreArguments& arguments) {
+  const auto store = open(arguments, perfmodel::StoreAccess::kReadOnly);
+  fmt::print("{:<16}  {:<20} {:>11}  {:<40} {:>4} {:>7} {:>4}  {}\n", "id", "name", "parameters",
+             "data", "jobs", "(K, B)", "runs", "updated");
+  for (const perfmodel::ModelSummary& model : store->list())
+    fmt::print("{:<16}  {:<20} {:>11}  {:<40} {:>4} {:>7} {:>4}  {}\n", model.id, model.name,
+               model.parameters, model.data_set, model.jobs, model.configurations, model.runs,
+               model.updated_utc);
+  return 0;
+}
+
+void show(const perfmodel::ModelRecord& record) {
+  const perfmodel::ModelSignature& signature = record.signature;
+  fmt::print("{} ({})\n{} parameters, architecture {}\ndata {}, {} samples\noptimizer {}\n",
+             record.name, signature.id(), signature.parameters, signature.architecture,
+             signature.data_set, signature.samples_per_epoch, signature.optimizer);
+  fmt::print("\n{:>4} {:>6} {:>12} {:>12} {:>10}  {}\n", "K", "B", "s/iteration", "+-",
+             "iterations", "machine");
+  for (const perfmodel::TimeRow& row : record.times)
+    fmt::print("{:>4} {:>6} {:>12.5g} {:>12.3g} {:>10}  {}\n", row.workers, row.batch_size,
+               row.seconds, row.standard_error, row.iterations, row.machine);
+  fmt::print("\n{:>4} {:>6} {:>6} {:>12} {:>24} {:>10}\n", "K", "B", "phase", "noise scale",
+             "interval", "iterations");
+  for (const perfmodel::NoiseRow& row : record.noise)
+    fmt::print("{:>4} {:>6} {:>6} {:>12.4g} {:>24} {:>10}\n", row.workers, row.batch_size,
+               row.phase, row.noise_scale,
+               fmt::format("{:.4g} to {}", row.noise_scale_low,
+                           row.noise_scale_high > 0.0 ? fmt::format("{:.4g}", row.noise_scale_high)
+                                                      : "infinity"),
+               row.iterations);
+  fmt::print("\n{:>4} {:>6} {:>10} {:>12}  {}\n", "K", "B", "epochs", "seconds", "target");
+  for (const perfmodel::EpochRow& row : record.epochs)
+    fmt::print("{:>4} {:>6} {:>10.4g} {:>12.5g}  {}\n", row.workers, row.batch_size, row.epochs,
+               row.seconds, row.target);
+}
+
+int forget_model(const StoreArguments& arguments) {
+  const auto store = open(arguments, perfmodel::StoreAccess::kReadWrite);
+  const std::string id = full_id(*store, arguments.id);
+  store->forget(id);
+  fmt::print("forgotten: {}\n", id);
+  return 0;
+}
+
+int record_sources(const StoreArguments& arguments, const PlanArguments& plan_arguments) {
+  PlanArguments sources = plan_arguments;
+  sources.store.clear();
+  const KnownModel known = gather_model(sources);
+  const auto store = open(arguments, perfmodel::StoreAccess::kReadWrite);
+  store->record(known.record);
+  elastic::refresh_fit(*store, known.record.signature.id());
+  fmt::print("recorded as {}: {} configurations, {} of noise, {} runs\n",
+             known.record.signature.id(), known.record.times.size(), known.record.noise.size(),
+             known.record.epochs.size());
+  return 0;
+}
+
+perfmodel::ModelRecord stored_record(const StoreArguments& arguments) {
+  const auto store = open(arguments, perfmodel::StoreAccess::kReadOnly);
+  return store->find(full_id(*store, arguments.id)).value();
+}
+
+// Until it is interrupted.
+int serve(const StoreArguments& arguments) {
+  const auto colon = arguments.listen.rfind(':');
+  const std::string host = arguments.listen.substr(0, colon);
+  std::uint16_t port = 0;
+  const char* const end = arguments.listen.data() + arguments.listen.size();
+  if (colon == std::string::npos ||
+      std::from_chars(arguments.listen.data() + colon + 1, end, port).ptr != end)
+    throw InputError({.what = "this is no address to listen at",
+                      .where = "--listen",
+                      .remedy = "give HOST:PORT, such as 127.0.0.1:7077"});
+  perfmodel::SqliteStore store(arguments.store);
+  asio::io_context io(1);
+  const elastic::ModelService service(io, host, port,
+                                      elastic::token_from(arguments.token_file, true), store);
+  asio::signal_set signals(io, SIGINT, SIGTERM);
+  signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
+  std::cout << fmt::format("http://{}:{}", host, service.port()) << std::endl;
+  io.run();
+  return 0;
+}
+
+class Commands final {
+ public:
+  explicit Commands(CLI::App& app) {
+    add(app, "list", "The models of a store", false);
+    add(app, "show", "What a store knows of a model", true);
+    add(app, "export", "The same as JSON, for record", true);
+    add(app, "forget", "Delete a model from a store", true);
+    CLI::App* record = add(app, "record", "Add run folders, tables or exports to a store", false);
+    record->add_option("SOURCES", sources_.sources, "As for a plan")->required();
+    record->add_option("--samples", sources_.samples, "Of an epoch")->check(CLI::PositiveNumber);
+    record->add_option("--column", sources_.columns, "As for a plan");
+    record->add_option("--where", sources_.rows, "As for a plan");
+    CLI::App* serve = add(app, "serve", "Let jobs on other machines use a store", false);
+    serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");
+    serve->get_option("--token-file")->required();
+  }
+
+  int run(CLI::App& app) const {
+    if (app.got_subcommand("list")) return list_models(store_);
+    if (app.got_subcommand("serve")) return serve(store_);
+    if (app.got_subcommand("forget")) return forget_model(store_);
+    if (app.got_subcommand("record")) return record_sources(store_, sources_);
+    const perfmodel::ModelRecord record = stored_record(store_);
+    if (app.got_subcommand("export"))
+      std::cout << perfmodel::to_json_text(record);
+    else
+      show(record);
+    return 0;
+  }
+
+ private:
+  CLI::App* add(CLI::App& app, const char* name, const char* description, bool with_id) {
+    CLI::App* command = app.add_subcommand(name, description);
+    command->add_option("--store", store_.store, "A file, or a service's URL")->required();
+    command->add_option("--token-file", store_.token_file, "Of a service; serve makes it");
+    if (with_id) command->add_option("ID", store_.id, "Of the model, or how it begins")->required();
+    return command;
+  }
+
+  StoreArguments store_;
+  PlanArguments sources_;
+};
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Says what each number of workers and batch size would take and cost.",
+               "scavenger-plan");
+  app.set_version_flag("--version", version_line("scavenger-plan"));
+  app.require_subcommand(0, 1);
+  PlanArguments arguments;
+  declare_plan(app, arguments);
+  const Commands commands(app);
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return app.get_subcommands().empty() ? plan(arguments) : commands.run(app);
+  } catch (const InputError& error) {
+    std::cerr << "scavenger-plan: " << error.what() << "\n";
+    return 2;
+  } catch (const std::exception& error) {
+    std::cerr << "scavenger-plan: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,95 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "elastic/plan/plan_output.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using json = nlohmann::ordered_json;
+using perfmodel::Estimate;
+
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+json estimate_json(const Estimate& estimate) {
+  return {{"value", number(estimate.value)},
+          {"standard_error", number(estimate.standard_error)},
+          {"low", number(estimate.low)},
+          {"high", number(estimate.high)}};
+}
+
+json optional_json(const std::optional<double>& value) {
+  return value ? number(*value) : json(nullptr);
+}
+
+json row_json(const perfmodel::PlanRow& row) {
+  const perfmodel::JobPrediction& p = row.prediction;
+  return {{"workers", p.configuration.workers},
+          {"batch_size", p.configuration.global_batch},
+          {"epochs", estimate_json(p.epochs)},
+          {"iterations", number(p.iterations)},
+          {"iteration_seconds", estimate_json(p.iteration_seconds)},
+          {"seconds", estimate_json(p.seconds)},
+          {"cost", estimate_json(p.cost)},
+          {"measured", row.is_measured},
+          {"extrapolated", p.extrapolated},
+          {"pareto", row.is_pareto},
+          {"knee", row.is_knee},
+          {"chosen", row.is_chosen},
+          {"actual_iteration_seconds", optional_json(row.actual_iteration_seconds)},
+          {"actual_epochs", optional_json(row.actual_epochs)},
+          {"actual_seconds", optional_json(row.actual_seconds)}};
+}
+
+json decision_json(const perfmodel::Plan& plan) {
+  if (plan.decision.choice) {
+    const auto& choice = *plan.decision.choice;
+    const auto& configuration = plan.rows[choice.index].prediction.configuration;
+    return {{"workers", configuration.workers},
+            {"batch_size", configuration.global_batch},
+            {"reason", choice.reason}};
+  }
+  const auto& infeasible = *plan.decision.infeasible;
+  const auto& nearest = plan.rows[infeasible.nearest].prediction.configuration;
+  return {{"infeasible", infeasible.message},
+          {"binding", infeasible.binding},
+          {"nearest_workers", nearest.workers},
+          {"nearest_batch_size", nearest.global_batch}};
+}
+
+}  // namespace
+
+std::string plan_json(const perfmodel::Plan& plan, const PlanSource& source) {
+  json scores = json::array(), rows = json::array();
+  for (const perfmodel::ScoredForm& score : plan.statistical_scores)
+    scores.push_back({{"form", perfmodel::name_of(score.form)},
+                      {"held_out_error", number(score.held_out_error)}});
+  for (const perfmodel::PlanRow& row : plan.rows) rows.push_back(row_json(row));
+  const json document = {{"schema_version", 1},
+                         {"title", source.title},
+                         {"details", source.details},
+                         {"notes", source.notes},
+                         {"policy", perfmodel::name_of(plan.policy)},
+                         {"decision", decision_json(plan)},
+                         {"relative", plan.relative},
+                         {"reference_batch", number(plan.reference_batch)},
+                         {"time_model",
+                          {{"form", plan.time_form},
+                           {"observations", plan.time_points},
+                           {"error_scale", number(plan.time_error_scale)},
+                           {"held_out", plan.iteration_seconds.points},
+                           {"held_out_mean_error", number(plan.iteration_seconds.mean)},
+                           {"held_out_largest_error", number(plan.iteration_seconds.largest)}}},
+                         {"statistical_model",
+                          {{"form", perfmodel::name_of(plan.statistical_form)},
+                           {"coefficients", plan.statistical_coefficients},
+                           {"runs", plan.epoch_points},
+                           {"noise_observations", plan.noise_points},
+                           {"scores", std::move(scores)}}},
+                         {"rows", std::move(rows)}};
+  return document.dump(1) + "\n";
+}
+
+}  // namespace scavenger::elastic

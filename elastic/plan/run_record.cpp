@@ -1,0 +1,167 @@
+#include "elastic/plan/run_record.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "elastic/report/event_log.h"
+#include "elastic/report/run_summary.h"
+#include "runtime/base/digest.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/config/config_file.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Below this a mean of seconds says too little to be kept.
+constexpr std::uint64_t kFewestIterations = 5;
+
+std::string digest(const nlohmann::json& json) {
+  return sha256_hex(json.dump()).substr(0, 16);
+}
+
+// Where a value that was below the goal at one evaluation and not at the next one passed it.
+double crossing(const CurvePoint& before, const CurvePoint& after, double goal) {
+  const double share = (goal - before.mean) / (after.mean - before.mean);
+  return before.epoch + std::clamp(share, 0.0, 1.0) * (after.epoch - before.epoch);
+}
+
+std::optional<double> epochs_to_target(const RunNumbers& numbers) {
+  if (!numbers.target_reached || !numbers.start.target) return std::nullopt;
+  const fact::Target& target = *numbers.start.target;
+  const SplitNumbers* split = numbers.find_split(target.split);
+  const double reached = numbers.target_reached->fact.epoch;
+  if (split == nullptr) return reached;
+  const auto& points = (target.metric == "accuracy" ? split->accuracy : split->loss).points();
+  if (points.size() < 2) return reached;
+  const CurvePoint &before = points[points.size() - 2], &after = points.back();
+  if (before.count != 1 || after.count != 1) return reached;
+  return crossing(before, after, target.value);
+}
+
+void add_times(const RunNumbers& numbers, const std::string& job, const std::string& machine,
+               perfmodel::ModelRecord& record) {
+  for (const ConfigurationNumbers& one : numbers.configurations()) {
+    if (one.iteration_seconds.moments().count() < kFewestIterations) continue;
+    const RobustMean seconds = one.iteration_seconds.robust_mean();
+    if (!(seconds.mean > 0.0)) continue;
+    record.times.push_back({job, machine, static_cast<double>(one.workers),
+                            static_cast<double>(one.batch_size), seconds.mean,
+                            seconds.standard_error,
+                            static_cast<double>(one.iteration_seconds.moments().count())});
+  }
+}
+
+void add_noise(const RunNumbers& numbers, const std::string& job, perfmodel::ModelRecord& record) {
+  for (const PhaseNumbers& phase : numbers.phases) {
+    const auto noise = phase.noise.numbers();
+    if (!noise || !std::isfinite(noise->estimate.noise_scale.value)) continue;
+    const auto workers = static_cast<double>(phase.membership.workers);
+    const auto batch = static_cast<double>(phase.membership.batch_size);
+    const noise::Measured& scale = noise->estimate.noise_scale;
+    const double gamma = noise::gamma_at(noise->estimate, workers, batch).value;
+    perfmodel::NoiseRow row{job,
+                            noise->phase,
+                            workers,
+                            batch,
+                            scale.value,
+                            scale.interval.low,
+                            std::isfinite(scale.interval.high) ? scale.interval.high : 0.0,
+                            workers > 1.0 ? gamma / workers : 0.0,
+                            static_cast<double>(noise->estimate.iterations)};
+    const auto same = std::find_if(record.noise.begin(), record.noise.end(), [&](const auto& old) {
+      return old.workers == row.workers && old.batch_size == row.batch_size &&
+             old.phase == row.phase;
+    });
+    if (same == record.noise.end())
+      record.noise.push_back(std::move(row));
+    else if (same->iterations < row.iterations)
+      *same = std::move(row);
+  }
+}
+
+void add_epochs(const RunNumbers& numbers, const std::string& job, perfmodel::ModelRecord& record) {
+  const auto epochs = epochs_to_target(numbers);
+  const auto configurations = numbers.configurations();
+  if (!epochs || !(*epochs > 0.0) || configurations.size() != 1) return;
+  const ConfigurationNumbers& only = configurations.front();
+  const auto batch = static_cast<double>(only.batch_size);
+  const double iterations = *epochs * static_cast<double>(numbers.start.samples_per_epoch) / batch;
+  const fact::Target& target = *numbers.start.target;
+  record.epochs.push_back({job, fmt::format("{} {} {}", target.split, target.metric, target.value),
+                           static_cast<double>(only.workers), batch, *epochs,
+                           iterations * only.iteration_seconds.moments().mean()});
+}
+
+}  // namespace
+
+perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers) {
+  const nlohmann::json document = to_json(config);
+  perfmodel::ModelSignature signature;
+  if (numbers.model) {
+    signature.architecture = numbers.model->fact.architecture;
+    signature.parameters = numbers.model->fact.parameter_count;
+  } else {
+    signature.architecture = digest(document.at("model"));
+  }
+  nlohmann::json data = document.at("data");
+  std::string first_file;
+  for (const char* split : {"train", "test"})
+    for (const char* key : {"features", "labels", "files"}) {
+      if (!data.at(split).contains(key)) continue;
+      nlohmann::json& files = data.at(split).at(key);
+      const auto shorten = [](const std::string& path) {
+        return std::filesystem::path(path).filename().string();
+      };
+      if (files.is_string()) files = shorten(files.get<std::string>());
+      if (files.is_array())
+        for (nlohmann::json& file : files) file = shorten(file.get<std::string>());
+      if (first_file.empty())
+        first_file = files.is_array() ? files.at(0).get<std::string>() : files.get<std::string>();
+    }
+  if (first_file.empty()) first_file = data.at("train").at("format").get<std::string>();
+  signature.data_set = first_file + " " + digest(data);
+  signature.samples_per_epoch = numbers.start.samples_per_epoch;
+  signature.optimizer = document.at("optimizer").dump();
+  return signature;
+}
+
+perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numbers,
+                                 const std::string& default_machine) {
+  perfmodel::ModelRecord record;
+  record.signature = signature_of(config, numbers);
+  record.name = config.name;
+  record.price_per_worker_hour = config.cluster.price_per_worker_hour;
+  const std::string& configured = config.model_store.machine_type;
+  const std::string& job = numbers.start.job_id;
+  add_times(numbers, job, configured.empty() ? default_machine : configured, record);
+  add_noise(numbers, job, record);
+  add_epochs(numbers, job, record);
+  return record;
+}
+
+std::string machine_type(const JobConfig& config, const fact::Host& host) {
+  if (!config.model_store.machine_type.empty()) return config.model_store.machine_type;
+  return fmt::format("{} x {}", host.cores, host.cpu);
+}
+
+perfmodel::ModelRecord read_run_record(const std::filesystem::path& run_folder) {
+  if (!std::filesystem::exists(run_folder / "events.jsonl"))
+    throw InputError(
+        {.what = "this is no run folder: it has no events.jsonl",
+         .where = run_folder.string(),
+         .remedy = "name a folder that scavenger-train made, such as runs/fashion_mlp"});
+  const JobConfig config = parse_resolved_config(read_file(run_folder / "config.json"),
+                                                 (run_folder / "config.json").string());
+  RunSummary summary;
+  EventLogReader log(run_folder / "events.jsonl");
+  while (const auto logged = log.next()) summary.apply(*logged);
+  const RunNumbers& numbers = summary.numbers();
+  return record_of(config, numbers, machine_type(config, numbers.start.host));
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,29 @@
+// What a run has measured, in the words of the model store.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "elastic/report/run_numbers.h"
+#include "perfmodel/store/model_record.h"
+#include "runtime/config/job_config.h"
+
+namespace scavenger::elastic {
+
+// From the resolved configuration and the model that was built. The seed, K, B, prices, limits and
+// places of files are no part of it; what a sample is, is.
+perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers);
+
+// Seconds per iteration of each (K, B) with measurements enough, its noise, and, where the target
+// was reached with one B and all iterations at one K, the epochs to it. The crossing is
+// interpolated between the last two evaluations.
+perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numbers,
+                                 const std::string& default_machine);
+
+// The processor's name and cores: the machine type where the configuration names none.
+std::string machine_type(const JobConfig& config, const fact::Host& host);
+
+// Reads a run folder. Throws InputError where it is none.
+perfmodel::ModelRecord read_run_record(const std::filesystem::path& run_folder);
+
+}  // namespace scavenger::elastic

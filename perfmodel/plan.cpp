@@ -1,0 +1,209 @@
+#include "perfmodel/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "perfmodel/student.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::perfmodel {
+namespace {
+
+HeldOutError leave_one_out(std::span<const TimeObservation> times) {
+  HeldOutError error;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    std::vector<TimeObservation> rest(times.begin(), times.end());
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    try {
+      const TimeModel model(rest);
+      const double predicted = model.predict(times[i].configuration).seconds.value;
+      const double off = std::abs(predicted / times[i].seconds - 1.0);
+      sum += off;
+      error.largest = std::max(error.largest, off);
+      ++error.points;
+    } catch (const DataError&) {  // without this one they show too little
+    }
+  }
+  if (error.points > 0) error.mean = sum / static_cast<double>(error.points);
+  return error;
+}
+
+std::vector<Candidate> candidates_of(const Plan& plan) {
+  std::vector<Candidate> candidates;
+  for (const PlanRow& row : plan.rows) {
+    const JobPrediction& p = row.prediction;
+    candidates.push_back({p.configuration, p.seconds.value, p.cost.value,
+                          p.iteration_seconds.standard_error / p.iteration_seconds.value});
+  }
+  return candidates;
+}
+
+// The choice, the Pareto set and the knee among what the constraints allow.
+void decide(const Constraints& constraints, Plan& plan) {
+  const std::vector<Candidate> candidates = candidates_of(plan);
+  plan.decision = choose(candidates, plan.policy, constraints);
+  if (!plan.decision.choice) return;
+  plan.rows[plan.decision.choice->index].is_chosen = true;
+  const Decision knee = choose(candidates, Policy::kKnee, constraints);
+  if (knee.choice) plan.rows[knee.choice->index].is_knee = true;
+  std::vector<Candidate> allowed;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (choose({&candidates[i], 1}, plan.policy, constraints).choice) {
+      allowed.push_back(candidates[i]);
+      places.push_back(i);
+    }
+  for (const std::size_t i : pareto_set(allowed)) plan.rows[places[i]].is_pareto = true;
+}
+
+void add_actuals(const PlanRequest& request, PlanRow& row) {
+  const Configuration& configuration = row.prediction.configuration;
+  for (const TimeObservation& o : request.times)
+    if (o.configuration == configuration) row.actual_iteration_seconds = o.seconds;
+  row.is_measured = row.actual_iteration_seconds.has_value();
+  double epochs = 0.0, seconds = 0.0, runs = 0.0, timed = 0.0;
+  for (const ActualRun& run : request.runs) {
+    if (run.configuration != configuration) continue;
+    ++runs;
+    epochs += run.epochs;
+    seconds += run.seconds;
+    timed += run.seconds > 0.0 ? 1.0 : 0.0;
+  }
+  if (runs > 0.0) row.actual_epochs = epochs / runs;
+  if (timed > 0.0) row.actual_seconds = seconds / timed;
+}
+
+void require_candidates(const PlanRequest& request) {
+  if (request.candidates.empty())
+    throw DataError({.what = "there is no configuration to choose from",
+                     .where = "plan",
+                     .remedy = "name some: --workers 1-8 --batch-sizes 64,128,256"});
+  if (!(request.samples_per_epoch > 0.0))
+    throw DataError({.what = "the number of samples of an epoch is not known",
+                     .where = "plan",
+                     .remedy = "give it: --samples 60000"});
+}
+
+}  // namespace
+
+Plan make_plan(const PlanRequest& request) {
+  require_candidates(request);
+  const TimeModel time(request.times);
+  const StatisticalChoice statistics =
+      choose_statistical_model(request.epochs, request.noise, request.noise_scale);
+  Plan plan;
+  plan.policy = request.policy;
+  plan.relative = statistics.model.relative();
+  plan.reference_batch = statistics.model.reference_batch();
+  plan.time_form = describe(time.best().form());
+  plan.time_error_scale = time.best().error_scale();
+  plan.iteration_seconds = leave_one_out(request.times);
+  plan.statistical_form = statistics.model.form();
+  plan.statistical_scores = statistics.scores;
+  const auto coefficients = statistics.model.coefficients();
+  plan.statistical_coefficients.assign(coefficients.begin(), coefficients.end());
+  plan.time_points = request.times.size();
+  plan.epoch_points = request.epochs.size();
+  plan.noise_points = request.noise.size();
+  for (const Configuration& configuration : request.candidates) {
+    PlanRow row;
+    row.prediction = predict_job(configuration, time, statistics.model, request.samples_per_epoch,
+                                 request.price);
+    add_actuals(request, row);
+    plan.rows.push_back(std::move(row));
+  }
+  decide(request.constraints, plan);
+  return plan;
+}
+
+namespace {
+
+// The mean of ln(values), and the interval that their spread gives it.
+Estimate geometric_mean(const std::vector<double>& logs) {
+  const auto count = static_cast<double>(logs.size());
+  double mean = 0.0, squares = 0.0;
+  for (const double value : logs) mean += value / count;
+  for (const double value : logs) squares += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(squares / (count - 1.0));
+  const double reach =
+      student_quantile(0.95, count - 1.0) * deviation * std::sqrt(1.0 + 1.0 / count);
+  const double value = std::exp(mean);
+  return {value, value * deviation / std::sqrt(count), std::exp(mean - reach),
+          std::exp(mean + reach)};
+}
+
+}  // namespace
+
+Plan make_universal_plan(std::span<const PlanRequest> requests) {
+  if (requests.size() < 2)
+    throw DataError({.what = "a universal model is the mean of two stored models at least",
+                     .where = "plan",
+                     .remedy = "store another model's measurements, or use --mode none"});
+  std::vector<Plan> plans;
+  for (PlanRequest request : requests) {
+    request.candidates = requests.front().candidates;
+    request.price = requests.front().price;
+    request.price.billing = kExactBilling;
+    plans.push_back(make_plan(request));
+  }
+  Plan mean = plans.front();
+  mean.policy = requests.front().policy;
+  mean.relative = true;
+  mean.reference_batch = mean.rows.front().prediction.configuration.global_batch;
+  mean.time_form = "mean of " + std::to_string(plans.size()) + " models";
+  mean.iteration_seconds = {};
+  mean.statistical_scores.clear();
+  mean.statistical_coefficients.clear();
+  const auto average = [&](std::size_t row, auto value) {
+    std::vector<double> logs;
+    for (const Plan& plan : plans)
+      logs.push_back(
+          std::log(value(plan.rows[row].prediction) / value(plan.rows.front().prediction)));
+    return geometric_mean(logs);
+  };
+  for (std::size_t i = 0; i < mean.rows.size(); ++i) {
+    PlanRow& row = mean.rows[i];
+    JobPrediction& p = row.prediction;
+    p.epochs = average(i, [](const JobPrediction& job) { return job.epochs.value; });
+    p.iteration_seconds =
+        average(i, [](const JobPrediction& job) { return job.iteration_seconds.value; });
+    p.seconds = average(i, [](const JobPrediction& job) { return job.seconds.value; });
+    p.iterations = average(i, [](const JobPrediction& job) { return job.iterations; }).value;
+    const double machines =
+        p.configuration.workers / mean.rows.front().prediction.configuration.workers;
+    p.cost = {p.seconds.value * machines, p.seconds.standard_error * machines,
+              p.seconds.low * machines, p.seconds.high * machines};
+    row.is_measured = row.is_pareto = row.is_knee = row.is_chosen = false;
+    row.actual_iteration_seconds = row.actual_epochs = row.actual_seconds = std::nullopt;
+    for (const Plan& plan : plans) p.extrapolated |= plan.rows[i].prediction.extrapolated;
+  }
+  mean.decision = {};
+  decide(requests.front().constraints, mean);
+  return mean;
+}
+
+std::vector<Configuration> natural_candidates(std::span<const TimeObservation> times,
+                                              std::span<const EpochObservation> epochs) {
+  std::set<double> workers, batches;
+  for (const TimeObservation& o : times) {
+    workers.insert(o.configuration.workers);
+    batches.insert(o.configuration.global_batch);
+  }
+  for (const EpochObservation& o : epochs) batches.insert(o.global_batch);
+  if (workers.empty() || batches.empty()) return {};
+  constexpr double kEveryUpTo = 16.0;
+  const double most = *workers.rbegin();
+  for (double k = *workers.begin(); k < most; k = k < kEveryUpTo ? k + 1.0 : 2.0 * k)
+    workers.insert(std::floor(k));
+  for (double b = 1.0; b < *batches.rbegin(); b *= 2.0)
+    if (b > *batches.begin()) batches.insert(b);
+  std::vector<Configuration> candidates;
+  for (const double k : workers)
+    for (const double b : batches)
+      if (b >= k) candidates.push_back({k, b});
+  return candidates;
+}
+
+}  // namespace scavenger::perfmodel

@@ -1,0 +1,92 @@
+#include "runtime/worker/half_batch_probe.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/base/check.h"
+
+namespace scavenger {
+namespace {
+
+std::span<float> aligned_part(std::vector<float>& memory, std::uint64_t index, std::uint64_t size) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data()) / sizeof(float);
+  const std::uint64_t skip = (kTensorAlignment - address % kTensorAlignment) % kTensorAlignment;
+  return std::span(memory).subspan(skip + index * size, size);
+}
+
+}  // namespace
+
+HalfBatchProbe::HalfBatchProbe(Trainer& trainer, const Clock& clock,
+                               std::vector<ParameterGroup> groups, double share_of_time)
+    : trainer_(trainer), clock_(clock), groups_(std::move(groups)), share_of_time_(share_of_time) {}
+
+bool HalfBatchProbe::is_due(double iteration_seconds) {
+  if (!begin_seconds_) begin_seconds_ = clock_.now_seconds();
+  const double next = last_seconds_ > 0.0 ? last_seconds_ : iteration_seconds;
+  const double allowed = share_of_time_ * (clock_.now_seconds() - *begin_seconds_);
+  return next > 0.0 && spent_seconds_ + next <= allowed;
+}
+
+HalfBatchNorms HalfBatchProbe::measure(const Batch& batch, std::uint64_t iteration,
+                                       std::uint64_t random_key, std::span<float> gradients) {
+  SCAVENGER_CHECK(batch.size >= 2);
+  const double begin = clock_.now_seconds();
+  const std::uint64_t size = trainer_.parameters().flat_size();
+  if (memory_.empty()) memory_.resize(2 * size + kTensorAlignment);
+  first_ = aligned_part(memory_, 0, size);
+  second_ = aligned_part(memory_, 1, size);
+  std::vector<float> buffers(trainer_.buffers().flat_size());
+  if (!buffers.empty()) trainer_.read_buffers(buffers);
+
+  HalfBatchNorms norms;
+  norms.iteration = iteration;
+  norms.first_samples = batch.size / 2;
+  norms.second_samples = batch.size - norms.first_samples;
+  trainer_.use_gradients(first_);
+  gradient_of(batch, 0, norms.first_samples, random_key);
+  trainer_.use_gradients(second_);
+  gradient_of(batch, norms.first_samples, norms.second_samples, ~random_key);
+  trainer_.use_gradients(gradients);
+  if (!buffers.empty()) trainer_.write_buffers(buffers);
+
+  norms.first_sqr_norm = sqr_norms(first_);
+  norms.second_sqr_norm = sqr_norms(second_);
+  const float share = static_cast<float>(norms.first_samples) / static_cast<float>(batch.size);
+  for (std::uint64_t i = 0; i < size; ++i)
+    first_[i] = share * first_[i] + (1.0F - share) * second_[i];
+  norms.whole_sqr_norm = sqr_norms(first_);
+  last_seconds_ = norms.seconds = clock_.now_seconds() - begin;
+  spent_seconds_ += last_seconds_;
+  return norms;
+}
+
+void HalfBatchProbe::gradient_of(const Batch& batch, std::uint32_t first, std::uint32_t size,
+                                 std::uint64_t random_key) {
+  const std::size_t features = batch.features.size() / batch.size;
+  const auto from = [first](const auto& values, std::size_t width) {
+    return values.begin() + static_cast<std::ptrdiff_t>(first * width);
+  };
+  half_.first_position = batch.first_position + first;
+  half_.size = size;
+  half_.sample_shape = batch.sample_shape;
+  half_.features.assign(
+      from(batch.features, features),
+      from(batch.features, features) + static_cast<std::ptrdiff_t>(size * features));
+  if (!batch.labels.empty())
+    half_.labels.assign(from(batch.labels, 1), from(batch.labels, 1) + size);
+  trainer_.forward_backward(half_, random_key, [](std::uint64_t, std::uint64_t) {});
+}
+
+std::vector<double> HalfBatchProbe::sqr_norms(std::span<const float> gradient) const {
+  std::vector<double> norms;
+  for (const ParameterGroup& group : groups_) {
+    double sum = 0.0;
+    for (const FlatRange& range : group.ranges)
+      for (const float value : gradient.subspan(range.offset, range.size))
+        sum += static_cast<double>(value) * static_cast<double>(value);
+    norms.push_back(sum);
+  }
+  return norms;
+}
+
+}  // namespace scavenger
