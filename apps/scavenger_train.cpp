@@ -16,6 +16,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
+#include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/data_set.h"
 
@@ -88,6 +89,7 @@ int train(const Arguments& arguments) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
+  require_features(start.config, build_features());
   const elastic::DataSize data = check_data(start.config.data);
   elastic::check_endpoints_are_free(start.config);
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);

@@ -22,11 +22,13 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
-                             std::vector<std::string> state_names, std::set<ProcessName> sources,
-                             bool is_best) {
-  SCAVENGER_CHECK(!round_ && !sources.empty());
+                             std::vector<std::string> state_names, std::vector<ProcessName> holders,
+                             std::optional<ProcessName> buffers_from, bool is_best) {
+  SCAVENGER_CHECK(!round_ && holders.size() == layout.shard_count());
   round_ = std::make_unique<Round>(std::move(base), layout, std::move(state_names));
-  round_->missing_copies = std::move(sources);
+  round_->missing_copies.insert(holders.begin(), holders.end());
+  if (buffers_from) round_->missing_copies.insert(*buffers_from);
+  round_->holders = std::move(holders);
   round_->start_seconds = clock_.now_seconds();
   round_->outcome.iteration = round_->collector.checkpoint().iteration;
   round_->outcome.is_best = is_best;
@@ -38,9 +40,9 @@ CheckpointWriter::Round& CheckpointWriter::round() {
   return *round_;
 }
 
-void CheckpointWriter::shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps) {
+void CheckpointWriter::state_copied(const ProcessName& holder, std::uint64_t optimizer_steps) {
   round().collector.set_optimizer_steps(optimizer_steps);
-  copied(shard);
+  copied(holder);
 }
 
 void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<float> values) {
@@ -49,8 +51,10 @@ void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<fl
 }
 
 void CheckpointWriter::copied(const ProcessName& process) {
-  if (round_->missing_copies.erase(process) == 0)
+  const auto copy = round_->missing_copies.find(process);
+  if (copy == round_->missing_copies.end())
     throw ProtocolError({.what = "state was copied twice", .where = {}, .remedy = {}});
+  round_->missing_copies.erase(copy);
   if (!round_->missing_copies.empty()) return;
   round_->outcome.stall_seconds = clock_.now_seconds() - round_->start_seconds;
   if (!round_->outcome.by_loss) safe_();
@@ -68,13 +72,15 @@ void CheckpointWriter::arrived(const FrameHeader& header) {
 
 void CheckpointWriter::lose(const ProcessName& process) {
   if (!round_ || round_->writing) return;
-  const bool owed_a_copy = round_->missing_copies.erase(process) > 0;
-  const bool owed_pieces =
-      process.role == Role::kShard && round_->collector.misses_pieces_of(process.index);
-  if (!owed_a_copy && !owed_pieces) return;
+  bool owes_some = round_->missing_copies.erase(process) > 0;
+  for (std::uint32_t shard = 0; shard < round_->holders.size(); ++shard) {
+    if (round_->holders[shard] != process) continue;
+    owes_some |= round_->collector.misses_pieces_of(shard);
+    round_->collector.give_up(shard);
+  }
+  if (!owes_some) return;
   round_->outcome.by_loss = true;
   round_->outcome.error = process.text() + " was lost, which had a part of it";
-  if (process.role == Role::kShard) round_->collector.give_up(process.index);
   write_if_complete();
 }
 

@@ -40,13 +40,14 @@ class CheckpointWriter final {
                    std::function<void(const CheckpointOutcome&)> done);
   ~CheckpointWriter();
 
-  // `base` and the rest: as CheckpointCollector. `sources`: the processes that will say that they
-  // have copied theirs. Requires that none is under way.
+  // `base` and the rest: as CheckpointCollector. `holders`: by shard, who has its chunks; each will
+  // say when it has copied them. Requires that none is under way.
   void begin(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names,
-             std::set<ProcessName> sources, bool is_best);
+             std::vector<ProcessName> holders, std::optional<ProcessName> buffers_from,
+             bool is_best);
 
   // All of these throw ProtocolError where nobody asked for it, or it does not fit.
-  void shard_has_copied(const ProcessName& shard, std::uint64_t optimizer_steps);
+  void state_copied(const ProcessName& holder, std::uint64_t optimizer_steps);
   void buffers_arrived(const ProcessName& worker, std::vector<float> values);
   std::span<std::byte> destination(const FrameHeader& header);
   void arrived(const FrameHeader& header);
@@ -66,7 +67,8 @@ class CheckpointWriter final {
         : collector(std::move(base), layout, std::move(state_names)) {}
 
     CheckpointCollector collector;
-    std::set<ProcessName> missing_copies;
+    std::vector<ProcessName> holders;  // by shard
+    std::multiset<ProcessName> missing_copies;
     bool writing = false;
     double start_seconds = 0.0;
     CheckpointOutcome outcome;
