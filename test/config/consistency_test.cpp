@@ -81,8 +81,8 @@ TEST_CASE("All-reduce that cannot be, or would send in clear, is refused") {
                                    "gloo sends float32 only",
                                    "leave it at float32"}));
   const ConfigFolder folder;
-  CHECK_NOTHROW(folder.load(
-      kValidConfig, {"sync.strategy=gloo", hosts, listen, "sync.allow_plaintext=true"}));
+  CHECK_NOTHROW(folder.load(kValidConfig,
+                            {"sync.strategy=gloo", hosts, listen, "sync.allow_plaintext=true"}));
 }
 
 TEST_CASE("Hosts on which the job cannot run are refused") {

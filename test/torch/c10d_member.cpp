@@ -6,9 +6,8 @@
 //   interrupt, allow            at once, whatever else is under way
 //
 // Says its own port first, and then one line for each: "ok VALUE", or "failed: why".
-#include <csignal>
-
 #include <condition_variable>
+#include <csignal>
 #include <cstdint>
 #include <deque>
 #include <iostream>
