@@ -16,6 +16,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
+#include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/data_set.h"
 
@@ -89,6 +90,7 @@ int train(const Arguments& arguments) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
+  require_features(start.config, build_features());
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());

@@ -1,20 +1,27 @@
 // scavenger-worker: computes gradients on its share of each batch. Started by scavenger-train.
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "apps/job_process.h"
+#include "ps/collective/collective_synchroniser.h"
+#include "ps/collective/host_replica.h"
 #include "ps/host/host_synchroniser.h"
 #include "ps/shm/shm_synchroniser.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 #include "runtime/data/data_set.h"
 #include "runtime/process/child_process.h"
+#include "runtime/torch/c10d.h"
 #include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/control_link.h"
 #include "runtime/worker/worker.h"
@@ -28,6 +35,7 @@ struct Workshop {
   DataSet train;
   DataSet test;
   std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<MeetingPlace> meeting_place;  // for all-reduce
 };
 
 Workshop set_up(const LaunchTicket& ticket) {
@@ -42,11 +50,16 @@ Workshop set_up(const LaunchTicket& ticket) {
   options.seed = config.seed;
   options.threads = ticket.threads;
   auto trainer = make_torch_trainer(options);
-  return {std::move(config), std::move(train), std::move(test), std::move(trainer)};
+  std::unique_ptr<MeetingPlace> meeting_place;
+  if (config.sync.strategy != SyncStrategy::kParameterServer)
+    meeting_place = open_meeting_place(address_of_worker(config.cluster, ticket.index));
+  return {std::move(config), std::move(train), std::move(test), std::move(trainer),
+          std::move(meeting_place)};
 }
 
 void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
   Joined joined;
+  if (shop.meeting_place) joined.port = shop.meeting_place->port();
   joined.role = Role::kWorker;
   joined.index = ticket.index;
   joined.pid = ::getpid();
@@ -56,9 +69,51 @@ void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& l
   link.post(std::move(joined));
 }
 
+awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> controller, ps::ChunkLayout layout,
+                              std::uint32_t membership_epoch,
+                              std::shared_ptr<const ps::ShardSnapshot> snapshot) {
+  try {
+    co_await ps::send_state(controller, layout, 0, membership_epoch, *snapshot);
+    co_await controller->wait_until_queued_at_most(0);
+  } catch (const ConnectionError&) {
+    // Who reads from the controller will find out.
+  }
+}
+
+// Nobody else can know where in the store the workers meet.
+std::string secret_key_prefix(const JobCredentials& credentials) {
+  const Digest digest =
+      hmac_sha256(credentials.secret, std::as_bytes(std::span("all-reduce meeting place")));
+  return sha256_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+std::unique_ptr<Synchroniser> make_all_reduce(const Workshop& shop, const LaunchTicket& ticket,
+                                              IoThread& io, ControlLink& link, const Clock& clock) {
+  const JobConfig& config = shop.config;
+  const ps::ChunkLayout layout(shop.trainer->parameters().flat_size(), config.ps.chunk_bytes, 1);
+  C10dOptions options;
+  options.backend = config.sync.strategy;
+  options.address = address_of_worker(config.cluster, ticket.index);
+  options.key_prefix = secret_key_prefix(ticket.credentials);
+  options.operation_seconds = config.limits.iteration_seconds;
+  return std::make_unique<ps::CollectiveSynchroniser>(
+      ps::CollectiveSynchroniser::Parts{
+          std::make_unique<ps::HostReplica>(layout, config.optimizer),
+          make_c10d_collective(options),
+          [&io, controller = link.connection(), layout](
+              std::uint32_t epoch, std::shared_ptr<const ps::ShardSnapshot> snapshot) {
+            asio::co_spawn(io.context(),
+                           send_snapshot(controller, layout, epoch, std::move(snapshot)),
+                           asio::detached);
+          }},
+      layout, clock, ps::CollectiveSynchroniser::Options{config.optimizer, shop.train.size(), {}});
+}
+
 std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
                                                 const SyncGroup& group, IoThread& io,
-                                                const Clock& clock) {
+                                                ControlLink& link, const Clock& clock) {
+  if (shop.config.sync.strategy != SyncStrategy::kParameterServer)
+    return make_all_reduce(shop, ticket, io, link, clock);
   const std::uint64_t flat_size = shop.trainer->parameters().flat_size();
   const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
   if (!ticket.has_shared_file) {
@@ -84,7 +139,7 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
       {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
       {.make_synchroniser =
            [&](const SyncGroup& group) {
-             return make_synchroniser(shop, ticket, group, io, clock);
+             return make_synchroniser(shop, ticket, group, io, link, clock);
            },
        .use_threads = use_torch_threads,
        .post = [&link](ControlMessage message) { link.post(std::move(message)); },
@@ -94,6 +149,7 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
 }
 
 int run_worker(const LaunchTicket& ticket) {
+  std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to connections whose other end is gone
   IoThread io;
   const SteadyClock clock;
   ControlLink link(io, ticket, clock);

@@ -217,6 +217,11 @@ void Controller::configure() {
          roster_.iteration_of(worker) > roster_.iteration_of(source)))
       workers.source_rank = rank;
   }
+  for (const std::uint32_t index : ranks_) {
+    const ProcessName worker{Role::kWorker, index};
+    workers.shares_state |= source_ != StateSource::kPresent || !roster_.has_weights(worker) ||
+                            roster_.iteration_of(worker) != done_;
+  }
   const auto count = static_cast<std::uint32_t>(ranks_.size());
   done_by_rank_.assign(count, done_);
   ready_.clear();

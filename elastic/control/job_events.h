@@ -115,8 +115,10 @@ struct ConfigureShards {
 struct ConfigureWorkers {
   StateSource source = StateSource::kInitial;
   std::vector<std::uint32_t> newcomers;  // indices of workers that hold nothing yet
-  std::uint32_t source_rank = 0;         // whose weights the others take, where workers hold them
-  std::string reason;                    // of this membership
+  // Where workers hold the state: whose the others take, and whether any has to.
+  std::uint32_t source_rank = 0;
+  bool shares_state = false;
+  std::string reason;  // of this membership
 };
 struct GrantIterations {  // workers may go on until `until` iterations are done
   std::uint64_t until = 0;

@@ -1,5 +1,6 @@
 #include "elastic/coordinator/checkpoint_writer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -29,11 +30,13 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
-                             std::vector<std::string> state_names, std::set<ProcessName> sources,
-                             bool is_best) {
-  SCAVENGER_CHECK(!round_ && !sources.empty());
+                             std::vector<std::string> state_names, std::vector<ProcessName> holders,
+                             std::optional<ProcessName> buffers_from, bool is_best) {
+  SCAVENGER_CHECK(!round_ && holders.size() == layout.shard_count());
   round_ = std::make_unique<Round>(std::move(base), layout, std::move(state_names));
-  round_->missing_copies = std::move(sources);
+  round_->missing_copies.insert(holders.begin(), holders.end());
+  if (buffers_from) round_->missing_copies.insert(*buffers_from);
+  round_->holders = std::move(holders);
   round_->start_seconds = clock_.now_seconds();
   round_->outcome.iteration = round_->collector.checkpoint().iteration;
   round_->outcome.is_best = is_best;
@@ -44,11 +47,12 @@ CheckpointWriter::Round& CheckpointWriter::round() {
   return *round_;
 }
 
-void CheckpointWriter::shard_has_copied(const ProcessName& shard, const SnapshotTaken& message) {
-  if (shard.role != Role::kShard || message.iteration != round().outcome.iteration)
+void CheckpointWriter::state_copied(const ProcessName& holder, const SnapshotTaken& message) {
+  shard_of(holder);
+  if (message.iteration != round().outcome.iteration)
     refuse("a copy was made that nobody asked for");
   round().collector.set_optimizer_steps(message.optimizer_steps);
-  copied(shard);
+  copied(holder);
 }
 
 void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<float> values) {
@@ -58,18 +62,28 @@ void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<fl
 }
 
 void CheckpointWriter::copied(const ProcessName& process) {
-  if (round_->missing_copies.erase(process) == 0)
+  const auto copy = round_->missing_copies.find(process);
+  if (copy == round_->missing_copies.end())
     refuse("state was copied twice, or by whom nobody asked");
+  round_->missing_copies.erase(copy);
   if (!round_->missing_copies.empty()) return;
   round_->outcome.stall_seconds = clock_.now_seconds() - round_->start_seconds;
   if (!round_->outcome.by_loss) safe_();
   write_if_complete();
 }
 
-std::span<std::byte> CheckpointWriter::destination(const ProcessName& shard,
+// Which shard's chunks a process has.
+std::uint32_t CheckpointWriter::shard_of(const ProcessName& holder) {
+  const std::vector<ProcessName>& holders = round().holders;
+  const auto found = std::ranges::find(holders, holder);
+  if (found == holders.end()) refuse("state came from a process that has none of it");
+  return static_cast<std::uint32_t>(found - holders.begin());
+}
+
+std::span<std::byte> CheckpointWriter::destination(const ProcessName& holder,
                                                    const FrameHeader& header) {
-  if (shard.role != Role::kShard) refuse("a worker sent state, which shards have");
-  return round().collector.destination(shard.index, header);
+  const std::uint32_t shard = shard_of(holder);
+  return round().collector.destination(shard, header);
 }
 
 void CheckpointWriter::arrived(const FrameHeader& header) {
@@ -79,13 +93,15 @@ void CheckpointWriter::arrived(const FrameHeader& header) {
 
 void CheckpointWriter::lose(const ProcessName& process) {
   if (!round_ || round_->writing) return;
-  const bool owed_a_copy = round_->missing_copies.erase(process) > 0;
-  const bool owed_pieces =
-      process.role == Role::kShard && round_->collector.misses_pieces_of(process.index);
-  if (!owed_a_copy && !owed_pieces) return;
+  bool owes_some = round_->missing_copies.erase(process) > 0;
+  for (std::uint32_t shard = 0; shard < round_->holders.size(); ++shard) {
+    if (round_->holders[shard] != process) continue;
+    owes_some |= round_->collector.misses_pieces_of(shard);
+    round_->collector.give_up(shard);
+  }
+  if (!owes_some) return;
   round_->outcome.by_loss = true;
   round_->outcome.error = process.text() + " was lost, which had a part of it";
-  if (process.role == Role::kShard) round_->collector.give_up(process.index);
   write_if_complete();
 }
 

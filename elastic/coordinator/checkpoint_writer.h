@@ -40,15 +40,16 @@ class CheckpointWriter final {
                    std::function<void(const CheckpointOutcome&)> done);
   ~CheckpointWriter();
 
-  // `base` and the rest: as CheckpointCollector. `sources`: the processes that will say that they
-  // have copied theirs. Requires that none is under way.
+  // `base` and the rest: as CheckpointCollector. `holders`: by shard, who has its chunks; each will
+  // say when it has copied them. Requires that none is under way.
   void begin(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names,
-             std::set<ProcessName> sources, bool is_best);
+             std::vector<ProcessName> holders, std::optional<ProcessName> buffers_from,
+             bool is_best);
 
   // All of these throw ProtocolError where nobody asked for it, or it does not fit.
-  void shard_has_copied(const ProcessName& shard, const SnapshotTaken& message);
+  void state_copied(const ProcessName& holder, const SnapshotTaken& message);
   void buffers_arrived(const ProcessName& worker, std::vector<float> values);
-  std::span<std::byte> destination(const ProcessName& shard, const FrameHeader& header);
+  std::span<std::byte> destination(const ProcessName& holder, const FrameHeader& header);
   void arrived(const FrameHeader& header);
 
   // This process is gone. Where it had a part of the checkpoint, there will be none; `done` says so
@@ -66,13 +67,15 @@ class CheckpointWriter final {
         : collector(std::move(base), layout, std::move(state_names)) {}
 
     CheckpointCollector collector;
-    std::set<ProcessName> missing_copies;
+    std::vector<ProcessName> holders;  // by shard
+    std::multiset<ProcessName> missing_copies;
     bool writing = false;
     double start_seconds = 0.0;
     CheckpointOutcome outcome;
   };
 
   Round& round();
+  std::uint32_t shard_of(const ProcessName& holder);
   void copied(const ProcessName& process);
   void write_if_complete();
   void end(CheckpointOutcome outcome);

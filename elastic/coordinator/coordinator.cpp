@@ -67,7 +67,7 @@ std::optional<std::uint32_t> Coordinator::rank_of(const ProcessName& worker) con
 }
 
 ps::ChunkLayout Coordinator::layout() const {
-  return {parameters_.flat_size(), start_.config.ps.chunk_bytes, shard_count_};
+  return {parameters_.flat_size(), start_.config.ps.chunk_bytes, std::max(1U, shard_count_)};
 }
 
 // ---- The life of the job. ----

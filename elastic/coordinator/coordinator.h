@@ -96,6 +96,8 @@ class Coordinator final : private ClusterListener {
   std::vector<std::uint32_t> hosts_of_workers() const;
   void take_checkpoint(LoadedCheckpoint loaded);
   void begin_membership(const ConfigureWorkers& action);
+  void let_workers_keep_state(const ConfigureWorkers& action, ConfigureWorker& message) const;
+  std::vector<ProcessName> state_holders() const;
   void log_iterations();  // those that all workers have reported
   void feed_store();      // with what was measured so far
   void tell_store_problem();
@@ -127,11 +129,14 @@ class Coordinator final : private ClusterListener {
   TensorLayout parameters_;
   TensorLayout buffers_;
   std::vector<std::uint16_t> shard_ports_;
+  std::map<std::uint32_t, std::uint16_t> worker_ports_;  // by index
 
   // From which the present membership starts, until it trains.
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::filesystem::path checkpoint_folder_;
   std::filesystem::path last_checkpoint_;  // that was written, or from which the job started
+  // Of the state, how many steps it is ahead of the iterations that were done.
+  std::uint64_t steps_ahead_ = 0;
   // The model's buffers as a worker last had them, for workers that come later.
   std::vector<float> known_buffers_;
   std::optional<EvaluationRound> evaluation_;

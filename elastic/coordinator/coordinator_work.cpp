@@ -37,7 +37,7 @@ void Coordinator::on_joined(const ProcessName& process, const Joined& message) {
                                   cluster_->seconds_since_start(process)});
   if (process.role == Role::kShard) {
     shard_ports_[process.index] = message.port;
-  } else if (parameters_.flat_size() == 0) {
+  } else if (worker_ports_[process.index] = message.port; parameters_.flat_size() == 0) {
     parameters_ = message.parameters;
     buffers_ = message.buffers;
     record_.log(make_model_event(start_.config, parameters_, buffers_));
@@ -132,7 +132,30 @@ void Coordinator::carry_out(const ConfigureShards& action) {
   }
 }
 
+// Whose state makes a checkpoint, by shard: the shards', or the first worker's, who has it all.
+std::vector<ProcessName> Coordinator::state_holders() const {
+  return shard_count_ > 0 ? shards() : std::vector{workers().front()};
+}
+
+// They meet at the source, which is sure to be there, and it gets the state of a checkpoint.
+void Coordinator::let_workers_keep_state(const ConfigureWorkers& action,
+                                         ConfigureWorker& message) const {
+  SyncGroup& group = message.group;
+  const std::uint32_t source = controller_.ranks()[action.source_rank];
+  group.shards = {{address_of_worker(start_.config.cluster, source), worker_ports_.at(source)}};
+  group.source_rank = action.source_rank;
+  group.shares_state = action.shares_state && group.membership.workers() > 1;
+  group.optimizer_steps = group.membership.first_iteration + steps_ahead_;
+  if (action.source == StateSource::kCheckpoint && group.rank == group.source_rank)
+    message.state_pieces = static_cast<std::uint32_t>(
+        layout().chunk_count() * (1 + ps::Optimizer(start_.config.optimizer).state_names().size()));
+}
+
 void Coordinator::carry_out(const ConfigureWorkers& action) {
+  if (shard_count_ == 0 && !fits_the_model()) return;
+  if (action.source == StateSource::kInitial) steps_ahead_ = 0;
+  if (action.source == StateSource::kCheckpoint)
+    steps_ahead_ = checkpoint_->optimizer.step_count - checkpoint_->iteration;
   begin_membership(action);
   for (const ProcessName& worker : workers()) {
     ConfigureWorker message;
@@ -148,8 +171,8 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
       group.shards.push_back({cluster_->address_of_shard(shard.index), shard_ports_[shard.index],
                               is_near(start_.config, worker.index, shard.index)});
     group.writes_initial_weights = action.source == StateSource::kInitial && group.rank == 0;
-    group.source_rank = action.source_rank;
     group.threads = threads_for(worker.index);
+    if (shard_count_ == 0) let_workers_keep_state(action, message);
     const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();
     if (checkpoint_)
       message.buffers = checkpoint_->buffer_values;
@@ -157,6 +180,9 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
       message.buffers = known_buffers_;
     message.has_buffers = !message.buffers.empty();
     cluster_->send(worker, message);
+    if (message.state_pieces > 0)
+      send_state(io_, cluster_->shared_connection(worker), checkpoint_, start_.config.optimizer,
+                 layout(), 0, group.membership.epoch);
   }
 }
 
@@ -257,20 +283,18 @@ void Coordinator::carry_out(const TakeCheckpoint& action) {
   std::vector<std::string> state_names;
   for (const std::string_view name : ps::Optimizer(start_.config.optimizer).state_names())
     state_names.emplace_back(name);
-  const std::vector<ProcessName> all_shards = shards();
-  std::set<ProcessName> sources(all_shards.begin(), all_shards.end());
-  const ProcessName first_worker = workers().front();
-  const bool has_buffers = buffers_.flat_size() > 0;
-  if (has_buffers) sources.insert(first_worker);
-  checkpoints_.begin(checkpoint_base(), layout(), std::move(state_names), std::move(sources),
+  const std::vector<ProcessName> holders = state_holders();
+  std::optional<ProcessName> buffers_from;
+  if (buffers_.flat_size() > 0) buffers_from = workers().front();
+  checkpoints_.begin(checkpoint_base(), layout(), std::move(state_names), holders, buffers_from,
                      action.is_best);
   const Snapshot snapshot{controller_.iterations_done()};
-  for (const ProcessName& shard : all_shards) cluster_->send(shard, snapshot);
-  if (has_buffers) cluster_->send(first_worker, SendBuffers{});
+  for (const ProcessName& holder : holders) cluster_->send(holder, snapshot);
+  if (buffers_from) cluster_->send(*buffers_from, SendBuffers{});
 }
 
 void Coordinator::on(const ProcessName& process, const SnapshotTaken& message) {
-  checkpoints_.shard_has_copied(process, message);
+  checkpoints_.state_copied(process, message);
 }
 
 void Coordinator::on(const ProcessName& process, const Buffers& message) {

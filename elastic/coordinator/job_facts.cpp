@@ -49,7 +49,9 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
   plan.checkpoint = start.config.checkpoint;
   plan.limits = start.config.limits;
   plan.faults = start.config.faults;
-  plan.state_home = uses_shared_memory(start.config) ? StateHome::kMemory : StateHome::kShards;
+  plan.state_home = shards == 0                        ? StateHome::kWorkers
+                    : uses_shared_memory(start.config) ? StateHome::kMemory
+                                                       : StateHome::kShards;
   plan.seconds_before = seconds_before;
   plan.resumes_checkpoint = start.checkpoint.has_value();
   if (start.checkpoint) {

@@ -28,6 +28,7 @@ class ConsistencyCheck final {
     check_schedule();
     check_cluster();
     check_wire_precision();
+    check_all_reduce();
     check_hosts();
     check_stop();
     check_model_store();
@@ -39,6 +40,7 @@ class ConsistencyCheck final {
   void check_schedule();
   void check_cluster();
   void check_wire_precision();
+  void check_all_reduce();
   void check_hosts();
   void check_addresses();
   void check_stop();
@@ -116,7 +118,7 @@ void ConsistencyCheck::check_cluster() {
          fmt::format("use at most {} workers, or a larger batch_size", config_.batch_size));
   constexpr std::uint32_t kLastPort = 65535;
   const std::uint32_t shards = shard_count(config_);
-  if (config_.ps.port != 0 && config_.ps.port + shards - 1 > kLastPort)
+  if (config_.ps.port != 0 && shards > 0 && config_.ps.port + shards - 1 > kLastPort)
     fail("/ps/port",
          fmt::format("{} shards from port {} on go past port {}", shards, config_.ps.port,
                      kLastPort),
@@ -131,6 +133,25 @@ void ConsistencyCheck::check_wire_precision() {
   if (config_.sync.wire_precision == WirePrecision::kBfloat16 && uses_shared_memory(config_))
     fail("/sync/wire_precision", "in shared memory nothing is sent that could be rounded",
          "leave it at float32, or set sync.transport to tcp");
+}
+
+void ConsistencyCheck::check_all_reduce() {
+  const SyncConfig& sync = config_.sync;
+  if (sync.strategy == SyncStrategy::kParameterServer) return;
+  const char* const name = sync.strategy == SyncStrategy::kGloo ? "gloo" : "nccl";
+  if (sync.strategy == SyncStrategy::kNccl && config_.device == Device::kCpu)
+    fail("/sync/strategy", "nccl works among GPUs, and the device is the CPU",
+         "use gloo or parameter_server, or set device to cuda");
+  if (sync.wire_precision == WirePrecision::kBfloat16)
+    fail("/sync/wire_precision", fmt::format("{} sends float32 only", name),
+         "leave it at float32, or use the strategy parameter_server");
+  const auto leaves_the_host = [](const HostConfig& host) {
+    return kind_of(host.address) == AddressKind::kReachable;
+  };
+  if (!sync.allow_plaintext && std::ranges::any_of(config_.cluster.hosts, leaves_the_host))
+    fail("/sync/strategy", fmt::format("{} does not encrypt what it sends from host to host", name),
+         "use parameter_server, which does; or, in a network that only you can read, set "
+         "sync.allow_plaintext to true");
 }
 
 void ConsistencyCheck::check_hosts() {

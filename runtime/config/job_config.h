@@ -57,6 +57,7 @@ struct SyncConfig {
   SyncStrategy strategy = SyncStrategy::kParameterServer;
   SyncTransport transport = SyncTransport::kAutomatic;     // of the parameter server
   WirePrecision wire_precision = WirePrecision::kFloat32;  // of gradients and weights over TCP
+  bool allow_plaintext = false;  // gloo and nccl may send in clear from host to host
 
   bool operator==(const SyncConfig&) const = default;
 };

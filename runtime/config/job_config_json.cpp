@@ -122,6 +122,7 @@ void read_sync_and_faults(const Json& document, JobConfig& config) {
   read(sync, "strategy", config.sync.strategy);
   read(sync, "transport", config.sync.transport);
   read(sync, "wire_precision", config.sync.wire_precision);
+  read(sync, "allow_plaintext", config.sync.allow_plaintext);
   const Json& faults = document.at("faults");
   read(faults, "on_worker_loss", config.faults.on_worker_loss);
   read(faults, "max_losses", config.faults.max_losses);
@@ -201,7 +202,8 @@ Json to_json(const JobConfig& config) {
           {"sync",
            {{"strategy", config.sync.strategy},
             {"transport", config.sync.transport},
-            {"wire_precision", config.sync.wire_precision}}},
+            {"wire_precision", config.sync.wire_precision},
+            {"allow_plaintext", config.sync.allow_plaintext}}},
           {"faults",
            {{"on_worker_loss", config.faults.on_worker_loss},
             {"max_losses", config.faults.max_losses}}},

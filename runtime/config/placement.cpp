@@ -43,6 +43,12 @@ const HostConfig* host_of_worker(const ClusterConfig& cluster, std::uint32_t wor
   return index ? &cluster.hosts[*index] : nullptr;
 }
 
+const std::string& address_of_worker(const ClusterConfig& cluster, std::uint32_t worker) {
+  const HostConfig* const host = host_of_worker(cluster, worker);
+  static const std::string loopback = "127.0.0.1";
+  return host != nullptr ? host->address : loopback;
+}
+
 const HostConfig* host_of_shard(const JobConfig& config, std::uint32_t shard) {
   if (!is_spread(config)) return nullptr;
   return &config.cluster.hosts[shard % hosts_in_use(config.cluster)];
@@ -73,6 +79,7 @@ bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard)
 }
 
 std::uint32_t shard_count(const JobConfig& config) {
+  if (config.sync.strategy != SyncStrategy::kParameterServer) return 0;
   if (uses_shared_memory(config)) return 1;
   if (config.ps.shards > 0) return config.ps.shards;
   return is_spread(config) ? hosts_in_use(config.cluster) : 1;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "runtime/config/job_config.h"
 
@@ -17,6 +18,9 @@ std::uint32_t places(const ClusterConfig& cluster);
 std::optional<std::uint32_t> host_index_of_worker(const ClusterConfig& cluster,
                                                   std::uint32_t worker);
 const HostConfig* host_of_worker(const ClusterConfig& cluster, std::uint32_t worker);
+
+// At which the other workers reach it.
+const std::string& address_of_worker(const ClusterConfig& cluster, std::uint32_t worker);
 
 // Null: beside the controller.
 const HostConfig* host_of_shard(const JobConfig& config, std::uint32_t shard);
@@ -32,9 +36,9 @@ bool uses_shared_memory(const JobConfig& config);
 // the same weights).
 bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard);
 
-// S: one where workers share memory; else as configured, or, where that is automatic, one for each
-// host that the shards are spread over. On one host a second shard only takes cores from the
-// workers.
+// S: none for all-reduce; one where workers share memory; else as configured, or, where that is
+// automatic, one for each host that the shards are spread over. On one host a second shard only
+// takes cores from the workers.
 std::uint32_t shard_count(const JobConfig& config);
 
 }  // namespace scavenger

@@ -63,8 +63,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
                                    optimizer_steps, goes_on, has_state, membership)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, hosts, pids, shards,
-                                   writes_initial_weights, source_rank, threads)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers)
+                                   writes_initial_weights, optimizer_steps, shares_state,
+                                   source_rank, threads)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers, state_pieces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ready, membership_epoch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration, has_weights, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stuck, reason)

@@ -25,7 +25,7 @@ struct Joined {
   std::uint32_t index = 0;
   std::int64_t pid = 0;
   std::string version_line;  // must equal the controller's
-  std::uint16_t port = 0;    // shard: where workers find it
+  std::uint16_t port = 0;    // shard: where workers find it; worker: where they can meet
   TensorLayout parameters;   // worker
   TensorLayout buffers;      // worker
   bool operator==(const Joined&) const = default;
@@ -53,6 +53,8 @@ struct ConfigureWorker {
   SyncGroup group;
   bool has_buffers = false;
   std::vector<float> buffers;  // the model's buffers, of a checkpoint or of another worker
+  // Where workers keep the state: so many kState frames of it follow, for the group's source.
+  std::uint32_t state_pieces = 0;
   bool operator==(const ConfigureWorker&) const = default;
 };
 

@@ -34,10 +34,16 @@ struct SyncGroup {
   // then bring one gradient to the shards, their weighted mean.
   std::vector<std::uint32_t> hosts;
   std::vector<std::int64_t> pids;
-  std::vector<ShardAddress> shards;     // in the order of their indices; none for all-reduce
+  // In the order of their indices; for all-reduce the one place where its workers meet.
+  std::vector<ShardAddress> shards;
   bool writes_initial_weights = false;  // this worker, for a new job
-  std::uint32_t source_rank = 0;        // all-reduce: who has the weights to go on from
-  std::uint32_t threads = 1;            // that each worker beside this one, and it, computes with
+
+  // Where the workers keep the state: how many steps were taken with it, and whether somebody lacks
+  // it, so that it is handed round by who has it.
+  std::uint64_t optimizer_steps = 0;
+  bool shares_state = false;
+  std::uint32_t source_rank = 0;
+  std::uint32_t threads = 1;  // that each worker beside this one, and it, computes with
   bool operator==(const SyncGroup&) const = default;
 };
 
@@ -50,6 +56,8 @@ struct SyncResult {
   double local_gradient_sqr_norm = 0.0;   // |g_k|^2 of this worker's mean gradient
   double global_gradient_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
 };
+
+class StateHolder;
 
 // Thread: all calls but interrupt() from the worker's compute thread: join, then begin, ready...,
 // finish for each iteration, then join again.
@@ -82,6 +90,9 @@ class Synchroniser {
   virtual void allow() = 0;
   // Why the last finish() or join() gave up, where that was not interrupt(): a lost connection.
   virtual std::string problem() const = 0;
+
+  // Where the state lives in the workers, and not at shards: what is done with it. Else null.
+  virtual StateHolder* state_holder() { return nullptr; }
 };
 
 }  // namespace scavenger

@@ -63,8 +63,19 @@ awaitable<void> ControlLink::connect(const LaunchTicket& ticket) {
 awaitable<void> ControlLink::read() {
   try {
     for (;;) {
-      ControlMessage message = co_await receive_message(*connection_);
-      commands_.put(std::move(message));
+      ControlArrival arrival = co_await receive_arrival(*connection_, kControlMessageLimitBytes);
+      if (auto* const message = std::get_if<ControlMessage>(&arrival)) {
+        commands_.put(std::move(*message));
+        continue;
+      }
+      const FrameHeader& header = std::get<FrameHeader>(arrival);
+      StatePiece piece;
+      piece.membership_epoch = header.membership_epoch;
+      piece.vector = header.rank;
+      piece.chunk = header.chunk;
+      piece.floats.resize(header.payload_bytes);
+      co_await connection_->receive_payload(piece.floats);
+      commands_.put_state(std::move(piece));
     }
   } catch (const Error&) {
     commands_.fail(std::current_exception());

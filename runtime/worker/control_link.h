@@ -28,6 +28,8 @@ class ControlLink final {
   void post(ControlMessage message);
   // For the heartbeat: this iteration begins now.
   void note_iteration(std::uint64_t iteration);
+  // For bulk data.
+  std::shared_ptr<FrameConnection> connection() const { return connection_; }
   // Posts a last message, and returns when it has been written, or after a second.
   void post_last(ControlMessage message);
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/training/state_holder.h"
 
 namespace scavenger {
 
@@ -74,6 +75,7 @@ void Worker::on(const ConfigureWorker& message) {
   settle_buffers(message);
   trains_ = false;
   has_weights_ = has_weights_ && group.rank == group.source_rank;  // others' are overwritten
+  if (!load_state(message)) return;
   const auto initial_weights = [this](std::span<float> weights) {
     parts_.trainer.use_weights(weights);
     parts_.trainer.write_initial_weights();
@@ -91,6 +93,22 @@ void Worker::on(const ConfigureWorker& message) {
            group.membership.epoch, group.rank, group.membership.workers(),
            group.membership.shares[group.rank], group.membership.batch_size,
            group.membership.first_iteration);
+}
+
+// The state of a checkpoint, where it lives here. False where that is to be left.
+bool Worker::load_state(const ConfigureWorker& message) {
+  if (message.state_pieces == 0) return true;
+  StateHolder* const holder = synchroniser_->state_holder();
+  if (holder == nullptr)
+    throw ProtocolError(
+        {.what = "state came to a worker that keeps none", .where = {}, .remedy = {}});
+  holder->begin_load(message.group.membership.first_iteration);
+  for (bool complete = false; !complete;) {
+    const auto piece = parts_.commands.wait_for_state();
+    if (!piece) return false;
+    complete = holder->load(piece->vector, piece->chunk, piece->floats);
+  }
+  return true;
 }
 
 // Beside joining.
@@ -115,8 +133,13 @@ void Worker::settle_buffers(const ConfigureWorker& message) {
 void Worker::on(const Halt&) {
   trains_ = false;
   if (loop_) loop_->flush();
-  surroundings_.post(Halted{loop_ ? loop_->iteration() : 0, has_weights_,
-                            unfinished_ ? buffers_before_ : buffers()});
+  Halted answer{loop_ ? loop_->iteration() : 0, has_weights_,
+                unfinished_ ? buffers_before_ : buffers()};
+  if (StateHolder* const holder = synchroniser_ ? synchroniser_->state_holder() : nullptr) {
+    answer.has_weights = holder->held_iteration().has_value();
+    if (answer.has_weights) answer.iteration = *holder->held_iteration();
+  }
+  surroundings_.post(std::move(answer));
 }
 
 std::vector<float> Worker::buffers() const {
@@ -140,6 +163,14 @@ void Worker::on(const Evaluate& message) {
 
 void Worker::on(const SendBuffers&) {
   surroundings_.post(Buffers{buffers()});
+}
+
+void Worker::on(const Snapshot& message) {
+  StateHolder* const holder = trains_ ? synchroniser_->state_holder() : nullptr;
+  if (holder == nullptr)
+    throw ProtocolError(
+        {.what = "a snapshot was asked of a worker that keeps none", .where = {}, .remedy = {}});
+  surroundings_.post(SnapshotTaken{message.iteration, holder->begin_snapshot(message.iteration)});
 }
 
 template <typename Other>

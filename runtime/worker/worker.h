@@ -55,9 +55,11 @@ class Worker final {
   void on(const Halt&);
   void on(const Evaluate& message);
   void on(const SendBuffers&);
+  void on(const Snapshot& message);
   template <typename Other>
   void on(const Other&);
 
+  bool load_state(const ConfigureWorker& message);
   void load_from(const SyncGroup& group);
   void settle_buffers(const ConfigureWorker& message);
   std::vector<float> buffers() const;

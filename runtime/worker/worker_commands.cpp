@@ -22,13 +22,26 @@ void WorkerCommands::put(ControlMessage message) {
   if (interrupts(message)) {
     if (std::holds_alternative<Halt>(message)) granted_ = 0;
     ++interrupts_;
+    missing_pieces_ = 0;
+    state_.clear();
     if (synchroniser_ != nullptr) synchroniser_->interrupt();
   }
   // The controller configures only who has answered its last Halt, so nothing that was interrupted
   // still runs.
-  if (std::holds_alternative<ConfigureWorker>(message) && synchroniser_ != nullptr)
-    synchroniser_->allow();
+  if (const auto* configure = std::get_if<ConfigureWorker>(&message)) {
+    if (synchroniser_ != nullptr) synchroniser_->allow();
+    state_epoch_ = configure->group.membership.epoch;
+    missing_pieces_ = configure->state_pieces;
+  }
   messages_.push_back(std::move(message));
+}
+
+void WorkerCommands::put_state(StatePiece piece) {
+  const std::lock_guard lock(mutex_);
+  if (piece.membership_epoch != state_epoch_ || missing_pieces_ == 0) return;
+  --missing_pieces_;
+  state_.push_back(std::move(piece));
+  changed_.notify_one();
 }
 
 void WorkerCommands::fail(std::exception_ptr failure) {
@@ -67,6 +80,15 @@ bool WorkerCommands::interrupted() {
 
 ControlMessage WorkerCommands::wait() {
   return *next(UINT64_MAX);
+}
+
+std::optional<StatePiece> WorkerCommands::wait_for_state() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return failure_ || interrupts_ > 0 || !state_.empty(); });
+  if (failure_ || interrupts_ > 0) return std::nullopt;
+  StatePiece piece = std::move(state_.front());
+  state_.pop_front();
+  return piece;
 }
 
 }  // namespace scavenger

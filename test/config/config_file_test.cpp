@@ -180,7 +180,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
           "listen_address":"10.0.0.1","hosts":[{"name":"a","address":"10.0.0.2","launch":["ssh","a"],
           "workers":3}]})",
       R"(ps={"shards":2,"placement":"spread","chunk_bytes":65536,"port":7000})",
-      R"(sync={"strategy":"gloo","transport":"tcp","wire_precision":"bfloat16"})",
+      R"(sync={"strategy":"gloo","transport":"tcp","wire_precision":"float32","allow_plaintext":true})",
       R"(faults={"on_worker_loss":"shrink","max_losses":7})",
       "device=cpu",
       R"(stop={"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,

@@ -65,6 +65,26 @@ TEST_CASE("Rounding what nobody sends is refused") {
                  "sync.transport to tcp"});
 }
 
+TEST_CASE("All-reduce that cannot be, or would send in clear, is refused") {
+  const std::string hosts = R"(cluster.hosts=[{"name":"a","address":"10.0.0.2","workers":4}])";
+  const std::string listen = "cluster.listen_address=10.0.0.1";
+  check_problem(GENERATE_COPY(Case{{"sync.strategy=gloo", hosts, listen},
+                                   "--set sync.strategy=gloo",
+                                   "gloo does not encrypt",
+                                   "sync.allow_plaintext to true"},
+                              Case{{"sync.strategy=nccl", "device=cpu"},
+                                   "--set sync.strategy=nccl",
+                                   "nccl works among GPUs",
+                                   "set device to cuda"},
+                              Case{{"sync.strategy=gloo", "sync.wire_precision=bfloat16"},
+                                   "--set sync.wire_precision=bfloat16",
+                                   "gloo sends float32 only",
+                                   "leave it at float32"}));
+  const ConfigFolder folder;
+  CHECK_NOTHROW(folder.load(kValidConfig,
+                            {"sync.strategy=gloo", hosts, listen, "sync.allow_plaintext=true"}));
+}
+
 TEST_CASE("Hosts on which the job cannot run are refused") {
   const std::string two_hosts =
       R"(cluster.hosts=[{"name":"a","address":"10.0.0.2"},{"name":"b","address":"10.0.0.3"}])";

@@ -155,7 +155,25 @@ TEST_CASE("where the workers hold the state, they go on from the one that is fur
   const auto actions = job.controller().step(ProcessHalted{{Role::kWorker, 2}, 2, true}, 1e3);
 
   CHECK(std::get<ConfigureWorkers>(actions.back()).source_rank == 1);  // worker 2
+  CHECK(std::get<ConfigureWorkers>(actions.back()).shares_state);      // worker 1 is behind
   CHECK(job.controller().membership().first_iteration == 2);
+}
+
+TEST_CASE("where all workers hold the same state, none is handed round") {
+  ControllerPlan plan = small_plan();
+  plan.state_home = StateHome::kWorkers;
+  plan.shards = 0;
+  plan.membership = {1, 9, {3, 3, 3}, 0, 0};
+  ScriptedJob job(plan);
+  job.all_join();
+  job.workers_ready();
+  job.iterate();
+  job.lose(kWorker0);
+  job.feed(ProcessHalted{kWorker1, 1, true});
+
+  const auto actions = job.controller().step(ProcessHalted{{Role::kWorker, 2}, 1, true}, 1e3);
+
+  CHECK_FALSE(std::get<ConfigureWorkers>(actions.back()).shares_state);
 }
 
 TEST_CASE("more is lost while the loss of one is being dealt with") {

@@ -18,15 +18,16 @@ const ProcessName kShard0{Role::kShard, 0}, kShard1{Role::kShard, 1}, kWorker0{R
 // A checkpoint of a model of 100 parameters on two shards, without optimizer state.
 class Writing final {
  public:
-  Writing()
-      : writer_(
+  explicit Writing(const std::vector<ProcessName>& holders = {kShard0, kShard1})
+      : layout_(112, 128, static_cast<std::uint32_t>(holders.size())),
+        writer_(
             io_, clock_, folder_.path(), {3, true}, [this] { ++safe; },
             [this](const CheckpointOutcome& outcome) { outcomes.push_back(outcome); }) {
     Checkpoint base;
     base.iteration = 7;
     base.parameters.add("w", {100});
     base.config = nlohmann::json::object();
-    writer_.begin(std::move(base), layout_, {}, {kShard0, kShard1, kWorker0}, false);
+    writer_.begin(std::move(base), layout_, {}, holders, kWorker0, false);
   }
 
   void bring_pieces_of(std::uint32_t shard) {
@@ -42,8 +43,8 @@ class Writing final {
     }
   }
   void all_copy() {
-    writer_.shard_has_copied(kShard0, {7, 7});
-    writer_.shard_has_copied(kShard1, {7, 7});
+    writer_.state_copied(kShard0, {7, 7});
+    writer_.state_copied(kShard1, {7, 7});
     writer_.buffers_arrived(kWorker0, {});
   }
   // Until there is an outcome.
@@ -61,7 +62,7 @@ class Writing final {
   asio::io_context io_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   SteadyClock clock_;
-  const ps::ChunkLayout layout_{112, 128, 2};
+  const ps::ChunkLayout layout_;
   CheckpointWriter writer_;
 };
 
@@ -98,7 +99,7 @@ TEST_CASE(
 TEST_CASE(
     "what the others still owe is waited for, so that nothing comes into the next checkpoint") {
   Writing writing;
-  writing.writer().shard_has_copied(kShard0, {7, 7});
+  writing.writer().state_copied(kShard0, {7, 7});
 
   writing.writer().lose(kShard1);
   writing.writer().lose(kWorker0);
@@ -115,13 +116,13 @@ TEST_CASE("copies and state from whom nobody asked, or of another iteration, are
   const FrameHeader piece{
       .type = FrameType::kState, .chunk = 0, .iteration = 7, .payload_bytes = 128};
 
-  CHECK_THROWS_AS(writer.shard_has_copied(kShard0, {6, 7}), ProtocolError);
-  CHECK_THROWS_AS(writer.shard_has_copied(kWorker0, {7, 7}), ProtocolError);
+  CHECK_THROWS_AS(writer.state_copied(kShard0, {6, 7}), ProtocolError);
+  CHECK_THROWS_AS(writer.state_copied(kWorker0, {7, 7}), ProtocolError);
   CHECK_THROWS_AS(writer.buffers_arrived(kShard0, {}), ProtocolError);
   CHECK_THROWS_AS(writer.destination(kWorker0, piece), ProtocolError);
   CHECK_THROWS_AS(writer.destination(kShard1, piece), ProtocolError);
   writing.all_copy();
-  CHECK_THROWS_AS(writer.shard_has_copied(kShard0, {7, 7}), ProtocolError);
+  CHECK_THROWS_AS(writer.state_copied(kShard0, {7, 7}), ProtocolError);
   CHECK(writing.safe == 1);
 }
 
@@ -159,4 +160,20 @@ TEST_CASE("the last good checkpoint is found, and where there is none, that is s
   while (!found) writing.run_one();
   REQUIRE(*found);
   CHECK((*found)->content.iteration == 7);
+}
+
+TEST_CASE("where a worker has all of the state, its loss before it was sent leaves no checkpoint") {
+  Writing writing({kWorker0});
+  writing.writer().state_copied(kWorker0, 7);
+  CHECK(writing.safe == 0);
+  writing.writer().buffers_arrived(kWorker0, {});
+  CHECK(writing.safe == 1);
+  CHECK_THROWS_AS(writing.writer().buffers_arrived(kWorker0, {}), ProtocolError);
+
+  writing.writer().lose({Role::kWorker, 1});
+  CHECK(writing.outcomes.empty());
+  writing.writer().lose(kWorker0);
+
+  REQUIRE(writing.outcomes.size() == 1);
+  CHECK(writing.outcomes[0].by_loss);
 }

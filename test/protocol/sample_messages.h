@@ -44,8 +44,10 @@ class SampleMessages final {
         }
         for (int i = 0; i < 3; ++i) group.shards.push_back({text(), number<std::uint16_t>()});
         group.writes_initial_weights = random_.below(2) == 0;
+        group.optimizer_steps = number<std::uint64_t>();
+        group.shares_state = random_.below(2) == 0;
         group.source_rank = group.rank;
-        return ConfigureWorker{group, true, floats()};
+        return ConfigureWorker{group, true, floats(), number<std::uint32_t>()};
       }
       case 3:
         return Ready{number<std::uint32_t>()};

@@ -112,3 +112,36 @@ TEST_CASE("a halt takes back what was granted before, not what is granted after"
   CHECK(commands.granted(6));
   CHECK_FALSE(commands.granted(7));
 }
+
+TEST_CASE("pieces of state are handed over where they were announced, and dropped anywhere else") {
+  WorkerCommands commands;
+  const auto piece = [](std::uint32_t epoch, std::uint32_t chunk) {
+    return StatePiece{epoch, 0, chunk, {}};
+  };
+  ConfigureWorker configure;
+  configure.group.membership = {2, 1, {1}, 0, 0};
+  configure.state_pieces = 2;
+  commands.put_state(piece(2, 0));
+  commands.put(configure);
+  commands.put_state(piece(1, 1));
+  for (std::uint32_t chunk = 2; chunk < 5; ++chunk) commands.put_state(piece(2, chunk));
+  commands.wait();
+
+  CHECK(commands.wait_for_state()->chunk == 2);
+  CHECK(commands.wait_for_state()->chunk == 3);
+
+  commands.put(Halt{});
+  commands.put_state(piece(2, 5));
+  CHECK_FALSE(commands.wait_for_state());
+}
+
+TEST_CASE("who waits for state is woken by a halt") {
+  WorkerCommands commands;
+  ConfigureWorker configure;
+  configure.state_pieces = 1;
+  commands.put(configure);
+  std::thread controller([&commands] { commands.put(Halt{}); });
+
+  CHECK_FALSE(commands.wait_for_state());
+  controller.join();
+}

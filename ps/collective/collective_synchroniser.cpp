@@ -1,0 +1,190 @@
+#include "ps/collective/collective_synchroniser.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "ps/core/reduction.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/config/learning_rate.h"
+
+namespace scavenger::ps {
+namespace {
+
+[[noreturn]] void refuse(std::string what) {
+  throw ProtocolError(
+      {.what = std::move(what), .where = "state of an all-reduce worker", .remedy = {}});
+}
+
+}  // namespace
+
+CollectiveSynchroniser::CollectiveSynchroniser(Parts parts, const ChunkLayout& layout,
+                                               const Clock& clock, const Options& options)
+    : replica_(std::move(parts.replica)),
+      collective_(std::move(parts.collective)),
+      layout_(layout),
+      clock_(clock),
+      options_(options),
+      copier_(*replica_, layout_, std::move(parts.deliver_snapshot)),
+      ready_chunks_(layout_),
+      buckets_(layout_, options.buckets) {}
+
+// What needs the others. False where one of them is gone, or it was interrupted; nothing that was
+// begun touches memory any more then.
+template <typename Work>
+bool CollectiveSynchroniser::attempt(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const ConnectionError& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      problem_ = error.what();
+    }
+    given_up_ = true;
+    collective_->leave();
+    return false;
+  }
+}
+
+void CollectiveSynchroniser::interrupt() {
+  interrupted_ = true;
+  collective_->interrupt();
+}
+
+void CollectiveSynchroniser::allow() {
+  collective_->allow();
+  interrupted_ = false;
+  const std::lock_guard lock(mutex_);
+  problem_.clear();
+}
+
+std::string CollectiveSynchroniser::problem() const {
+  const std::lock_guard lock(mutex_);
+  return interrupted_ ? std::string() : problem_;
+}
+
+// ---- Joining. ----
+
+bool CollectiveSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
+  copier_.wait();
+  take_place(group);
+  if (group.writes_initial_weights) {
+    held_.reset();
+    replica_->clear(next_iteration_);
+    initial_weights(weights());
+    held_ = next_iteration_;
+  }
+  return attempt([&] {
+    collective_->join(group);
+    if (group.shares_state) share_state(group);
+    if (held_ != next_iteration_)
+      refuse(fmt::format("the state of iteration {} is nowhere", next_iteration_));
+  });
+}
+
+void CollectiveSynchroniser::take_place(const SyncGroup& group) {
+  membership_ = group.membership;
+  optimizer_steps_ = group.optimizer_steps;
+  share_ = batch_shares(membership_.shares)[group.rank];
+  next_iteration_ = membership_.first_iteration;
+  given_up_ = false;
+}
+
+// Who has the state already takes it once more, where it does no harm: only what is complete is
+// ever relied on, also where this is interrupted.
+void CollectiveSynchroniser::share_state(const SyncGroup& group) {
+  const bool has_it = held_ == next_iteration_;
+  if (group.rank == group.source_rank && !has_it)
+    refuse(fmt::format("iteration {} is asked for, and it has {}", next_iteration_,
+                       held_ ? fmt::format("{}", *held_) : "none"));
+  const bool overwrites = held_ && !has_it && (next_iteration_ - *held_) % 2 == 0;
+  if (overwrites) held_.reset();
+  for (std::uint32_t index = 0; index <= replica_->state_vectors(); ++index) {
+    const bool spare = has_it && group.rank != group.source_rank;
+    collective_->broadcast(spare ? replica_->gradients() : replica_->vector(index, next_iteration_),
+                           group.source_rank);
+  }
+  held_ = next_iteration_;
+}
+
+// ---- An iteration. ----
+
+std::uint64_t CollectiveSynchroniser::steps_before(std::uint64_t iteration) const {
+  return optimizer_steps_ + (iteration - membership_.first_iteration);
+}
+
+void CollectiveSynchroniser::begin(std::uint64_t iteration) {
+  SCAVENGER_CHECK(iteration == next_iteration_ && held_ == iteration);
+  ready_chunks_.begin_iteration();
+  buckets_.begin_iteration();
+  const auto position = static_cast<double>(membership_.position_at(iteration));
+  const double rate =
+      learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
+  replica_->begin({iteration, rate, steps_before(iteration) + 1});
+}
+
+void CollectiveSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
+    if (given_up_) return;
+    const ChunkRange range = layout_.range(chunk);
+    replica_->weight({range.first, range.size}, share_);
+    buckets_.finish_chunk(chunk, [this](const FlatRange& bucket) {
+      if (given_up_) return;
+      attempt([&] { collective_->begin_sum(gradients().subspan(bucket.first, bucket.size)); });
+    });
+  });
+}
+
+std::optional<SyncResult> CollectiveSynchroniser::finish() {
+  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  const double start_seconds = clock_.now_seconds();
+  copier_.make_way_for(next_iteration_ + 1);
+  GradientNorms norms;
+  const bool done = !given_up_ && attempt([&] {
+    for (const FlatRange& bucket : buckets_.ranges()) {
+      collective_->finish_sum();
+      replica_->step(bucket);
+    }
+    norms = replica_->finish();
+  });
+  if (!done) return std::nullopt;
+  held_ = ++next_iteration_;
+  return SyncResult{clock_.now_seconds() - start_seconds, norms.local_sqr_norm,
+                    norms.global_sqr_norm};
+}
+
+// ---- State from a checkpoint, and to the next one. ----
+
+void CollectiveSynchroniser::begin_load(std::uint64_t iteration) {
+  copier_.wait();
+  held_.reset();
+  loading_iteration_ = iteration;
+  loaded_.expect(1 + replica_->state_vectors(), layout_.chunk_count());
+}
+
+bool CollectiveSynchroniser::load(std::uint32_t vector, std::uint32_t chunk,
+                                  std::span<const std::byte> floats) {
+  if (loaded_.complete() || vector > replica_->state_vectors() || chunk >= layout_.chunk_count() ||
+      floats.size() != layout_.range(chunk).size * sizeof(float))
+    refuse("a piece came that does not fit");
+  std::vector<float> values(floats.size() / sizeof(float));
+  std::memcpy(values.data(), floats.data(), floats.size());
+  replica_->load(vector, loading_iteration_, layout_.range(chunk).first, values);
+  if (!loaded_.note(vector, chunk)) return false;
+  held_ = loading_iteration_;
+  return true;
+}
+
+std::uint64_t CollectiveSynchroniser::begin_snapshot(std::uint64_t iteration) {
+  if (held_ != iteration || next_iteration_ != iteration)
+    refuse(fmt::format("a snapshot of iteration {} was asked for, and it is at {}", iteration,
+                       next_iteration_));
+  copier_.begin(membership_.epoch, {iteration, steps_before(iteration)});
+  return steps_before(iteration);
+}
+
+}  // namespace scavenger::ps

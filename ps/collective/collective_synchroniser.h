@@ -1,0 +1,99 @@
+// All workers take one step together without a server: each has the weights and the optimizer
+// state, they add up their gradients, and every one makes the same step.
+//
+// Gradients are weighted by b_k / B and summed bucket by bucket while the backward pass goes on.
+// The step goes from one version of the weights to the other, so an iteration that is interrupted
+// leaves nothing behind.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "ps/collective/buckets.h"
+#include "ps/collective/snapshot_copier.h"
+#include "ps/core/chunk_layout.h"
+#include "ps/core/ready_chunks.h"
+#include "ps/shard/state_frames.h"
+#include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/training/collective.h"
+#include "runtime/training/replica.h"
+#include "runtime/training/state_holder.h"
+#include "runtime/training/synchroniser.h"
+
+namespace scavenger::ps {
+
+// Thread: as Synchroniser. gradient_ready() may come from another thread while the one that trains
+// waits for it, as backward passes on a device do.
+class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
+ public:
+  struct Parts {
+    std::unique_ptr<Replica> replica;
+    std::unique_ptr<Collective> collective;
+    SnapshotCopier::Deliver deliver_snapshot;
+  };
+  struct Options {
+    OptimizerConfig optimizer;
+    std::uint64_t samples_per_epoch = 1;
+    BucketSizes buckets;
+  };
+
+  // `layout`: of one shard, the replica's.
+  CollectiveSynchroniser(Parts parts, const ChunkLayout& layout, const Clock& clock,
+                         const Options& options);
+
+  bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
+  std::span<float> weights() override { return replica_->vector(0, next_iteration_); }
+  std::span<float> gradients() override { return replica_->gradients(); }
+  void begin(std::uint64_t iteration) override;
+  void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  std::optional<SyncResult> finish() override;
+  void interrupt() override;
+  void allow() override;
+  std::string problem() const override;
+  StateHolder* state_holder() override { return this; }
+
+  void begin_load(std::uint64_t iteration) override;
+  bool load(std::uint32_t vector, std::uint32_t chunk, std::span<const std::byte> floats) override;
+  std::optional<std::uint64_t> held_iteration() const override { return held_; }
+  std::uint64_t begin_snapshot(std::uint64_t iteration) override;
+
+ private:
+  void take_place(const SyncGroup& group);
+  void share_state(const SyncGroup& group);
+  template <typename Work>
+  bool attempt(const Work& work);
+  std::uint64_t steps_before(std::uint64_t iteration) const;
+
+  const std::unique_ptr<Replica> replica_;
+  const std::unique_ptr<Collective> collective_;
+  const ChunkLayout layout_;
+  const Clock& clock_;
+  const Options options_;
+  SnapshotCopier copier_;
+  ReadyChunks ready_chunks_;
+  Buckets buckets_;
+  std::atomic<bool> interrupted_{false};
+
+  // Of the membership.
+  scavenger::Membership membership_;
+  std::uint64_t optimizer_steps_ = 0;  // before its first iteration
+  float share_ = 1.0F;                 // b_k / B
+
+  std::optional<std::uint64_t> held_;  // the iteration whose state is complete
+  LoadedPieces loaded_;
+  std::uint64_t loading_iteration_ = 0;
+
+  // Of the iteration.
+  std::uint64_t next_iteration_ = 0;
+  bool given_up_ = false;  // in the middle of it
+
+  mutable std::mutex mutex_;
+  std::string problem_;
+};
+
+}  // namespace scavenger::ps

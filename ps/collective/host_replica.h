@@ -1,0 +1,58 @@
+// A worker's copy of the job in host memory, with the arithmetic of the parameter server: the same
+// chunks, kernels and order, so the same bits where the sum is made in rank order.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/core/float_buffer.h"
+#include "ps/core/optimizer.h"
+#include "ps/core/reduction.h"
+#include "ps/core/shard_state.h"
+#include "runtime/training/replica.h"
+
+namespace scavenger::ps {
+
+// Thread: as Replica.
+class HostReplica final : public Replica {
+ public:
+  // `layout`: of one shard.
+  HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer);
+
+  std::uint32_t state_vectors() const override;
+  std::span<float> vector(std::uint32_t index, std::uint64_t iteration) override;
+  std::span<float> gradients() override { return gradients_.span(); }
+
+  void clear(std::uint64_t iteration) override;
+  void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
+            std::span<const float> values) override;
+  void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
+            std::span<float> values) override;
+
+  void begin(const ReplicaStep& step) override;
+  void weight(FlatRange range, float share) override;
+  void step(FlatRange range) override;
+  GradientNorms finish() override;
+
+ private:
+  template <typename Do>
+  void for_chunks(FlatRange range, const Do& what) const;
+
+  const ChunkLayout layout_;
+  const Optimizer optimizer_;
+  ShardMemory memory_;
+  FloatBuffer gradients_;
+  ChunkReducer reducer_;
+
+  // Of the iteration.
+  std::optional<OptimizerStep> step_;
+  Version from_, to_;
+  bool alone_ = true;                    // the sum is this worker's own gradient
+  std::vector<double> local_sqr_norms_;  // by chunk
+  std::vector<double> global_sqr_norms_;
+};
+
+}  // namespace scavenger::ps

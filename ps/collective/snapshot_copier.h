@@ -1,0 +1,44 @@
+// Copies one version of a replica beside training, which leaves it alone for one more iteration.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "ps/core/chunk_layout.h"
+#include "ps/core/shard_state.h"
+#include "runtime/training/replica.h"
+
+namespace scavenger::ps {
+
+// Thread: one, beside its own.
+class SnapshotCopier final {
+ public:
+  // `deliver` is called on the copier's thread.
+  using Deliver =
+      std::function<void(std::uint32_t membership_epoch, std::shared_ptr<const ShardSnapshot>)>;
+
+  // The replica must outlive it.
+  SnapshotCopier(Replica& replica, const ChunkLayout& layout, Deliver deliver);
+  ~SnapshotCopier() { wait(); }
+  SnapshotCopier(const SnapshotCopier&) = delete;
+  SnapshotCopier& operator=(const SnapshotCopier&) = delete;
+
+  void begin(std::uint32_t membership_epoch, const ShardProgress& progress);
+  // Returns when nothing reads the replica any more.
+  void wait();
+  // Before the version after `iteration` iterations is written over.
+  void make_way_for(std::uint64_t iteration);
+
+ private:
+  void copy(std::uint32_t membership_epoch);
+
+  Replica& replica_;
+  const ChunkLayout layout_;
+  const Deliver deliver_;
+  ShardProgress progress_;
+  std::thread thread_;
+};
+
+}  // namespace scavenger::ps

@@ -1,0 +1,37 @@
+#include "runtime/config/build_features.h"
+
+#include "runtime/base/error.h"
+
+namespace scavenger {
+namespace {
+
+constexpr const char* kCudaRemedy =
+    "install NVIDIA's driver and the CUDA toolkit (nvcc), delete .venv/ and build/, and run make; "
+    "or point Torch_DIR to a LibTorch for CUDA before a new build";
+
+void require(bool there, const char* what, const char* where, const char* remedy) {
+  if (!there) throw InputError({.what = what, .where = where, .remedy = remedy});
+}
+
+}  // namespace
+
+BuildFeatures build_features() {
+  return {SCAVENGER_HAS_GLOO != 0, SCAVENGER_HAS_NCCL != 0, SCAVENGER_HAS_CUDA != 0};
+}
+
+void require_features(const JobConfig& config, const BuildFeatures& features) {
+  if (config.sync.strategy == SyncStrategy::kGloo)
+    require(features.gloo,
+            "this build has no Gloo: it was made without LibTorch, or with one "
+            "that was built without it",
+            "sync.strategy",
+            "build with the LibTorch that scripts/setup.sh installs, or use parameter_server");
+  if (config.sync.strategy == SyncStrategy::kNccl)
+    require(features.nccl, "this build has no NCCL: its LibTorch is one for CPUs", "sync.strategy",
+            kCudaRemedy);
+  if (config.device == Device::kCuda)
+    require(features.cuda, "this build has no CUDA: its LibTorch is one for CPUs", "device",
+            kCudaRemedy);
+}
+
+}  // namespace scavenger

@@ -1,0 +1,35 @@
+#include "runtime/config/build_features.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+
+namespace scavenger {
+
+TEST_CASE("What the build lacks is refused, with what to do about it") {
+  JobConfig config;
+  CHECK_NOTHROW(require_features(config, {}));
+  const auto problem_of = [&](const BuildFeatures& features) {
+    try {
+      require_features(config, features);
+    } catch (const InputError& error) {
+      return error.problem();
+    }
+    return Problem{};
+  };
+
+  config.sync.strategy = SyncStrategy::kGloo;
+  CHECK(problem_of({}).where == "sync.strategy");
+  CHECK(problem_of({true, false, false}).what.empty());
+  config.sync.strategy = SyncStrategy::kNccl;
+  CHECK_THAT(problem_of({true, false, false}).what, Catch::Contains("NCCL"));
+  CHECK_THAT(problem_of({true, false, false}).remedy, Catch::Contains("CUDA"));
+  CHECK(problem_of({true, true, true}).what.empty());
+  config.sync.strategy = SyncStrategy::kParameterServer;
+  config.device = Device::kCuda;
+  CHECK(problem_of({true, false, false}).where == "device");
+  config.device = Device::kAutomatic;
+  CHECK(problem_of({}).what.empty());
+}
+
+}  // namespace scavenger
