@@ -59,7 +59,7 @@ struct PreparedHeader {
   Digest checksum{};  // SHA-256 of all above
 };
 static_assert(std::is_trivially_copyable_v<PreparedHeader>);
-static_assert(sizeof(PreparedHeader) == 312 && sizeof(PreparedHeader) <= kFeaturesOffset);
+static_assert(sizeof(PreparedHeader) == 304 && sizeof(PreparedHeader) <= kFeaturesOffset);
 
 template <typename Container>
 std::span<const std::byte> bytes_of(const Container& values) {
@@ -75,9 +75,9 @@ std::span<const std::byte> features_of(const SampleTable& table) {
 }
 
 std::array<std::span<const std::byte>, kParts> parts_of(const SampleTable& table) {
-  return {bytes_of(table.labels),        bytes_of(table.values),      bytes_of(table.tokens),
-          bytes_of(table.token_ends),    bytes_of(table.target_tokens), bytes_of(table.target_ends),
-          bytes_of(table.vocabulary),    bytes_of(table.target_vocabulary)};
+  return {bytes_of(table.labels),     bytes_of(table.values),           bytes_of(table.tokens),
+          bytes_of(table.token_ends), bytes_of(table.target_tokens),    bytes_of(table.target_ends),
+          bytes_of(table.vocabulary), bytes_of(table.target_vocabulary)};
 }
 
 std::uint64_t aligned(std::uint64_t offset) {
@@ -149,25 +149,60 @@ PreparedHeader read_header(std::span<const std::byte> file) {
   return header;
 }
 
-// Whether features and labels lie one after the other in the file, and nothing else does.
-bool adds_up(const PreparedHeader& header) {
-  if (header.dimension_count == 0 || header.dimension_count > kMaxDimensions) return false;
-  if (header.element_type != ElementType::kUint8 && header.element_type != ElementType::kFloat32)
-    return false;
-  std::uint64_t features = header.element_type == ElementType::kUint8 ? 1 : sizeof(float);
-  if (header.sample_count == 0 || header.sample_count > UINT32_MAX ||
-      __builtin_mul_overflow(features, header.sample_count, &features))
-    return false;
+// Bytes of the features that a header announces; nothing where there cannot be so many.
+std::optional<std::uint64_t> feature_bytes(const PreparedHeader& header) {
+  if (header.feature_type == FeatureType::kToken) return 0;
+  std::uint64_t bytes = header.feature_type == FeatureType::kUint8 ? 1 : sizeof(float);
+  if (__builtin_mul_overflow(bytes, header.sample_count, &bytes)) return std::nullopt;
   for (std::uint64_t i = 0; i < header.dimension_count; ++i)
     if (header.sample_shape[i] <= 0 ||
-        __builtin_mul_overflow(features, static_cast<std::uint64_t>(header.sample_shape[i]),
-                               &features))
+        __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(header.sample_shape[i]), &bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+bool holds(const PreparedHeader& header, Part part, std::uint64_t count, std::uint64_t bytes) {
+  return !__builtin_mul_overflow(count, bytes, &count) && header.parts[part].size == count;
+}
+
+// Whether every sample has its target, and every text its end.
+bool has_targets(const PreparedHeader& header) {
+  if (header.feature_type == FeatureType::kToken) {
+    const std::uint64_t ends = header.sample_count == 0 ? 0 : header.sample_count + 1;
+    const bool has_pairs = header.parts[kTargetEnds].size > 0;
+    return holds(header, kTokenEnds, ends, sizeof(std::uint64_t)) &&
+           header.parts[kTokens].size % sizeof(std::int32_t) == 0 &&
+           header.parts[kTargetTokens].size % sizeof(std::int32_t) == 0 &&
+           (!has_pairs || holds(header, kTargetEnds, ends, sizeof(std::uint64_t)));
+  }
+  if (header.sample_count == 0) return false;
+  if (header.parts[kValues].size == 0)
+    return holds(header, kLabels, header.sample_count, sizeof(std::int32_t));
+  std::uint64_t values = header.sample_count;
+  for (std::uint64_t i = 0; i < header.target_dimension_count; ++i)
+    if (header.target_shape[i] <= 0 ||
+        __builtin_mul_overflow(values, static_cast<std::uint64_t>(header.target_shape[i]), &values))
       return false;
-  const std::uint64_t labels = header.sample_count * sizeof(std::int32_t);
-  return header.labels_offset <= header.file_size && header.labels_offset >= kFeaturesOffset &&
-         header.labels_offset - kFeaturesOffset >= features &&
-         header.labels_offset % kLabelsAlignment == 0 &&
-         header.file_size - header.labels_offset == labels;
+  return holds(header, kValues, values, sizeof(float));
+}
+
+// Whether features and parts lie one after the other in the file.
+bool adds_up(const PreparedHeader& header) {
+  if (header.feature_type > FeatureType::kToken || header.sample_count > UINT32_MAX ||
+      std::max(header.dimension_count, header.target_dimension_count) > kMaxDimensions)
+    return false;
+  const auto features = feature_bytes(header);
+  if (!features || *features > header.file_size - std::min(kFeaturesOffset, header.file_size))
+    return false;
+  std::uint64_t end = kFeaturesOffset + *features;
+  for (const PartPlace& part : header.parts) {
+    if (part.size == 0) continue;
+    if (part.offset != aligned(end) || part.offset > header.file_size ||
+        part.size > header.file_size - part.offset)
+      return false;
+    end = part.offset + part.size;
+  }
+  return end == header.file_size && has_targets(header);
 }
 
 bool is_current(std::span<const std::byte> file, const Digest& key) {

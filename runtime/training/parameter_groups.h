@@ -1,18 +1,13 @@
 // A model's layers as groups of its parameters: gradient noise can be told for each.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "runtime/training/flat_range.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {
-
-struct FlatRange {
-  std::uint64_t offset = 0;  // in floats from the start of the flat vector
-  std::uint64_t size = 0;
-};
 
 struct ParameterGroup {
   std::string name;  // "layers.0", of "layers.0.weight" and "layers.0.bias"

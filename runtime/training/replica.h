@@ -6,14 +6,9 @@
 #include <cstdint>
 #include <span>
 
-namespace scavenger {
+#include "runtime/training/flat_range.h"
 
-// Of floats in the flat vector.
-struct FlatRange {
-  std::uint64_t first = 0;
-  std::uint64_t size = 0;
-  std::uint64_t last() const { return first + size; }
-};
+namespace scavenger {
 
 // One iteration's step, the same for all parameters.
 struct ReplicaStep {

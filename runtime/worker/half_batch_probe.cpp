@@ -82,7 +82,7 @@ std::vector<double> HalfBatchProbe::sqr_norms(std::span<const float> gradient) c
   for (const ParameterGroup& group : groups_) {
     double sum = 0.0;
     for (const FlatRange& range : group.ranges)
-      for (const float value : gradient.subspan(range.offset, range.size))
+      for (const float value : gradient.subspan(range.first, range.size))
         sum += static_cast<double>(value) * static_cast<double>(value);
     norms.push_back(sum);
   }

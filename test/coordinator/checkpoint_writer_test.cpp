@@ -164,7 +164,7 @@ TEST_CASE("the last good checkpoint is found, and where there is none, that is s
 
 TEST_CASE("where a worker has all of the state, its loss before it was sent leaves no checkpoint") {
   Writing writing({kWorker0});
-  writing.writer().state_copied(kWorker0, 7);
+  writing.writer().state_copied(kWorker0, {7, 7});
   CHECK(writing.safe == 0);
   writing.writer().buffers_arrived(kWorker0, {});
   CHECK(writing.safe == 1);

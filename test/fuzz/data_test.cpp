@@ -40,7 +40,7 @@ void check(const SampleTable& table) {
   require_consistent(!table.labels.empty() && !table.sample_shape.empty());
   for (const std::int64_t dimension : table.sample_shape) require_consistent(dimension > 0);
   const std::uint64_t expected = table.labels.size() * elements(table.sample_shape);
-  const bool are_bytes = table.element_type == ElementType::kUint8;
+  const bool are_bytes = table.feature_type == FeatureType::kUint8;
   require_consistent((are_bytes ? table.bytes.size() : table.floats.size()) == expected);
   for (const float value : table.floats) require_consistent(std::isfinite(value));
   for (const std::int32_t label : table.labels)
@@ -58,7 +58,7 @@ std::vector<std::string> plain_and_gzip(std::vector<std::string> plain) {
 
 // ---- The prepared file. ----
 
-constexpr std::size_t kHeaderBytes = 144;   // a PreparedHeader,
+constexpr std::size_t kHeaderBytes = 304;   // a PreparedHeader,
 constexpr std::size_t kChecksumBytes = 32;  // which ends with the digest of what is before
 
 std::string prepared(const SampleTable& table, const Digest& key) {
@@ -109,7 +109,7 @@ TEST_CASE("fuzz: damaged IDX files are refused, or hold as many samples as label
       },
       [&](const std::string& input) {
         write(source.features, input);
-        check(read_samples(source, kClasses, "data.train"));
+        check(read_idx(source, kClasses, "data.train"));
       },
       kReaderLimit);
 
@@ -126,7 +126,7 @@ TEST_CASE("fuzz: a damaged CIFAR-10 batch is refused, or is of whole records") {
       Mutations(67, plain_and_gzip({record, record + record})),
       [&](const std::string& input) {
         write(source.files[0], input);
-        check(read_samples(source, kClasses, "data.train"));
+        check(read_cifar(source, kClasses, "data.train"));
       },
       kReaderLimit);
 
@@ -152,7 +152,7 @@ TEST_CASE("fuzz: a damaged CSV file is refused, or is a table of finite numbers"
       },
       [&](const std::string& input) {
         write(source.files[0], input);
-        check(read_samples(source, kClasses, "data.train"));
+        check(read_csv(source, kClasses, "data.train"));
       },
       kReaderLimit);
 
@@ -163,7 +163,7 @@ TEST_CASE("fuzz: a damaged prepared file is not current, or its samples lie in i
   SampleTable bytes, floats;
   bytes.sample_shape = {1, 2, 2};
   bytes.bytes.assign(12, 7);
-  floats.element_type = ElementType::kFloat32;
+  floats.feature_type = FeatureType::kFloat32;
   floats.sample_shape = {3};
   floats.floats.assign(9, 1.5F);
   bytes.labels = floats.labels = {2, 0, 1};
@@ -180,12 +180,12 @@ TEST_CASE("fuzz: a damaged prepared file is not current, or its samples lie in i
         double sum = 0.0;  // reads every byte: outside of the file there are none
         for (std::uint32_t i = 0; i < file->sample_count(); ++i) {
           sum += file->labels()[i];
-          if (file->element_type() == ElementType::kUint8)
+          if (file->feature_type() == FeatureType::kUint8)
             for (const std::uint8_t value : file->bytes(i)) sum += value;
           else
             for (const float value : file->floats(i)) sum += value;
         }
-        require_consistent(!std::isnan(sum) || file->element_type() == ElementType::kFloat32);
+        require_consistent(!std::isnan(sum) || file->feature_type() == FeatureType::kFloat32);
       });
 
   CHECK(verdicts.accepted > 0);

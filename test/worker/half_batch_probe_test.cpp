@@ -94,6 +94,6 @@ TEST_CASE("layers are groups of their tensors") {
   REQUIRE(groups.size() == 2);
   CHECK(groups[0].name == "layers.0");
   CHECK(groups[0].ranges.size() == 2);
-  CHECK(groups[0].ranges[1].offset == layout.tensors()[1].offset);
+  CHECK(groups[0].ranges[1].first == layout.tensors()[1].offset);
   CHECK(groups[1].ranges[0].size == 2);
 }

@@ -1,0 +1,15 @@
+// A stretch of a flat vector.
+#pragma once
+
+#include <cstdint>
+
+namespace scavenger {
+
+// In floats from the vector's start.
+struct FlatRange {
+  std::uint64_t first = 0;
+  std::uint64_t size = 0;
+  std::uint64_t last() const { return first + size; }
+};
+
+}  // namespace scavenger
