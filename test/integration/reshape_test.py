@@ -94,7 +94,7 @@ class ReshapeTest(job.JobTest):
 
     def test_it_answers_pauses_goes_on_checkpoints_and_stops(self):
         run = self.run_folder()
-        process = self.start(*ENDLESS, "--workers", 2, "--run", run, "--set", "checkpoint.every_epochs=100000"]
+        process = self.start(*ENDLESS, "--workers", 2, "--run", run, "--set", "checkpoint.every_epochs=100000",
                              "--set", "checkpoint.every_iterations=1000000")
         self.wait_for_event(run, "iterations")
 

@@ -95,6 +95,7 @@ class WorkerThread final {
                          synchroniser = made.get();
                          return made;
                        },
+                   .use_threads = [](std::uint32_t) {},
                    .post = [this](ControlMessage message) { hear(std::move(message)); },
                    .begins_iteration =
                        [this](std::uint64_t iteration) {
