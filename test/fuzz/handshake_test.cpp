@@ -133,8 +133,9 @@ TEST_CASE("fuzz: of damaged greetings only those are taken that a member could h
       });
 
   CHECK(hellos.accepted > 0);  // with another nonce
-  CHECK(challenges.refused > 100 * challenges.accepted);
-  CHECK(proofs.refused > 100 * proofs.accepted);
+  // Damage that cuts off what was too long leaves them whole.
+  CHECK(challenges.refused > 10 * challenges.accepted);
+  CHECK(proofs.refused > 10 * proofs.accepted);
 }
 
 TEST_CASE("fuzz: whoever does not know the secret is not let in, whatever he says and replays") {

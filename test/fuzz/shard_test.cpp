@@ -1,4 +1,5 @@
 // What a shard and its keeper are sent: gradients, state, and the memory that workers share.
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <optional>
 
 #include "ps/shm/segment_keeper.h"
+#include "ps/tcp/near_vectors.h"
 #include "ps/tcp/shard_server.h"
 #include "test/fuzz/fuzz.h"
 
@@ -208,9 +210,30 @@ TEST_CASE("fuzz: of random state frames the keeper of shared memory takes those 
   fuzz_state(keeper, 101);
 }
 
+TEST_CASE("fuzz: a damaged place in memory is refused, or it is another that could be said") {
+  const auto bytes = encode(NearPlace{4711, 100, 0, 1 << 20});
+  const std::string place(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  Mutations mutations(107, {place});
+
+  const Verdicts verdicts = fuzz<ProtocolError>(
+      [&] {
+        std::string damaged = mutations.next();
+        damaged.resize(kNearPlaceBytes);
+        return damaged;
+      },
+      [](const std::string& input) {
+        const auto damaged = bytes_of(input).first<kNearPlaceBytes>();
+        const NearPlace read = decode_near_place(damaged);
+        require_consistent(read.pid > 0 && read.file >= 0);
+        require_consistent(std::ranges::equal(encode(read), damaged));
+      });
+
+  CHECK(verdicts.accepted > 0);
+}
+
 TEST_CASE("fuzz: a file whose head is damaged is no segment, or is one of the shape asked for") {
   const SegmentShape shape{kFlatSize, kChunkBytes, 1};
-  const FileDescriptor file = make_shared_file();
+  const FileDescriptor file(::memfd_create("fuzz", MFD_CLOEXEC));  // one that can be cut short
   std::string head(sizeof(SegmentHeader), '\0');
   {
     const auto segment = Segment::create(file.get(), shape);
