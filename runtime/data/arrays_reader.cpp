@@ -69,7 +69,8 @@ void take_labels(const NumberArray& array, std::uint32_t classes, const std::str
 
 SampleTable read_arrays(const DataSourceConfig& source, std::uint32_t classes,
                         const std::string& section) {
-  const std::string features_place = source.features.string(), labels_place = source.labels.string();
+  const std::string features_place = source.features.string(),
+                    labels_place = source.labels.string();
   NumberArray features =
       read_number_array(source.features, source.features_name, section + ".features_name");
   const NumberArray labels =

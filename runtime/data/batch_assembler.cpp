@@ -147,9 +147,11 @@ void BatchAssembler::assemble_pairs(const BatchPlace& place, Batch& batch) {
   if (place.global_size > 0) batch.loss_terms = static_cast<double>(predicted) / place.global_size;
   draws_.clear();
   for (std::uint32_t i = 0; i < place.size; ++i) draws_.push_back(draw(place.first + i));
-  pad(draws_, [this](std::uint32_t index) { return data_->source_tokens(index); },
+  pad(
+      draws_, [this](std::uint32_t index) { return data_->source_tokens(index); },
       batch.sample_shape, batch.tokens);
-  pad(draws_, [this](std::uint32_t index) { return data_->target_tokens(index); },
+  pad(
+      draws_, [this](std::uint32_t index) { return data_->target_tokens(index); },
       batch.target_shape, batch.labels);
 }
 

@@ -1,4 +1,5 @@
-// Makes batches for a model out of a data set: looks samples up, scales, normalises, augments, pads.
+// Makes batches for a model out of a data set: looks samples up, scales, normalises, augments,
+// pads.
 //
 // What a batch holds depends on its positions and the seed only, so it is the same for any K.
 #pragma once

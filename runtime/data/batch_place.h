@@ -5,8 +5,8 @@
 
 namespace scavenger {
 
-// Positions [first, first + size), a worker's part of the global batch [global_first, global_first +
-// global_size).
+// Positions [first, first + size), a worker's part of the global batch [global_first, global_first
+// + global_size).
 struct BatchPlace {
   std::uint64_t first = 0;
   std::uint32_t size = 0;

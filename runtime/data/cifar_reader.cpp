@@ -43,8 +43,8 @@ std::vector<std::uint8_t> read_records(DataFile& file, const RecordForm& form, S
            .where = file.path().string(),
            .remedy = std::string("it is truncated, or not of the binary version: ") + form.remedy});
     labels.push_back(record[form.label]);
-    table.bytes.insert(table.bytes.end(),
-                       record.begin() + static_cast<std::ptrdiff_t>(form.labels), record.end());
+    table.bytes.insert(table.bytes.end(), record.begin() + static_cast<std::ptrdiff_t>(form.labels),
+                       record.end());
   }
 }
 
@@ -63,14 +63,15 @@ void append_file(const std::filesystem::path& path, const RecordForm& form, std:
 }  // namespace
 
 SampleTable read_cifar(const DataSourceConfig& source, std::uint32_t classes,
-                         const std::string& section) {
+                       const std::string& section) {
   if (source.files.empty())
     throw DataError({.what = "no files are named",
                      .where = section + ".files",
                      .remedy = "list the files of records, such as data_batch_1.bin"});
   SampleTable table;
   table.sample_shape = {3, 32, 32};
-  for (const std::filesystem::path& path : source.files) append_file(path, form_of(source), classes, table);
+  for (const std::filesystem::path& path : source.files)
+    append_file(path, form_of(source), classes, table);
   return table;
 }
 

@@ -165,9 +165,10 @@ std::uint64_t sample_count(const DataConfig& config, Split split, const Prepared
   const std::uint64_t tokens = file.tokens().size(), length = config.sequence_length;
   const std::uint64_t needed = split == Split::kTrain ? 2 * length : length + 1;
   if (tokens < needed)
-    throw DataError({.what = fmt::format("{} tokens are too few for sequences of {}", tokens, length),
-                     .where = section_of(split),
-                     .remedy = "use more text, or lower data.sequence_length"});
+    throw DataError(
+        {.what = fmt::format("{} tokens are too few for sequences of {}", tokens, length),
+         .where = section_of(split),
+         .remedy = "use more text, or lower data.sequence_length"});
   return split == Split::kTrain ? (tokens - length) / length : (tokens - 1) / length;
 }
 

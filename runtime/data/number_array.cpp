@@ -45,8 +45,7 @@ std::string_view value_of(std::string_view header, std::string_view key, std::st
   const std::size_t found = header.find(key);
   const std::size_t first = found == std::string_view::npos ? found : found + key.size();
   const std::size_t last = first == std::string_view::npos ? first : header.find(end, first);
-  if (last == std::string_view::npos)
-    refuse_npy(fmt::format("its header has no {}", key), where);
+  if (last == std::string_view::npos) refuse_npy(fmt::format("its header has no {}", key), where);
   return header.substr(first, last - first);
 }
 
@@ -140,7 +139,8 @@ NumberArray parse_npy(std::string_view content, const std::string& where) {
     refuse_npy("the file ends within its header", where);
   const std::string_view header = content.substr(start, length);
   std::string_view type = value_of(header, "'descr': '", "'", where);
-  if (type.size() != 3 || (type[0] != '<' && type[0] != '|') || !is_known(std::string(type.substr(1))))
+  if (type.size() != 3 || (type[0] != '<' && type[0] != '|') ||
+      !is_known(std::string(type.substr(1))))
     refuse_npy(fmt::format("its numbers are of type {}: use float32, float64, uint8 or an integer "
                            "type, little-endian",
                            type),

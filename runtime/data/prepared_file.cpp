@@ -59,7 +59,7 @@ struct PreparedHeader {
   Digest checksum{};  // SHA-256 of all above
 };
 static_assert(std::is_trivially_copyable_v<PreparedHeader>);
-static_assert(sizeof(PreparedHeader) == 312 && sizeof(PreparedHeader) <= kFeaturesOffset);
+static_assert(sizeof(PreparedHeader) == 304 && sizeof(PreparedHeader) <= kFeaturesOffset);
 
 template <typename Container>
 std::span<const std::byte> bytes_of(const Container& values) {
@@ -75,9 +75,9 @@ std::span<const std::byte> features_of(const SampleTable& table) {
 }
 
 std::array<std::span<const std::byte>, kParts> parts_of(const SampleTable& table) {
-  return {bytes_of(table.labels),        bytes_of(table.values),      bytes_of(table.tokens),
-          bytes_of(table.token_ends),    bytes_of(table.target_tokens), bytes_of(table.target_ends),
-          bytes_of(table.vocabulary),    bytes_of(table.target_vocabulary)};
+  return {bytes_of(table.labels),     bytes_of(table.values),           bytes_of(table.tokens),
+          bytes_of(table.token_ends), bytes_of(table.target_tokens),    bytes_of(table.target_ends),
+          bytes_of(table.vocabulary), bytes_of(table.target_vocabulary)};
 }
 
 std::uint64_t aligned(std::uint64_t offset) {

@@ -2,9 +2,10 @@
 //
 // The samples of a job form one endless stream. Position p, counted from the start of the job,
 // belongs to epoch p / D of a data set of D samples, and is place p % D of that epoch's random
-// order, which follows from (seed, epoch) alone (and, for text, from the lengths of its lines). An iteration takes the next B positions, and
-// worker k a contiguous slice of b_k of them. So whatever happens to K, B and the b_k, and wherever
-// in an epoch, no sample is skipped or repeated: a job's data position is one number.
+// order, which follows from (seed, epoch) alone (and, for text, from the lengths of its lines). An
+// iteration takes the next B positions, and worker k a contiguous slice of b_k of them. So whatever
+// happens to K, B and the b_k, and wherever in an epoch, no sample is skipped or repeated: a job's
+// data position is one number.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ class SampleOrder final {
   std::uint64_t seed_;
   std::uint32_t size_;
   BucketConfig buckets_;
-  SampleLength length_;  // none: no buckets
+  SampleLength length_;                 // none: no buckets
   std::optional<std::uint64_t> epoch_;  // whose order is in order_
   std::vector<std::uint32_t> order_;
 };

@@ -63,8 +63,8 @@ std::string describe_settings(const DataSourceConfig& source, std::uint32_t clas
   if (source.format == DataFormat::kCifar100)
     text += fmt::format("coarse_labels {}\n", source.coarse_labels);
   if (source.format == DataFormat::kArrays)
-    text += fmt::format("features_name {}\nlabels_name {}\n", source.features_name,
-                        source.labels_name);
+    text +=
+        fmt::format("features_name {}\nlabels_name {}\n", source.features_name, source.labels_name);
   if (source.format == DataFormat::kText)
     text += fmt::format("from {:a}\nto {:a}\n", source.from, source.to);
   if (source.format == DataFormat::kSynthetic)
@@ -108,7 +108,8 @@ SourceIdentity identify_source(const DataConfig& data, Split split) {
     // The vocabulary is that of the training data.
     settings += describe_vocabulary(data) + describe_settings(data.train, 0);
     // Long pairs are left out of training, and are an error in test data.
-    settings += fmt::format("split {}\nmax_length {}\n", is_train ? "train" : "test", data.max_length);
+    settings +=
+        fmt::format("split {}\nmax_length {}\n", is_train ? "train" : "test", data.max_length);
   }
   std::string everything = fmt::format("version {}\n{}", kPreparedFormatVersion, settings);
   const auto add_files = [&](const DataSourceConfig& files, const char* section) {

@@ -26,7 +26,7 @@ SampleTable read_idx(const DataSourceConfig& source, std::uint32_t classes,
 // The binary versions of CIFAR-10, plain or gzip: records of a label and 3 x 32 x 32 bytes; and of
 // CIFAR-100: of a coarse label, a fine one, and the bytes.
 SampleTable read_cifar(const DataSourceConfig& source, std::uint32_t classes,
-                         const std::string& section);
+                       const std::string& section);
 
 // Comma-separated numbers, plain or gzip, a sample on each line. Fields may be quoted and padded
 // with spaces; empty lines are ignored; an optional header line names the columns, the same in all

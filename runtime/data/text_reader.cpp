@@ -29,7 +29,8 @@ std::string read_utf8(const std::filesystem::path& path) {
   std::string text = DataFile(path).read_rest();
   const std::size_t invalid = find_invalid_utf8(text);
   if (invalid == text.size()) return text;
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(invalid), '\n');
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(invalid), '\n');
   throw DataError({.what = "this line is not UTF-8",
                    .where = fmt::format("{}:{}", path.string(), line),
                    .remedy = "convert the file: iconv -f latin1 -t utf-8, or whatever it is in"});
@@ -117,9 +118,10 @@ void for_each_pair(const DataConfig& data, Split split, const Visit& visit) {
                      .remedy = "give two files of which line i of one is the translation of line i "
                                "of the other"});
   if (source.at_end())
-    throw DataError({.what = "the file is empty",
-                     .where = source.path(),
-                     .remedy = fmt::format("name a file with text in {}.source", section_of(split))});
+    throw DataError(
+        {.what = "the file is empty",
+         .where = source.path(),
+         .remedy = fmt::format("name a file with text in {}.source", section_of(split))});
   while (!source.at_end()) {
     Pair pair{source.read(data.vocabulary), target.read(data.vocabulary), source.place()};
     for (const auto& [words, file] : {std::pair(&pair.source, &source), {&pair.target, &target}})

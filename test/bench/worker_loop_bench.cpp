@@ -72,7 +72,7 @@ double median_microseconds(int iterations) {
   const SteadyClock clock;
   EmptyTrainer trainer;
   EmptySynchroniser synchroniser;
-  BatchLoader loader([](std::uint64_t, std::uint32_t, Batch&) {}, clock);
+  BatchLoader loader([](const BatchPlace&, Batch&) {}, clock);
   loader.start({0, 0, 64, 0, 64});
   std::size_t reported_bytes = 0;
   WorkerLoop loop(

@@ -73,8 +73,8 @@ TEST_CASE("A CIFAR-10 label out of range is named with its file and sample") {
 
 TEST_CASE("CIFAR-100 has two labels, of which one is ours") {
   const TemporaryFolder folder;
-  DataSourceConfig source =
-      write_batches(folder.path(), {std::string("\x05") + record(77, 'a') + "\x07" + record(9, 'b')});
+  DataSourceConfig source = write_batches(
+      folder.path(), {std::string("\x05") + record(77, 'a') + "\x07" + record(9, 'b')});
   source.format = DataFormat::kCifar100;
 
   const SampleTable fine = read_source(source, 100);
@@ -85,7 +85,8 @@ TEST_CASE("CIFAR-100 has two labels, of which one is ours") {
   CHECK(coarse.labels == std::vector<std::int32_t>{5, 7});
   CHECK(fine.bytes.size() == 2 * 3072);
   CHECK(fine.bytes.back() == 'b');
-  CHECK_THAT(data_error_of([&] { read_source(source, 6); }), Contains("sample 1") && Contains("label 7"));
+  CHECK_THAT(data_error_of([&] { read_source(source, 6); }),
+             Contains("sample 1") && Contains("label 7"));
 }
 
 }  // namespace scavenger

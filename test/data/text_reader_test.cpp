@@ -48,7 +48,8 @@ class TextFolder final {
 std::string words_of(std::string_view vocabulary, const Tokens& tokens) {
   const Vocabulary words(vocabulary);
   std::string text;
-  for (const std::int64_t token : tokens) text += words.word_of(static_cast<std::size_t>(token)) + " ";
+  for (const std::int64_t token : tokens)
+    text += words.word_of(static_cast<std::size_t>(token)) + " ";
   return text;
 }
 
@@ -73,8 +74,7 @@ TEST_CASE("Pairs of lines become padded sequences between their marks") {
   CHECK(set.shape().classes == 4 + 2);
   CHECK(set.shape().target == TargetKind::kSequence);
   CHECK(batch.sample_shape == std::vector<std::int64_t>{4});
-  CHECK(words_of(set.vocabulary(), batch.tokens) ==
-        "a b c <end> a <end> <padding> <padding> ");
+  CHECK(words_of(set.vocabulary(), batch.tokens) == "a b c <end> a <end> <padding> <padding> ");
   CHECK(batch.target_shape == std::vector<std::int64_t>{4});
   CHECK(words_of(set.target_vocabulary(), batch.labels) ==
         "<begin> x <end> <padding> <begin> x y <end> ");

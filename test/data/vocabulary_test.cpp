@@ -35,7 +35,8 @@ TEST_CASE("The names of the marks are no words of the data") {
 }
 
 TEST_CASE("A vocabulary that was written is read as the same") {
-  const Vocabulary vocabulary({{"\n", 9}, {"\\n", 8}, {"\\", 7}, {"\\\\n", 6}, {"ä", 5}, {" ", 4}}, {});
+  const Vocabulary vocabulary({{"\n", 9}, {"\\n", 8}, {"\\", 7}, {"\\\\n", 6}, {"ä", 5}, {" ", 4}},
+                              {});
 
   const Vocabulary again(vocabulary.text());
 
@@ -57,7 +58,8 @@ TEST_CASE("Words are what white space ends; characters are those of UTF-8") {
 
 TEST_CASE("What is not UTF-8 is found") {
   CHECK(find_invalid_utf8("aä€😀") == std::string("aä€😀").size());
-  for (const std::string bad : {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xf0\x9f\x98"})
+  for (const std::string bad : {"\x80", "\xc0\x80", "\xc3", "\xe0\x80\x80", "\xed\xa0\x80",
+                                "\xf5\x80\x80\x80", "\xf0\x9f\x98"})
     CHECK(find_invalid_utf8("ab" + bad) == 2);
 }
 
