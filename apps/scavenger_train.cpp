@@ -90,6 +90,8 @@ int train(const Arguments& arguments) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
+  if (start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
+    start.config.optimizer.reference_batch_size = start.config.batch_size;
   require_features(start.config, build_features());
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)

@@ -38,7 +38,7 @@ double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
 
 }  // namespace
 
-double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size, double gain) {
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size) {
   const double ratio = optimizer.reference_batch_size == 0
                            ? 1.0
                            : static_cast<double>(batch_size) / optimizer.reference_batch_size;
@@ -48,9 +48,8 @@ double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_s
     case BatchSizeRule::kLinear:
       return ratio;
     case BatchSizeRule::kSqrt:
-      return std::sqrt(ratio);
     case BatchSizeRule::kAdaScale:
-      return gain;
+      return std::sqrt(ratio);
   }
   __builtin_unreachable();
 }
