@@ -24,7 +24,7 @@ namespace {
 
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 constexpr double kStorePeriodSeconds = 10.0;
-constexpr double kStorePatienceSeconds = 3.0;  // at the end of the job
+constexpr double kStorePatienceSeconds = 15.0;  // at the end of the job
 
 }  // namespace
 

@@ -143,7 +143,8 @@ fact::Model make_model_event(const JobConfig& config, const TensorLayout& parame
                              const TensorLayout& buffers) {
   fact::Model model;
   model.parameter_count = parameters.element_count();
-  nlohmann::json layers = {to_json(config).at("model")};
+  nlohmann::json layers = nlohmann::json::array();
+  layers.push_back(nlohmann::json(to_json(config).at("model")));
   for (const TensorLayout* layout : {&parameters, &buffers})
     for (const TensorPlace& tensor : layout->tensors())
       layers.push_back({tensor.name, tensor.shape});

@@ -9,6 +9,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,10 @@ ServiceAnswer answer_about(perfmodel::ModelStore& store, const std::string& meth
   if (method == "DELETE")
     return store.forget(id) ? ServiceAnswer{200, "{}"} : refuse(404, "there is no such model");
   return refuse(405, "use GET or DELETE");
+}
+
+std::string text_of(beast::string_view view) {
+  return {view.data(), view.size()};
 }
 
 bool brings(const std::string& token, std::string_view header) {
@@ -142,8 +147,8 @@ awaitable<void> ModelService::serve(tcp::socket socket) {
     const auto header = request[http::field::authorization];
     ServiceAnswer answer =
         brings(token_, {header.data(), header.size()})
-            ? answer_request(store_, std::string(request.method_string()),
-                             std::string(request.target()), request.body())
+            ? answer_request(store_, text_of(request.method_string()), text_of(request.target()),
+                             request.body())
             : refuse(401, "bring the service's token: Authorization: Bearer TOKEN");
     http::response<http::string_body> response(static_cast<http::status>(answer.status), 11);
     response.set(http::field::content_type, "application/json");

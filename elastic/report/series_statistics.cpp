@@ -121,21 +121,20 @@ RobustMean SeriesStatistics::robust_mean() const {
   const double low_quartile = quantile(0.25), high_quartile = quantile(0.75);
   const double range = std::max(high_quartile - low_quartile, kLeastRange * quantile(0.5));
   const double low = low_quartile - kFarOut * range, high = high_quartile + kFarOut * range;
-  // The exact sum less the outliers, whose values are known to half a percent.
-  double count = 0.0, outliers = 0.0, outlier_sum = 0.0, squares = 0.0;
+  double count = 0.0, sum = 0.0, outliers = 0.0, outlier_sum = 0.0, squares = 0.0;
   sketch_.for_each([&](double value, std::uint64_t times) {
     const auto weight = static_cast<double>(times);
-    if (value >= low && value <= high) {
-      count += weight;
-    } else {
-      outliers += weight;
-      outlier_sum += weight * value;
-    }
+    const bool is_kept = value >= low && value <= high;
+    (is_kept ? count : outliers) += weight;
+    (is_kept ? sum : outlier_sum) += weight * value;
   });
   if (outliers == 0.0)
     return {.mean = moments_.mean(), .standard_error = moments_.standard_error(), .outliers = 0};
-  const double mean =
-      (moments_.mean() * static_cast<double>(moments_.count()) - outlier_sum) / count;
+  // The sketch knows values to half a percent: better the exact sum less the outliers, unless these
+  // make up most of it.
+  if (outlier_sum < sum)
+    sum = moments_.mean() * static_cast<double>(moments_.count()) - outlier_sum;
+  const double mean = sum / count;
   sketch_.for_each([&](double value, std::uint64_t times) {
     if (value >= low && value <= high)
       squares += static_cast<double>(times) * (value - mean) * (value - mean);

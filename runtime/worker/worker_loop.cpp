@@ -33,10 +33,10 @@ bool WorkerLoop::run_iteration() {
   const LoadedBatch loaded = parts_.loader.next();
   parts_.trainer.use_weights(parts_.synchroniser.weights());
   const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
-  probe(loaded.batch, random_key);
-  parts_.synchroniser.begin(iteration_);
   TrainingStep step;
   try {
+    probe(loaded.batch, random_key);
+    parts_.synchroniser.begin(iteration_);
     step = parts_.trainer.forward_backward(loaded.batch, random_key,
                                            [this](std::uint64_t first, std::uint64_t last) {
                                              parts_.synchroniser.gradient_ready(first, last);

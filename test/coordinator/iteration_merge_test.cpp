@@ -223,3 +223,22 @@ TEST_CASE("a membership of which everything was taken closes with nothing") {
 
   CHECK(merge.close(2).empty());
 }
+
+TEST_CASE("half batches come out with their iterations, and those of nobody's iterations never") {
+  IterationMerge merge({1, 10, {10}, 0, 0});
+  IterationStats reported = stats(0, 3);
+  HalfBatchNorms early, late;
+  early.iteration = 1;
+  late.iteration = 2;
+  early.first_sqr_norm = early.second_sqr_norm = early.whole_sqr_norm = {1.0};
+  late.first_sqr_norm = late.second_sqr_norm = late.whole_sqr_norm = {2.0};
+  reported.half_batches = {early, late};
+  merge.add(0, reported);
+
+  const auto closed = merge.close(2);
+
+  REQUIRE(closed.size() == 1);
+  REQUIRE(closed[0].half_batches.size() == 1);
+  CHECK(closed[0].half_batches[0].iteration == 1);
+  CHECK(closed[0].half_batches[0].whole_sqr_norm == std::vector<double>{1.0});
+}

@@ -110,9 +110,6 @@ class KillTest(job.JobTest):
     def test_all_reduce(self):
         self.storm("all-reduce", "--set", "sync.strategy=gloo", "--set", "ps.chunk_bytes=4096")
 
-    def test_all_reduce(self):
-        self.storm("all-reduce", "--set", "sync.strategy=gloo", "--set", "ps.chunk_bytes=4096")
-
     def test_two_shards_of_many_chunks(self):
         self.storm("two shards", "--set", "sync.transport=tcp", "--set", "ps.shards=2", "--set", "ps.chunk_bytes=4096",
                    "--set", "model.hidden=[64]")

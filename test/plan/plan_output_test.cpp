@@ -11,7 +11,7 @@ namespace {
 perfmodel::Plan small_plan(double max_seconds = 0.0) {
   perfmodel::PlanRequest request;
   for (const double batch : {64.0, 256.0}) {
-    for (const double workers : {1.0, 4.0})
+    for (const double workers : {1.0, 2.0, 4.0})
       request.times.push_back({{workers, batch}, 0.01 + 0.001 * batch / workers + 0.002 * workers});
     request.epochs.push_back({batch, 4.0 + batch / 100.0});
   }

@@ -30,7 +30,7 @@ JOBS = {
                     'optimizer.schedule={"type":"constant"}']},
 }
 QUICK = {"synthetic": {"config": "synthetic_mlp.json", "target": 0.8, "every": 1 / 4,
-                       "set": ["optimizer.learning_rate=0.05", "optimizer.momentum=0"]}}
+                       "set": ["optimizer.learning_rate=0.05"]}}
 
 
 class Series:
@@ -83,7 +83,7 @@ class Series:
 
     def plan(self, rows, name):
         columns = ["job", "workers", "batch_size", "iteration_seconds", "standard_error", "iterations", "epochs",
-                   "seconds", "noise_scale"]
+                   "noise_scale"]
         table = self.folder / f"{name}.csv"
         with open(table, "w", newline="") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")

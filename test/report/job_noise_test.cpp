@@ -32,6 +32,7 @@ class KnownJob final {
   fact::Iterations one_worker(const fact::Membership& membership, std::uint32_t count,
                               std::uint32_t spacing, std::size_t groups = 1) {
     fact::Iterations made = sample_iterations(membership.membership_epoch, next_, count, 1);
+    made.learning_rate = 0.1;
     const std::uint32_t half = membership.batch_size / 2;
     for (std::uint32_t i = 0; i < count; i += spacing) {
       fact::HalfBatches halves{next_ + i, half, half, 0.001, {}, {}, {}};
