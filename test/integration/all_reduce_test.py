@@ -8,7 +8,7 @@ import job
 
 # See kill_test.py for the learning rate.
 CONFIG = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "stop.target=null", "--set", "batch_size=16",
-          "--set", "optimizer.learning_rate=0.02", "--workers", 2]
+          "--set", "optimizer.learning_rate=0.02", "--set", "cluster.workers=2"]
 GLOO = ["--set", "sync.strategy=gloo"]
 LONG = [*CONFIG, *GLOO, "--set", "stop.max_epochs=6"]
 
@@ -25,9 +25,9 @@ class AllReduceTest(job.JobTest):
     def test_it_trains_as_the_parameter_server_does_and_alike_each_time(self):
         expected = self.weights("shared_memory")
         for workers in (1, 2, 3):
-            ours = self.weights(f"gloo_{workers}", *GLOO, "--workers", workers)
+            ours = self.weights(f"gloo_{workers}", *GLOO, "--set", f"cluster.workers={workers}")
             self.assertLess(job.largest_difference(ours, expected), 1e-5)
-        self.assertEqual(self.weights("again", *GLOO, "--workers", 2), job.last_weights(self.run_folder("gloo_2")))
+        self.assertEqual(self.weights("again", *GLOO), job.last_weights(self.run_folder("gloo_2")))
         run = self.run_folder("gloo_2")
         self.assertEqual({event["role"] for event in job.events(run, "process_started")}, {"worker"})
         ours, theirs = ([job.events(self.run_folder(name), "iterations")[0]] for name in ("gloo_2", "shared_memory"))
@@ -61,11 +61,11 @@ class AllReduceTest(job.JobTest):
         self.disturbed(signal.SIGKILL, 0)
 
     def test_nor_does_one_that_hangs(self):
-        self.disturbed(signal.SIGSTOP, 1, "--workers", 3, "--set", "limits.heartbeat_seconds=2")
+        self.disturbed(signal.SIGSTOP, 1, "--set", "cluster.workers=3", "--set", "limits.heartbeat_seconds=2")
 
     def test_the_only_worker_comes_back_with_the_last_checkpoint(self):
         run = self.run_folder()
-        process = self.start(*LONG, "--workers", 1, "--set", "checkpoint.every_iterations=50",
+        process = self.start(*LONG, "--set", "cluster.workers=1", "--set", "checkpoint.every_iterations=50",
                              "--set", "stop.max_epochs=20", "--run", run)
         self.wait_for_event(run, "checkpoint")
         os.kill(self.worker_pids(run)[0], signal.SIGKILL)
