@@ -7,6 +7,7 @@
 
 #include "elastic/control/controller.h"
 #include "runtime/base/check.h"
+#include "runtime/config/learning_rate.h"
 #include "runtime/data/sample_order.h"
 
 namespace scavenger::elastic {
@@ -91,6 +92,7 @@ void Controller::take_ranks() {
   }
   if (wanted_batch_size_ != membership_.batch_size) replans_ = true;
   membership_.batch_size = wanted_batch_size_;
+  membership_.rate_factor = batch_size_factor(plan_.optimizer, membership_.batch_size);
   const auto count = static_cast<std::uint32_t>(ranks_.size());
   const bool as_planned =
       count == plan_.membership.workers() && membership_.batch_size == plan_.membership.batch_size;

@@ -26,7 +26,7 @@ Membership first_membership(const JobStart& start) {
   membership.epoch = 1;
   membership.batch_size = start.config.batch_size;
   membership.shares = split_batch(start.config.batch_size, start.config.cluster.workers);
-  membership.rate_factor = batch_size_factor(start.config.optimizer, membership.batch_size, 1.0);
+  membership.rate_factor = batch_size_factor(start.config.optimizer, membership.batch_size);
   if (start.checkpoint) {
     const Checkpoint& checkpoint = start.checkpoint->content;
     membership.epoch = static_cast<std::uint32_t>(checkpoint.membership_epoch) + 1;
@@ -44,6 +44,7 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
   plan.shards = shards;
   plan.membership = first_membership(start);
   plan.samples_per_epoch = data.train_samples;
+  plan.optimizer = start.config.optimizer;
   plan.stop = start.config.stop;
   plan.evaluation = start.config.evaluation;
   plan.checkpoint = start.config.checkpoint;

@@ -123,6 +123,7 @@ void CollectiveSynchroniser::begin(std::uint64_t iteration) {
   buckets_.begin_iteration();
   const auto position = static_cast<double>(membership_.position_at(iteration));
   const double rate =
+      membership_.rate_factor *
       learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
   replica_->begin({iteration, rate, steps_before(iteration) + 1});
 }

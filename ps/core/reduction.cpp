@@ -1,6 +1,7 @@
 #include "ps/core/reduction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "ps/core/flush_denormals.h"
@@ -59,13 +60,34 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
 
 void ChunkReducer::sum(std::span<const Contribution> contributions, std::span<float> sum,
                        std::span<double> rank_sqr_norms) {
+  sum_chunk(contributions, sum, rank_sqr_norms, false);
+}
+
+double ChunkReducer::sum_with_norm(std::span<const Contribution> contributions,
+                                   std::span<float> sum, std::span<double> rank_sqr_norms) {
+  sum_chunk(contributions, sum, rank_sqr_norms, true);
+  return total(&lanes_[contributions.size() * kLanes]);
+}
+
+void ChunkReducer::sum_chunk(std::span<const Contribution> contributions, std::span<float> sum,
+                             std::span<double> rank_sqr_norms, bool with_sum_norm) {
   const std::size_t ranks = contributions.size();
   SCAVENGER_CHECK(ranks > 0 && rank_sqr_norms.size() == ranks);
   const FlushDenormals flush;
   lanes_.assign((ranks + 1) * kLanes, 0.0);
-  for (std::size_t first = 0; first < sum.size(); first += kBlockFloats)
-    sum_block(contributions, first, std::min(kBlockFloats, sum.size() - first), sum.data() + first,
-              true);
+  for (std::size_t first = 0; first < sum.size(); first += kBlockFloats) {
+    const std::size_t n = std::min(kBlockFloats, sum.size() - first);
+    float* block = sum.data() + first;
+    sum_block(contributions, first, n, block, true);
+    // Squares of what is in the cache: the sum of one part with the share 1 is that part.
+    if (with_sum_norm)
+      kernels_.sum({.gradients = {block},
+                    .shares = {1.0F},
+                    .ranks = 1,
+                    .n = n,
+                    .sum = block,
+                    .lanes = &lanes_[ranks * kLanes]});
+  }
   for (std::size_t k = 0; k < ranks; ++k) rank_sqr_norms[k] = total(&lanes_[k * kLanes]);
 }
 
@@ -88,6 +110,12 @@ void ChunkReducer::sum_block(std::span<const Contribution> contributions, std::s
 
 double sum_in_chunk_order(std::span<const double> chunk_sqr_norms) {
   return std::accumulate(chunk_sqr_norms.begin(), chunk_sqr_norms.end(), 0.0);
+}
+
+float clip_scale(double sqr_norm, double clip_norm) {
+  constexpr double kTiny = 1e-6;  // as PyTorch has it
+  const double scale = clip_norm / (std::sqrt(sqr_norm) + kTiny);
+  return scale < 1.0 && std::isfinite(sqr_norm) ? static_cast<float>(scale) : 1.0F;
 }
 
 }  // namespace scavenger::ps

@@ -39,11 +39,17 @@ class ChunkReducer final {
                 const Version& from, const Version& to, std::span<double> rank_sqr_norms,
                 bool streaming = false);
 
-  // Only the weighted sum, and each rank's |g_k|^2.
+  // Only the weighted sum, and each rank's |g_k|^2. `sum` may be the first contribution's gradient.
   void sum(std::span<const Contribution> contributions, std::span<float> sum,
            std::span<double> rank_sqr_norms);
+  // The same, and returns |g|^2: all bits as those of update(). Stepping the sum, as the only
+  // contribution, with a clip_scale() for its share then is a clipped update in two passes.
+  double sum_with_norm(std::span<const Contribution> contributions, std::span<float> sum,
+                       std::span<double> rank_sqr_norms);
 
  private:
+  void sum_chunk(std::span<const Contribution> contributions, std::span<float> sum,
+                 std::span<double> rank_sqr_norms, bool with_sum_norm);
   void sum_block(std::span<const Contribution> contributions, std::size_t first, std::size_t n,
                  float* sum, bool with_norms);
 
@@ -55,5 +61,9 @@ class ChunkReducer final {
 // The squared norm of a whole gradient from those of its chunks, in the order of the chunks: the
 // same bits for every number of shards and order of arrival.
 double sum_in_chunk_order(std::span<const double> chunk_sqr_norms);
+
+// What a gradient of this squared norm is multiplied with, so that its norm is at most `clip_norm`:
+// as torch.nn.utils.clip_grad_norm_. A norm that is not finite clips nothing.
+float clip_scale(double sqr_norm, double clip_norm);
 
 }  // namespace scavenger::ps

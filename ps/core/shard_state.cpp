@@ -55,6 +55,7 @@ ParameterShard::ParameterShard(ChunkLayout layout, std::uint32_t shard,
       shard_(shard),
       chunks_(layout_.chunks_of(shard)),
       optimizer_(optimizer),
+      clip_norm_(optimizer.clip_norm),
       memory_(layout_, shard_, optimizer_),
       reducer_(kernels),
       chunk_progress_(chunks_.size()) {}
@@ -149,7 +150,7 @@ void ParameterShard::begin_iteration() {
     chunk.contributions = 0;
     chunk.stepped = false;
   }
-  stepped_chunks_ = 0;
+  stepped_chunks_ = summed_chunks_ = 0;
   learning_rate_.reset();
   step_.reset();
 }
@@ -195,16 +196,54 @@ Outcome ParameterShard::contribute(const ChunkStamp& stamp, double learning_rate
   contributed_[index * ranks() + stamp.rank] = 1;
   if (++chunk.contributions < ranks()) return Outcome::kWaiting;
 
-  const bool overwrites_snapshot =
-      !chunk.copied && progress_.iteration != snapshot_->progress.iteration;
-  if (overwrites_snapshot) copy_to_snapshot(stamp.chunk);
+  if (clip_norm_ > 0.0) {
+    sum_chunk(stamp.chunk);
+    return ++summed_chunks_ < chunks_.size() ? Outcome::kWaiting : Outcome::kAllSummed;
+  }
+  keep_for_snapshot(stamp.chunk);
   step_chunk(stamp.chunk);
   chunk.stepped = true;
   if (++stepped_chunks_ < chunks_.size()) return Outcome::kChunkComplete;
+  end_iteration();
+  return Outcome::kIterationComplete;
+}
+
+std::vector<double> ParameterShard::summed_sqr_norms() const {
+  SCAVENGER_CHECK(summed_chunks_ == chunks_.size());
+  std::vector<double> norms;
+  for (const ChunkProgress& chunk : chunk_progress_) norms.push_back(chunk.sqr_norm);
+  return norms;
+}
+
+Outcome ParameterShard::step_clipped(std::uint64_t membership_epoch, std::uint64_t iteration,
+                                     double sqr_norm) {
+  if (membership_epoch < membership_.epoch || iteration < progress_.iteration)
+    return Outcome::kStale;
+  if (membership_epoch > membership_.epoch || iteration > progress_.iteration ||
+      summed_chunks_ < chunks_.size())
+    refuse(fmt::format("membership epoch {}, iteration {} is to be clipped before it is summed",
+                       membership_epoch, iteration),
+           fmt::format("shard {}", shard_));
+  const float scale = clip_scale(sqr_norm, clip_norm_);
+  for (const std::uint32_t chunk : chunks_) {
+    keep_for_snapshot(chunk);
+    const Contribution sum{.gradient = gradient(0, chunk).data(), .share = scale};
+    reducer_.update({&sum, 1}, *step_, chunk_version(chunk, progress_.iteration),
+                    chunk_version(chunk, progress_.iteration + 1), {});
+  }
+  end_iteration();
+  return Outcome::kIterationComplete;
+}
+
+void ParameterShard::keep_for_snapshot(std::uint32_t chunk) {
+  const bool copied = chunk_progress_[layout_.index_in_shard(chunk)].copied;
+  if (!copied && progress_.iteration != snapshot_->progress.iteration) copy_to_snapshot(chunk);
+}
+
+void ParameterShard::end_iteration() {
   progress_ = {progress_.iteration + 1, progress_.optimizer_steps + 1};
   can_undo_ = true;
   begin_iteration();
-  return Outcome::kIterationComplete;
 }
 
 void ParameterShard::set_learning_rate(const ChunkStamp& stamp, double learning_rate) {
@@ -218,12 +257,24 @@ void ParameterShard::set_learning_rate(const ChunkStamp& stamp, double learning_
   step_ = optimizer_.step(learning_rate, progress_.optimizer_steps + 1);
 }
 
+void ParameterShard::gather(std::uint32_t chunk) {
+  contributions_.clear();
+  for (std::uint32_t rank = 0; rank < ranks(); ++rank)
+    contributions_.push_back({.gradient = gradient(rank, chunk).data(), .share = shares_[rank]});
+}
+
+// Into the gradient of rank 0, which is not needed any more.
+void ParameterShard::sum_chunk(std::uint32_t chunk) {
+  const std::uint32_t index = layout_.index_in_shard(chunk);
+  gather(chunk);
+  chunk_progress_[index].sqr_norm =
+      reducer_.sum_with_norm(contributions_, gradient(0, chunk),
+                             std::span(rank_sqr_norms_).subspan(index * ranks(), ranks()));
+}
+
 void ParameterShard::step_chunk(std::uint32_t chunk) {
   const std::uint32_t index = layout_.index_in_shard(chunk);
-  contributions_.clear();
-  for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
-    contributions_.push_back({.gradient = gradient(rank, chunk).data(), .share = shares_[rank]});
-  }
+  gather(chunk);
   const std::span<double> rank_sqr_norms =
       std::span(rank_sqr_norms_).subspan(index * ranks(), ranks());
   chunk_progress_[index].sqr_norm =

@@ -46,6 +46,7 @@ enum class Outcome {
   kWaiting,            // other ranks have yet to bring the chunk
   kChunkComplete,      // stepped: weights(chunk) are new, norms(chunk) are there
   kIterationComplete,  // the same, and it was the last chunk: iteration() has moved on
+  kAllSummed,          // with clipping: all chunks are summed, and wait for step_clipped()
 };
 
 // Both versions of a shard's chunks, each packed: ChunkLayout::packed_offset.
@@ -136,6 +137,12 @@ class ParameterShard final {
   // ProtocolError.
   Outcome contribute(const ChunkStamp& stamp, double learning_rate);
 
+  // Where the optimizer clips: |g|^2 of each of chunks(), when all are summed. Their sum over the
+  // chunks of all shards is what step_clipped() wants, which steps all chunks: kIterationComplete,
+  // or kStale. Throws ProtocolError where they are not summed, or as admit().
+  std::vector<double> summed_sqr_norms() const;
+  Outcome step_clipped(std::uint64_t membership_epoch, std::uint64_t iteration, double sqr_norm);
+
   // Their latest version: that after iteration() where the chunk has been stepped, else before it.
   // It does not change before the chunk's next but one step.
   std::span<const float> weights(std::uint32_t chunk) const;
@@ -166,7 +173,11 @@ class ParameterShard final {
   Version latest(std::uint32_t chunk) const;
   void check_load(std::uint32_t chunk, std::uint64_t size) const;
   void set_learning_rate(const ChunkStamp& stamp, double learning_rate);
+  void gather(std::uint32_t chunk);
+  void sum_chunk(std::uint32_t chunk);
   void step_chunk(std::uint32_t chunk);
+  void keep_for_snapshot(std::uint32_t chunk);
+  void end_iteration();
   void copy_to_snapshot(std::uint32_t chunk);
   void go_back_to(std::uint64_t iteration);
   void begin_iteration();
@@ -175,6 +186,7 @@ class ParameterShard final {
   std::uint32_t shard_;
   std::vector<std::uint32_t> chunks_;
   Optimizer optimizer_;
+  const double clip_norm_;
   mutable ShardMemory memory_;  // hands out spans that may be written, also for reading
   ChunkReducer reducer_;
 
@@ -191,6 +203,7 @@ class ParameterShard final {
   std::vector<double> rank_sqr_norms_;
   std::vector<Contribution> contributions_;  // scratch
   std::uint32_t stepped_chunks_ = 0;
+  std::uint32_t summed_chunks_ = 0;
   std::optional<double> learning_rate_;
   std::optional<OptimizerStep> step_;
 

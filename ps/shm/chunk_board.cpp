@@ -54,12 +54,13 @@ std::optional<std::uint32_t> ChunkBoard::take(std::uint64_t iteration) {
   return std::nullopt;
 }
 
-void ChunkBoard::finish(std::uint64_t iteration) {
-  if (iteration != this->iteration()) return;
+bool ChunkBoard::finish(std::uint64_t iteration) {
+  if (iteration != this->iteration()) return false;
   const std::uint64_t all = turn(iteration) * queue_.size();
-  if (memory_.stepped.fetch_add(1, std::memory_order_acq_rel) + 1 < all) return;
+  if (memory_.stepped.fetch_add(1, std::memory_order_acq_rel) + 1 < all) return false;
   memory_.iteration.store(iteration + 1, std::memory_order_seq_cst);
   announce();
+  return true;
 }
 
 std::uint64_t ChunkBoard::waiting_chunks() const {

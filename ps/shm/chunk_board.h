@@ -59,8 +59,8 @@ class ChunkBoard final {
   void contribute(std::uint64_t iteration, std::uint32_t chunk);
   // A chunk whose gradients are all there, and that is now the caller's to step.
   std::optional<std::uint32_t> take(std::uint64_t iteration);
-  // A taken chunk has been stepped.
-  void finish(std::uint64_t iteration);
+  // A taken chunk has been stepped. True where it was the last one.
+  bool finish(std::uint64_t iteration);
   // How many may be taken at this moment.
   std::uint64_t waiting_chunks() const;
 

@@ -8,7 +8,7 @@
 namespace scavenger::ps {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x3130'4d48'5356'4353;  // "SCVSHM01"
+constexpr std::uint64_t kMagic = 0x3230'4d48'5356'4353;  // "SCVSHM02"
 
 // Where each part starts, in bytes.
 struct Offsets {
@@ -17,12 +17,14 @@ struct Offsets {
     vector_bytes = whole_pages(shape.flat_size * sizeof(float));
     counters = whole_pages(sizeof(SegmentHeader));
     queue = counters + whole_pages(chunks * sizeof(ChunkCounter));
-    norms = queue + whole_pages(chunks * sizeof(ReadyPlace));
+    sum_counters = queue + whole_pages(chunks * sizeof(ReadyPlace));
+    sum_queue = sum_counters + whole_pages(chunks * sizeof(ChunkCounter));
+    norms = sum_queue + whole_pages(chunks * sizeof(ReadyPlace));
     rank_norms = norms + whole_pages(chunks * sizeof(double));
     versions = rank_norms + whole_pages(chunks * kMostWorkers * sizeof(double));
     gradients = versions + 2 * (1 + shape.state_vectors) * vector_bytes;
   }
-  std::uint64_t counters, queue, norms, rank_norms, versions, gradients;
+  std::uint64_t counters, queue, sum_counters, sum_queue, norms, rank_norms, versions, gradients;
   std::uint64_t vector_bytes;
 };
 
@@ -47,7 +49,17 @@ Segment::Segment(int file, const SegmentShape& shape)
       header_(reinterpret_cast<SegmentHeader*>(fixed_.data())),
       board_(header_->board,
              items_at<ChunkCounter>(fixed_.data(), Offsets(shape).counters, layout_.chunk_count()),
-             items_at<ReadyPlace>(fixed_.data(), Offsets(shape).queue, layout_.chunk_count())) {}
+             items_at<ReadyPlace>(fixed_.data(), Offsets(shape).queue, layout_.chunk_count())),
+      sum_board_(
+          header_->sum_board,
+          items_at<ChunkCounter>(fixed_.data(), Offsets(shape).sum_counters, layout_.chunk_count()),
+          items_at<ReadyPlace>(fixed_.data(), Offsets(shape).sum_queue, layout_.chunk_count())) {}
+
+void Segment::begin_membership(std::uint64_t iteration, std::uint32_t ranks, bool clips) {
+  sum_board_.begin_membership(iteration, ranks);
+  // What is to be stepped comes from one: whoever has summed the last chunk.
+  board_.begin_membership(iteration, clips ? 1 : ranks);
+}
 
 std::unique_ptr<Segment> Segment::create(int file, const SegmentShape& shape) {
   if (iteration_in(file)) return attach(file, shape);

@@ -3,7 +3,7 @@
 // to every process by the one that starts them: it is gone when the last of them is, however they
 // end.
 //
-//   header | chunk counters | queue | norms | two versions of weights and state | gradient of slot
+//   header | chunk counters | queues | norms | two versions of weights and state | gradient of slot
 //   0 | 1 | ...
 //
 // Each part starts on a page. Gradients of slots that nobody uses take no memory.
@@ -49,6 +49,7 @@ struct SegmentHeader {
   // Of a segment that serves a host (ps/host): the membership for which its uplink is ready.
   std::atomic<std::uint32_t> serving_epoch{0};
   BoardMemory board;
+  BoardMemory sum_board;
 };
 
 // Thread: gradient() one at a time; what the memory holds, as ChunkBoard says.
@@ -67,6 +68,10 @@ class Segment final {
   const ChunkLayout& layout() const { return layout_; }
   SegmentHeader& header() const { return *header_; }
   ChunkBoard& board() { return board_; }
+  // Where the optimizer clips, chunks are summed here first; with the last one all are known to the
+  // other board, to be stepped. `clips`: whether they are, in this membership.
+  ChunkBoard& sum_board() { return sum_board_; }
+  void begin_membership(std::uint64_t iteration, std::uint32_t ranks, bool clips);
 
   // Weights and state after this number of iterations (or this plus or minus 2, 4, ...).
   Version version(std::uint64_t iteration) const;
@@ -90,6 +95,7 @@ class Segment final {
   SharedMapping fixed_;  // all but the gradients
   SegmentHeader* const header_;
   ChunkBoard board_;
+  ChunkBoard sum_board_;
   std::map<std::uint32_t, std::unique_ptr<SharedMapping>> gradients_;
 };
 

@@ -20,7 +20,11 @@ namespace {
 
 SegmentKeeper::SegmentKeeper(asio::io_context& io, FileDescriptor file,
                              const OptimizerConfig& optimizer, std::uint64_t chunk_bytes)
-    : io_(io), file_(std::move(file)), optimizer_(optimizer), chunk_bytes_(chunk_bytes) {}
+    : io_(io),
+      file_(std::move(file)),
+      optimizer_(optimizer),
+      clips_(optimizer.clip_norm > 0.0),
+      chunk_bytes_(chunk_bytes) {}
 
 void SegmentKeeper::configure(const ConfigureShard& message) {
   if (message.shards != 1) refuse("shared memory is one shard");
@@ -49,7 +53,7 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
   if (header.optimizer_steps == 0)
     for (const std::span<float> vector : segment_->version(first).state)
       std::ranges::fill(vector, 0.0F);
-  segment_->board().begin_membership(first, message.membership.workers());
+  segment_->begin_membership(first, message.membership.workers(), clips_);
 }
 
 Halted SegmentKeeper::halt() {

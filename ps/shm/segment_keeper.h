@@ -41,6 +41,7 @@ class SegmentKeeper final : public ShardService {
   asio::io_context& io_;
   const FileDescriptor file_;
   const Optimizer optimizer_;
+  const bool clips_;
   const std::uint64_t chunk_bytes_;
   std::unique_ptr<Segment> segment_;
   LoadedPieces pieces_;

@@ -32,6 +32,8 @@ ShmSynchroniser::ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& 
                                  const Options& options)
     : segment_(std::move(segment)),
       board_(segment_->board()),
+      clips_(options.optimizer.clip_norm > 0.0),
+      gradient_board_(clips_ ? segment_->sum_board() : segment_->board()),
       clock_(clock),
       options_(options),
       optimizer_(options.optimizer),
@@ -86,6 +88,7 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
       learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
   const std::uint64_t done = iteration - membership_.first_iteration;
   step_ = optimizer_.step(rate, segment_->header().optimizer_steps + done + 1);
+  clip_scale_.reset();
   from_ = segment_->version(iteration);
   to_ = segment_->version(iteration + 1);
 }
@@ -98,18 +101,19 @@ bool ShmSynchroniser::is_current() const {
 
 void ShmSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
   if (!is_current()) return;
-  ready_chunks_.finish(first, last,
-                       [this](std::uint32_t chunk) { board_.contribute(next_iteration_, chunk); });
-  if (board_.waiting_chunks() >= kChunksWorthWaking) board_.announce();
+  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
+    gradient_board_.contribute(next_iteration_, chunk);
+  });
+  if (gradient_board_.waiting_chunks() >= kChunksWorthWaking) board_.announce();
 }
 
 std::optional<SyncResult> ShmSynchroniser::finish() {
   SCAVENGER_CHECK(ready_chunks_.all_ready() || !is_current());
   const double start_seconds = clock_.now_seconds();
-  if (board_.waiting_chunks() > 1) board_.announce();
+  if (gradient_board_.waiting_chunks() > 1) board_.announce();
   while (board_.iteration() <= next_iteration_ || !is_current()) {
     if (interrupted_) return std::nullopt;
-    if (!step_ready_chunk()) wait_for_news();
+    if (!(clips_ && sum_ready_chunk()) && !step_ready_chunk()) wait_for_news();
   }
   SyncResult yielded = result();
   yielded.wait_seconds = clock_.now_seconds() - start_seconds;
@@ -123,25 +127,55 @@ bool ShmSynchroniser::may_step() const {
   return copying == 0 || copying == next_iteration_ + 1;
 }
 
+void ShmSynchroniser::gather(ChunkRange range) {
+  for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
+    contributions_[rank] = {.gradient = gradients_[rank].data() + range.first,
+                            .share = shares_[rank]};
+}
+
+// The first of two passes, where gradients are clipped: into the gradient of rank 0.
+bool ShmSynchroniser::sum_ready_chunk() {
+  if (!is_current()) return false;
+  ChunkBoard& sum_board = segment_->sum_board();
+  const auto chunk = sum_board.take(next_iteration_);
+  if (!chunk) return false;
+  const ChunkRange range = segment_->layout().range(*chunk);
+  gather(range);
+  segment_->sqr_norm(*chunk) =
+      reducer_.sum_with_norm(contributions_, gradients_[0].subspan(range.first, range.size),
+                             segment_->rank_sqr_norms(*chunk).first(contributions_.size()));
+  if (!sum_board.finish(next_iteration_)) return true;
+  for (std::uint32_t other = 0; other < segment_->layout().chunk_count(); ++other)
+    board_.contribute(next_iteration_, other);
+  board_.announce();
+  return true;
+}
+
 bool ShmSynchroniser::step_ready_chunk() {
   if (!is_current() || !may_step()) return false;
   const auto chunk = board_.take(next_iteration_);
   if (!chunk) return false;
   const ChunkRange range = segment_->layout().range(*chunk);
-  for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
-    contributions_[rank] = {.gradient = gradients_[rank].data() + range.first,
-                            .share = shares_[rank]};
-  segment_->sqr_norm(*chunk) =
-      reducer_.update(contributions_, *step_, from_.part(range.first, range.size),
-                      to_.part(range.first, range.size),
-                      segment_->rank_sqr_norms(*chunk).first(contributions_.size()), streaming_);
+  const Version from = from_.part(range.first, range.size), to = to_.part(range.first, range.size);
+  if (clips_) {
+    if (!clip_scale_)
+      clip_scale_ = clip_scale(result().global_gradient_sqr_norm, options_.optimizer.clip_norm);
+    const Contribution sum{.gradient = gradients_[0].data() + range.first, .share = *clip_scale_};
+    reducer_.update({&sum, 1}, *step_, from, to, {}, streaming_);
+  } else {
+    gather(range);
+    segment_->sqr_norm(*chunk) =
+        reducer_.update(contributions_, *step_, from, to,
+                        segment_->rank_sqr_norms(*chunk).first(contributions_.size()), streaming_);
+  }
   board_.finish(next_iteration_);
   return true;
 }
 
 bool ShmSynchroniser::has_news() const {
   return board_.iteration() > next_iteration_ || interrupted_ ||
-         (board_.waiting_chunks() > 0 && may_step());
+         (board_.waiting_chunks() > 0 && may_step()) ||
+         (clips_ && gradient_board_.waiting_chunks() > 0);
 }
 
 void ShmSynchroniser::wait_for_news() {

@@ -43,7 +43,9 @@ class ShmSynchroniser final : public Synchroniser {
   std::string problem() const override { return {}; }
 
  private:
+  bool sum_ready_chunk();
   bool step_ready_chunk();
+  void gather(ChunkRange range);
   bool may_step() const;
   bool is_current() const;
   bool has_news() const;
@@ -52,6 +54,8 @@ class ShmSynchroniser final : public Synchroniser {
 
   const std::unique_ptr<Segment> segment_;
   ChunkBoard& board_;
+  const bool clips_;
+  ChunkBoard& gradient_board_;  // to which gradients are brought
   const Clock& clock_;
   const Options options_;
   const Optimizer optimizer_;
@@ -72,6 +76,7 @@ class ShmSynchroniser final : public Synchroniser {
   std::uint64_t next_iteration_ = 0;
   std::optional<OptimizerStep> step_;
   Version from_, to_;
+  std::optional<float> clip_scale_;          // known when all chunks are summed
   std::vector<Contribution> contributions_;  // scratch
 };
 

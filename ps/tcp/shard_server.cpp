@@ -131,6 +131,9 @@ awaitable<void> ShardServer::serve_frames(Client& client) {
       case FrameType::kGradient:
         co_await take_gradient(client, header);
         break;
+      case FrameType::kClip:
+        take_clip(client, header);
+        break;
       case FrameType::kPull:
         co_await take_pull(client, header);
         break;
@@ -223,6 +226,38 @@ awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
   const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);
+  else if (outcome == Outcome::kAllSummed)
+    clip_or_ask(header.iteration);
+}
+
+// ---- Clipping: the norm is that of the gradient over all shards. ----
+
+void ShardServer::clip_or_ask(std::uint64_t iteration) {
+  sent_norms_ = shard_->summed_sqr_norms();
+  if (shard_->layout().shard_count() == 1)
+    return step_clipped(iteration, sum_in_chunk_order(sent_norms_));
+  if (clients_[0] == nullptr) return;  // it is lost, and the iteration with it
+  const auto payload = std::as_bytes(std::span(sent_norms_));
+  clients_[0]->connection->post({.type = FrameType::kNorms,
+                                 .membership_epoch = membership_.epoch,
+                                 .iteration = iteration,
+                                 .rank = 0},
+                                payload);
+}
+
+void ShardServer::take_clip(const Client& client, const FrameHeader& header) {
+  if (halted_) return;
+  if (!started_ || client.rank != 0U || header.payload_bytes > 0 || optimizer_.clip_norm <= 0.0)
+    refuse("a worker that may not do so told how to clip");
+  if (header.membership_epoch < membership_.epoch || header.iteration < shard_->iteration()) return;
+  if (header.membership_epoch > membership_.epoch) refuse("a worker of another membership clips");
+  step_clipped(header.iteration, header.global_sqr_norm);
+}
+
+void ShardServer::step_clipped(std::uint64_t iteration, double sqr_norm) {
+  if (shard_->step_clipped(membership_.epoch, iteration, sqr_norm) != Outcome::kIterationComplete)
+    return;
+  for (const std::uint32_t chunk : shard_->chunks()) publish(chunk, iteration);
 }
 
 // In floats. One that is near is whole where it lies, and nothing of it is sent.

@@ -68,6 +68,9 @@ class ShardServer final : public ShardService {
   awaitable<void> receive_gradient(Client& client, std::span<float> gradient);
   std::span<const std::byte> wire_weights(std::uint32_t chunk);
   void publish(std::uint32_t chunk, std::uint64_t iteration);
+  void clip_or_ask(std::uint64_t iteration);
+  void take_clip(const Client& client, const FrameHeader& header);
+  void step_clipped(std::uint64_t iteration, double sqr_norm);
   double learning_rate_at(std::uint64_t iteration) const;
 
   asio::io_context& io_;
@@ -86,6 +89,7 @@ class ShardServer final : public ShardService {
   bool has_state_ = false;  // the controller brings weights and state, not a worker
   LoadedPieces pieces_;     // of initial weights or of state
   std::vector<std::byte> state_payload_;
+  std::vector<double> sent_norms_;        // stay until they are answered
   std::vector<Client*> clients_;          // by rank; null where not there
   std::vector<std::uint8_t> has_pulled_;  // by rank, in this membership
   // By rank: may be summed from until the next membership, also when their worker is gone.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "ps/core/reduction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 
@@ -63,6 +64,7 @@ void TcpSynchroniser::leave() {
                for (const auto& connection : connections_) connection->close();
                connections_.clear();
                is_near_.clear();
+               norms_arrived_ = 0;
              }))
       .get();
   std::unique_lock lock(mutex_);
@@ -248,8 +250,12 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
   std::vector<Bfloat16> room;  // for weights as they come, where they are rounded
   try {
     for (;;) {
-      const FrameHeader header = co_await connection->receive_header(
-          static_cast<std::uint32_t>(layout_.chunk_size() * sizeof(float)));
+      const FrameHeader header = co_await connection->receive_header(static_cast<std::uint32_t>(
+          std::max(layout_.chunk_size() * sizeof(float), layout_.chunk_count() * sizeof(double))));
+      if (header.type == FrameType::kNorms) {
+        co_await take_norms(*connection, header, shard);
+        continue;
+      }
       check_weights_frame(header, shard);
       const ChunkRange range = layout_.range(header.chunk);
       // Nobody reads these weights any more: the shard has answered our own gradient of this very
@@ -281,6 +287,42 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
     refuse(fmt::format("weights of iteration {} came, those of {} are awaited", header.iteration,
                        awaited_iteration_));
   arrived_[header.chunk] = 1;
+}
+
+// ---- Clipping. Each shard has a part of the gradient; its norm is found here. ----
+
+awaitable<void> TcpSynchroniser::take_norms(FrameConnection& connection, FrameHeader header,
+                                            std::uint32_t shard) {
+  check_norms_frame(header, shard);
+  std::vector<double> norms(header.payload_bytes / sizeof(double));
+  co_await connection.receive_payload(std::as_writable_bytes(std::span(norms)));
+  if (norms_iteration_ != header.iteration) norms_arrived_ = 0;
+  norms_iteration_ = header.iteration;
+  summed_sqr_norms_.resize(layout_.chunk_count());
+  const std::vector<std::uint32_t> chunks = layout_.chunks_of(shard);
+  for (std::size_t i = 0; i < chunks.size(); ++i) summed_sqr_norms_[chunks[i]] = norms[i];
+  if (++norms_arrived_ == layout_.shard_count()) post_clip(header.iteration);
+}
+
+void TcpSynchroniser::check_norms_frame(const FrameHeader& header, std::uint32_t shard) const {
+  const std::lock_guard lock(mutex_);
+  if (header.membership_epoch != membership_epoch_ || rank_ != 0 || header.rank != 0 ||
+      header.iteration + 1 != awaited_iteration_ ||
+      header.payload_bytes != layout_.chunks_of(shard).size() * sizeof(double) ||
+      (norms_iteration_ == header.iteration && norms_arrived_ >= layout_.shard_count()))
+    refuse("norms came that are not for this worker, or not now");
+}
+
+// In the order of chunks, so that its bits do not depend on the number of shards.
+void TcpSynchroniser::post_clip(std::uint64_t iteration) {
+  const double sqr_norm = sum_in_chunk_order(summed_sqr_norms_);
+  for (const auto& connection : connections_)
+    connection->post({.type = FrameType::kClip,
+                      .membership_epoch = membership_epoch_,
+                      .iteration = iteration,
+                      .rank = rank_,
+                      .global_sqr_norm = sqr_norm},
+                     {});
 }
 
 void TcpSynchroniser::fail(std::exception_ptr failure) {

@@ -72,6 +72,9 @@ class TcpSynchroniser final : public Synchroniser {
   bool wait_for_weights();
   awaitable<void> receive_weights(FrameConnection& connection, std::span<float> weights,
                                   std::vector<Bfloat16>& room);
+  awaitable<void> take_norms(FrameConnection& connection, FrameHeader header, std::uint32_t shard);
+  void check_norms_frame(const FrameHeader& header, std::uint32_t shard) const;
+  void post_clip(std::uint64_t iteration);
   void check_weights_frame(const FrameHeader& header, std::uint32_t shard);
   void fail(std::exception_ptr failure);
 
@@ -95,6 +98,9 @@ class TcpSynchroniser final : public Synchroniser {
   std::vector<std::uint8_t> is_near_;        // by shard
   std::vector<Bfloat16> rounded_gradients_;  // as sent, where they are rounded
   asio::cancellation_signal stop_connecting_;
+  std::vector<double> summed_sqr_norms_;  // by chunk, where gradients are clipped
+  std::uint64_t norms_iteration_ = 0;     // whose they are
+  std::uint32_t norms_arrived_ = 0;       // from so many shards
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

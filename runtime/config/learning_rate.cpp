@@ -38,7 +38,7 @@ double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
 
 }  // namespace
 
-double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size, double gain) {
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size) {
   const double ratio = optimizer.reference_batch_size == 0
                            ? 1.0
                            : static_cast<double>(batch_size) / optimizer.reference_batch_size;
@@ -49,8 +49,6 @@ double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_s
       return ratio;
     case BatchSizeRule::kSqrt:
       return std::sqrt(ratio);
-    case BatchSizeRule::kAdaScale:
-      return gain;
   }
   __builtin_unreachable();
 }

@@ -19,11 +19,9 @@ namespace scavenger {
 double learning_rate(const OptimizerConfig& optimizer, double epochs);
 
 // What the learning rate is multiplied with for a batch of B where it was chosen for another, B_0:
-//   none      1           (Scavenger)
-//   linear    B / B_0     (Goyal et al., 2017)
-//   sqrt      sqrt(B / B_0)   (Krizhevsky, 2014; Hoffer et al., 2017)
-//   adascale  `gain`, from 1 to B / B_0, as the gradient's noise allows (Johnson et al., 2020):
-//             noise/adascale.h
-double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size, double gain);
+//   none    1           (Scavenger)
+//   linear  B / B_0     (Goyal et al., 2017)
+//   sqrt    sqrt(B / B_0)   (Krizhevsky, 2014; Hoffer et al., 2017)
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size);
 
 }  // namespace scavenger

@@ -11,8 +11,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"
                                             {ScheduleType::kInverseSqrt, "inverse_sqrt"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(BatchSizeRule, {{BatchSizeRule::kNone, "none"},
                                              {BatchSizeRule::kLinear, "linear"},
-                                             {BatchSizeRule::kSqrt, "sqrt"},
-                                             {BatchSizeRule::kAdaScale, "adascale"}})
+                                             {BatchSizeRule::kSqrt, "sqrt"}})
 
 namespace {
 

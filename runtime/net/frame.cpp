@@ -59,7 +59,7 @@ FrameHeader decode_frame_header(std::span<const std::byte, kFrameHeaderBytes> by
     refuse(fmt::format("the peer speaks protocol version {}, this build speaks {}", wire.version,
                        kProtocolVersion));
   if (wire.type < static_cast<std::uint16_t>(FrameType::kControl) ||
-      wire.type > static_cast<std::uint16_t>(FrameType::kState))
+      wire.type > static_cast<std::uint16_t>(FrameType::kClip))
     refuse(fmt::format("unknown frame type {}", wire.type));
   if (wire.payload_bytes > payload_limit_bytes)
     refuse(fmt::format("a payload of {} bytes is announced, at most {} are allowed",

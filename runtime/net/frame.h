@@ -22,6 +22,8 @@ enum class FrameType : std::uint16_t {
   kPull = 4,      // worker -> shard: send me your weights as they are; no payload
   kInitial = 5,   // worker -> shard: one chunk of initial weights, floats
   kState = 6,     // shard <-> controller: one piece of weights or optimizer state, floats
+  kNorms = 7,     // shard -> worker of rank 0: |g|^2 of each of its chunks, doubles
+  kClip = 8,      // worker of rank 0 -> shard: step, with gradients of this norm; no payload
 };
 
 struct FrameHeader {
@@ -33,7 +35,8 @@ struct FrameHeader {
       0;  // of the worker that sent it or that it is for; kState: the index of the vector
   std::uint32_t payload_bytes = 0;
   double local_sqr_norm = 0.0;   // kWeights: |g_k|^2 over this chunk, of the receiving worker
-  double global_sqr_norm = 0.0;  // kWeights: |g|^2 over this chunk, of the weighted mean
+  double global_sqr_norm = 0.0;  // kWeights: |g|^2 over this chunk, of the weighted mean;
+                                 // kClip: over all chunks
 
   bool operator==(const FrameHeader&) const = default;
 };

@@ -156,7 +156,8 @@ EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
           .correct = static_cast<std::uint64_t>(
               at::argmax(logits, 1).eq(labels).sum().item<std::int64_t>()),
           .loss = loss,
-          .negative_log_likelihood = loss};
+          .negative_log_likelihood = loss,
+          .bleu = {}};
 }
 
 // {b, sample shape...}, in the batch's own memory where that starts a cache line. Elsewhere a copy:

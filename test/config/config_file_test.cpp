@@ -193,26 +193,28 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"boundary_seconds":5,"stop_seconds":4})"};
   if (variant == "cifar100") {
     all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");
+    all.emplace_back("data.scale=0.5");
     all.emplace_back(R"(loss={"type":"cross_entropy","label_smoothing":0.1})");
     all.emplace_back(
-        R"(optimizer={"type":"sgd","learning_rate":1,"clip_norm":2.5,"batch_size_rule":"adascale",
+        R"(optimizer={"type":"sgd","learning_rate":1,"clip_norm":2.5,"batch_size_rule":"sqrt",
             "reference_batch_size":16,"schedule":{"type":"inverse_sqrt","warmup_epochs":0.5}})");
   } else if (variant == "arrays") {
     all = splits(R"({"format":"arrays","features":"/a.npz","labels":"/b.npz","features_name":"u",
                      "labels_name":"v"})");
-    all.insert(all.end(), {"data.classes=null", R"(loss={"type":"bce"})",
+    all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
                            R"(stop={"target":{"metric":"mse","value":0.3}})"});
   } else if (variant == "text") {
     all = splits(R"({"format":"text","files":["/a.txt"],"from":0.25,"to":0.75})");
-    all.insert(all.end(), {"data.classes=null", "data.sequence_length=64",
+    all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.sequence_length=64",
                            R"(data.vocabulary={"tokens":"characters","lowercase":true,
                                "min_frequency":2,"max_size":100})",
                            R"(stop={"target":{"metric":"perplexity","value":3}})"});
   } else if (variant == "parallel_text") {
     all = splits(R"({"format":"parallel_text","source":"/a.en","target":"/a.de"})");
-    all.insert(all.end(), {"data.classes=null", "data.max_length=50", "data.vocabulary.shared=true",
-                           R"(data.buckets={"size":64,"window":640})", "evaluation.beam_width=4",
-                           R"(stop={"target":{"metric":"bleu","value":32}})"});
+    all.insert(all.end(),
+               {"data.classes=null", "data.scale=2", "data.max_length=50",
+                "data.vocabulary.shared=true", R"(data.buckets={"size":64,"window":640})",
+                "evaluation.beam_width=4", R"(stop={"target":{"metric":"bleu","value":32}})"});
   } else if (variant == "sgd, step, mlp, csv") {
     const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";
     all.insert(all.end(),

@@ -275,5 +275,48 @@ TEST_CASE("A named label column needs a header line") {
                  "set has_header to true"});
 }
 
+TEST_CASE("Losses and targets that do not fit what is predicted are refused") {
+  const std::string csv = R"({"format":"csv","files":["/dev/null"]})";
+  const std::vector<std::string> values = {"data.train=" + csv, "data.test=" + csv,
+                                           "data.classes=null"};
+  const auto with = [&](const std::string& override) {
+    std::vector<std::string> all = values;
+    all.push_back(override);
+    return all;
+  };
+  check_problem(GENERATE_COPY(Case{{R"(loss={"type":"mse"})"},
+                                   "loss.type",
+                                   "this loss compares values",
+                                   "use cross_entropy"},
+                              Case{with(R"(loss={"type":"cross_entropy"})"), "loss.type",
+                                   "needs classes", "set data.classes"},
+                              Case{with(R"(stop.target={"metric":"accuracy","value":0.5})"),
+                                   "stop.target.metric", "has no accuracy", "use loss or mse"},
+                              Case{{R"(stop.target={"metric":"bleu","value":30})"},
+                                   "stop.target.metric",
+                                   "has no bleu",
+                                   "use accuracy or loss"}));
+}
+
+TEST_CASE("What does not go with text is refused") {
+  const std::string pairs =
+      R"({"format":"parallel_text","source":"/dev/null","target":"/dev/null"})";
+  const auto with = [&](const std::vector<std::string>& overrides) {
+    std::vector<std::string> all = {"data.train=" + pairs, "data.test=" + pairs};
+    all.insert(all.end(), overrides.begin(), overrides.end());
+    return all;
+  };
+  check_problem(GENERATE_COPY(
+      Case{with({}), "job.json:6: data.classes", "text has no classes", "leave it out"},
+      Case{with({"data.classes=null", "data.sample_shape=[5]"}), "--set data.sample_shape=[5]",
+           "text has no shape", "leave it out"},
+      Case{with({"data.classes=null", R"(data.buckets={"size":10,"window":25})"}),
+           "data.buckets.window", "a window of 25", "a multiple of 10"},
+      Case{with({"data.classes=null", R"(stop.target={"metric":"bleu","value":101})"}),
+           "stop.target.value", "a BLEU of 101", "up to 100"},
+      Case{with({"data.classes=null", R"(stop.target={"metric":"perplexity","value":1})"}),
+           "stop.target.value", "a perplexity of 1", "above 1"}));
+}
+
 }  // namespace
 }  // namespace scavenger

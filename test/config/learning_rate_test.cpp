@@ -67,5 +67,31 @@ TEST_CASE("A cosine after warm-up starts at the end of warm-up and ends at the f
   CHECK(rate_at(schedule, 8.0) == Approx(0.08));
 }
 
+TEST_CASE("An inverse square root falls from the end of warm-up on") {
+  ScheduleConfig schedule;
+  schedule.type = ScheduleType::kInverseSqrt;
+  schedule.warmup_epochs = 2.0;
+
+  CHECK(rate_at(schedule, 1.0) == Approx(0.4));
+  CHECK(rate_at(schedule, 2.0) == Approx(0.8));
+  CHECK(rate_at(schedule, 8.0) == Approx(0.4));
+  CHECK(rate_at(schedule, 200.0) == Approx(0.08));
+}
+
+TEST_CASE("Another batch size changes the learning rate as the rule says") {
+  const auto factor = [](BatchSizeRule rule, std::uint32_t reference, std::uint32_t batch_size) {
+    OptimizerConfig optimizer;
+    optimizer.batch_size_rule = rule;
+    optimizer.reference_batch_size = reference;
+    return batch_size_factor(optimizer, batch_size);
+  };
+
+  CHECK(factor(BatchSizeRule::kNone, 64, 256) == 1.0);
+  CHECK(factor(BatchSizeRule::kLinear, 64, 256) == 4.0);
+  CHECK(factor(BatchSizeRule::kSqrt, 64, 256) == 2.0);
+  CHECK(factor(BatchSizeRule::kLinear, 256, 64) == 0.25);
+  CHECK(factor(BatchSizeRule::kLinear, 64, 64) == 1.0);
+}
+
 }  // namespace
 }  // namespace scavenger

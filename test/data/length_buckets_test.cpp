@@ -48,8 +48,9 @@ TEST_CASE("Batches have samples of similar length, in later epochs as well") {
   for (std::uint64_t batch = 0; batch < 3 * kSamples / 16; ++batch)
     wide += spread(order, batch * 16, 16) > 4;
 
-  // Only where an epoch ends and the next begins: samples that fill no bucket are left as they are.
-  CHECK(wide <= 2 * 3);
+  // Few: where an epoch ends and the next begins, samples that fill no bucket are left as they are,
+  // and its last window is smaller.
+  CHECK(wide <= 4 * 3);
 }
 
 TEST_CASE("Buckets of a window come in random order, and samples within them") {

@@ -12,7 +12,8 @@ TEST_CASE("Metrics are means over predictions, not over samples") {
                       .correct = 6,
                       .loss = 4.0,
                       .negative_log_likelihood = 8.0 * std::log(3.0),
-                      .squared_error = 2.0};
+                      .squared_error = 2.0,
+                      .bleu = {}};
 
   CHECK(metric_value(Metric::kAccuracy, sums) == 0.75);
   CHECK(metric_value(Metric::kLoss, sums) == 0.5);

@@ -155,6 +155,11 @@ TEST_CASE("in shared memory neither the chunks nor the optimizer change a bit") 
   check_against_reference({.shares = {3, 5}, .optimizer = {.schedule = {}}});
 }
 
+TEST_CASE("in shared memory clipping gives the bits that it gives at shards, for any K") {
+  for (const std::vector<std::uint32_t>& shares : {std::vector<std::uint32_t>{8}, {1, 2, 3, 4}})
+    check_against_reference({.shares = shares, .optimizer = clipping_optimizer()});
+}
+
 TEST_CASE("a model too large for the caches is stepped past them, with the same bits") {
   check_against_reference({.shares = {1, 1}, .flat_size = 2'000'003, .chunk_bytes = 1 << 18});
 }

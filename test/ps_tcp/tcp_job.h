@@ -38,6 +38,11 @@ inline void write_initial_weights(std::span<float> weights) {
   for (float& weight : weights) weight = static_cast<float>(random.normal());
 }
 
+// Clips every gradient of these jobs.
+inline OptimizerConfig clipping_optimizer() {
+  return {.momentum = 0.9, .weight_decay = 1e-3, .clip_norm = 2.0, .schedule = {}};
+}
+
 // Depends on the weights, so that a wrong bit spreads.
 inline void write_gradient(std::span<const float> weights, std::uint64_t iteration,
                            std::uint32_t rank, std::span<float> gradient) {
@@ -87,9 +92,14 @@ inline TrainedState reference(const TcpJobOptions& options, std::uint64_t iterat
       round_as_sent(options, gradients[rank]);
     }
     state.results.assign(options.shares.size(), {});
+    Outcome outcome = Outcome::kWaiting;
     for (const std::uint32_t chunk : shard.chunks()) {
       for (std::uint32_t rank = 0; rank < options.shares.size(); ++rank)
-        shard.contribute({1, iteration, chunk, rank}, options.optimizer.learning_rate);
+        outcome = shard.contribute({1, iteration, chunk, rank}, options.optimizer.learning_rate);
+    }
+    if (outcome == Outcome::kAllSummed)
+      shard.step_clipped(1, iteration, sum_in_chunk_order(shard.summed_sqr_norms()));
+    for (const std::uint32_t chunk : shard.chunks()) {
       const ChunkNorms norms = shard.norms(chunk);
       for (std::size_t rank = 0; rank < options.shares.size(); ++rank) {
         state.results[rank].local_gradient_sqr_norm += norms.rank_sqr_norms[rank];

@@ -88,6 +88,20 @@ TEST_CASE("shards on the workers' host change no bit by reading and writing in t
   }
 }
 
+TEST_CASE("clipping changes no bit with the number of shards, nor with where they are") {
+  for (const std::vector<std::uint32_t>& shares : {std::vector<std::uint32_t>{8}, {1, 2, 3}})
+    for (const std::uint32_t shards : {1U, 2U, 3U}) {
+      TcpJobOptions options{.shares = shares, .shards = shards};
+      options.optimizer = clipping_optimizer();
+      check_against_reference(options);
+      options.near_shards = 1;
+      check_against_reference(options);
+    }
+  TcpJobOptions clipped;
+  clipped.optimizer = clipping_optimizer();
+  CHECK_FALSE(reference(clipped, 6).weights == reference({}, 6).weights);
+}
+
 TEST_CASE("a worker that joins late gets the weights before it trains") {
   TcpJob job({.shares = {1, 1}});
   std::latch other_is_there(1);

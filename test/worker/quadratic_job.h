@@ -64,7 +64,8 @@ class QuadraticTrainer final : public Trainer {
     return {.samples = batch.size,
             .predictions = batch.size,
             .correct = batch.size - 1,
-            .loss = 2.0 * batch.size};
+            .loss = 2.0 * batch.size,
+            .bleu = {}};
   }
 
   double seconds_per_step = 0.02;

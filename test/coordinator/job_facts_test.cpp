@@ -1,0 +1,65 @@
+#include "elastic/coordinator/job_facts.h"
+
+#include <catch2/catch.hpp>
+
+#include "runtime/base/error.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+TEST_CASE("a checkpoint of another vocabulary is refused, and says from which word on") {
+  Checkpoint checkpoint;
+  checkpoint.vocabulary = "<padding>\na\nb\nc\n";
+  checkpoint.target_vocabulary = "x\n";
+  DataSize data{10, 5, checkpoint.vocabulary, checkpoint.target_vocabulary};
+
+  CHECK_NOTHROW(check_vocabulary(checkpoint, data, "there"));
+  data.vocabulary = "<padding>\na\nd\n";
+  CHECK_THROWS_WITH(check_vocabulary(checkpoint, data, "there"),
+                    Catch::Contains("there") && Catch::Contains("3 words") &&
+                        Catch::Contains("4 words") && Catch::Contains("from word 2 on") &&
+                        Catch::Contains("training data"));
+  data.vocabulary = checkpoint.vocabulary;
+  data.target_vocabulary = "x\ny\n";
+  CHECK_THROWS_AS(check_vocabulary(checkpoint, data, "there"), CheckpointError);
+}
+
+TEST_CASE("an evaluation tells of the metrics that the job has, and of no others") {
+  JobConfig config;
+  config.data.classes = 3;
+  const EvaluationSums sums{.samples = 4,
+                            .predictions = 8,
+                            .correct = 2,
+                            .loss = 4.0,
+                            .negative_log_likelihood = 0.0,
+                            .squared_error = 2.0,
+                            .bleu = {}};
+
+  const fact::Evaluation labels = make_evaluation_event(config, sums);
+  CHECK(labels.samples == 4);
+  CHECK(labels.loss == 0.5);
+  CHECK(labels.accuracy == 0.25);
+  CHECK_FALSE(labels.perplexity);
+  CHECK_FALSE(labels.mse);
+
+  config.data.classes = 0;
+  const fact::Evaluation values = make_evaluation_event(config, sums);
+  CHECK(values.mse == 0.25);
+  CHECK_FALSE(values.accuracy);
+
+  config.data.train.format = DataFormat::kParallelText;
+  const fact::Evaluation pairs = make_evaluation_event(config, sums);
+  CHECK(pairs.bleu == 0.0);
+  CHECK(pairs.perplexity == 1.0);
+  CHECK_FALSE(pairs.mse);
+}
+
+TEST_CASE("a job's first learning rate is for its batch size, where a rule says so") {
+  JobStart start;
+  start.config.batch_size = 256;
+  start.config.optimizer.reference_batch_size = 64;
+  CHECK(make_plan(start, {1000, 10}, 1, 0.0).membership.rate_factor == 1.0);
+
+  start.config.optimizer.batch_size_rule = BatchSizeRule::kSqrt;
+  CHECK(make_plan(start, {1000, 10}, 1, 0.0).membership.rate_factor == 2.0);
+}
