@@ -93,6 +93,8 @@ int train(const Arguments& arguments) {
   if (start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
     start.config.optimizer.reference_batch_size = start.config.batch_size;
   require_features(start.config, build_features());
+  if (start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
+    start.config.optimizer.reference_batch_size = start.config.batch_size;
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
