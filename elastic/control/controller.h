@@ -23,7 +23,7 @@ struct ControllerPlan {
   StateHome state_home = StateHome::kShards;
   Membership membership;  // the first
   std::uint64_t samples_per_epoch = 0;
-  OptimizerConfig optimizer;
+  OptimizerConfig optimizer;  // what a change of B does to the learning rate
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;

@@ -135,6 +135,7 @@ void ShmSynchroniser::gather(ChunkRange range) {
 
 // The first of two passes, where gradients are clipped: into the gradient of rank 0.
 bool ShmSynchroniser::sum_ready_chunk() {
+  if (!is_current()) return false;
   ChunkBoard& sum_board = segment_->sum_board();
   const auto chunk = sum_board.take(next_iteration_);
   if (!chunk) return false;

@@ -148,10 +148,6 @@ void ConsistencyCheck::check_all_reduce() {
   if (sync.wire_precision == WirePrecision::kBfloat16)
     fail("/sync/wire_precision", fmt::format("{} sends float32 only", name),
          "leave it at float32, or use the strategy parameter_server");
-  if (config_.optimizer.clip_norm > 0.0)
-    fail("/optimizer/clip_norm",
-         fmt::format("with {} gradients are stepped as they come, before their norm is known", name),
-         "leave it out, or use the strategy parameter_server");
   const auto leaves_the_host = [](const HostConfig& host) {
     return kind_of(host.address) == AddressKind::kReachable;
   };

@@ -48,7 +48,6 @@ double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_s
     case BatchSizeRule::kLinear:
       return ratio;
     case BatchSizeRule::kSqrt:
-    case BatchSizeRule::kAdaScale:
       return std::sqrt(ratio);
   }
   __builtin_unreachable();
