@@ -90,11 +90,11 @@ int train(const Arguments& arguments) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
-  if (start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
+  // Runs that differ in B alone stay comparable where B does not change the learning rate.
+  if (start.config.optimizer.batch_size_rule != BatchSizeRule::kNone &&
+      start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
     start.config.optimizer.reference_batch_size = start.config.batch_size;
   require_features(start.config, build_features());
-  if (start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
-    start.config.optimizer.reference_batch_size = start.config.batch_size;
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());

@@ -228,6 +228,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     const std::string idx = R"({"format":"idx","features":"/x.gz","labels":"/y.gz"})";
     all.insert(all.end(), {"data.train=" + idx, "data.test=" + idx,
                            R"(model={"type":"cnn","channels":[4],"dense":5})",
+                           R"(model_store={"path":"/models.db"})",
                            R"(optimizer={"type":"adam","learning_rate":0.3,"beta1":0.8,"beta2":0.9,
                                "epsilon":1e-6,"weight_decay":1e-4,
                                "schedule":{"type":"constant","warmup_epochs":3}})"});

@@ -226,6 +226,7 @@ TEST_CASE("a membership of which everything was taken closes with nothing") {
 
 TEST_CASE("half batches come out with their iterations, and those of nobody's iterations never") {
   IterationMerge merge({1, 10, {10}, 0, 0});
+  merge.allow(3);
   IterationStats reported = stats(0, 3);
   HalfBatchNorms early, late;
   early.iteration = 1;
