@@ -12,6 +12,7 @@
 #include "ps/collective/collective_synchroniser.h"
 #include "ps/collective/host_replica.h"
 #include "ps/host/host_synchroniser.h"
+#include "ps/shard/state_frames.h"
 #include "ps/shm/shm_synchroniser.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
@@ -22,6 +23,7 @@
 #include "runtime/data/data_set.h"
 #include "runtime/process/child_process.h"
 #include "runtime/torch/c10d.h"
+#include "runtime/torch/tensor_replica.h"
 #include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/control_link.h"
 #include "runtime/worker/worker.h"
@@ -36,7 +38,16 @@ struct Workshop {
   DataSet test;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<MeetingPlace> meeting_place;  // for all-reduce
+  DevicePlace place;
 };
+
+// How many of the workers before this one share its machine.
+std::uint32_t place_on_host(const ClusterConfig& cluster, std::uint32_t worker) {
+  std::uint32_t before = 0;
+  for (std::uint32_t other = 0; other < worker; ++other)
+    if (host_index_of_worker(cluster, other) == host_index_of_worker(cluster, worker)) ++before;
+  return before;
+}
 
 Workshop set_up(const LaunchTicket& ticket) {
   JobConfig config = parse_resolved_config(ticket.config, "launch ticket");
@@ -49,12 +60,16 @@ Workshop set_up(const LaunchTicket& ticket) {
   options.classes = config.data.classes;
   options.seed = config.seed;
   options.threads = ticket.threads;
+  const bool stays_on_gpu = config.sync.strategy == SyncStrategy::kNccl;
+  options.place = choose_device(stays_on_gpu ? Device::kCuda : config.device,
+                                place_on_host(config.cluster, ticket.index));
+  options.vectors = stays_on_gpu ? VectorHome::kDevice : VectorHome::kHost;
   auto trainer = make_torch_trainer(options);
   std::unique_ptr<MeetingPlace> meeting_place;
   if (config.sync.strategy != SyncStrategy::kParameterServer)
     meeting_place = open_meeting_place(address_of_worker(config.cluster, ticket.index));
-  return {std::move(config), std::move(train), std::move(test), std::move(trainer),
-          std::move(meeting_place)};
+  return {std::move(config),  std::move(train),         std::move(test),
+          std::move(trainer), std::move(meeting_place), options.place};
 }
 
 void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
@@ -95,11 +110,17 @@ std::unique_ptr<Synchroniser> make_all_reduce(const Workshop& shop, const Launch
   options.backend = config.sync.strategy;
   options.address = address_of_worker(config.cluster, ticket.index);
   options.key_prefix = secret_key_prefix(ticket.credentials);
+  options.connect_seconds = config.limits.start_seconds;
   options.operation_seconds = config.limits.iteration_seconds;
+  options.gpu = shop.place.gpu;
+  std::unique_ptr<Replica> replica;
+  if (config.sync.strategy == SyncStrategy::kNccl)
+    replica = make_tensor_replica(layout.flat_size(), config.optimizer, shop.place);
+  else
+    replica = std::make_unique<ps::HostReplica>(layout, config.optimizer);
   return std::make_unique<ps::CollectiveSynchroniser>(
       ps::CollectiveSynchroniser::Parts{
-          std::make_unique<ps::HostReplica>(layout, config.optimizer),
-          make_c10d_collective(options),
+          std::move(replica), make_c10d_collective(options),
           [&io, controller = link.connection(), layout](
               std::uint32_t epoch, std::shared_ptr<const ps::ShardSnapshot> snapshot) {
             asio::co_spawn(io.context(),
@@ -135,7 +156,8 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
                    ControlLink& link) {
   const Workshop shop = set_up(ticket);
   Trainer& trainer = *shop.trainer;
-  log_info("{} parameters, {} threads", trainer.parameters().element_count(), ticket.threads);
+  log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
+           ticket.threads, shop.place.text());
   Worker worker(
       {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
       {.make_synchroniser =

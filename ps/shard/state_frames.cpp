@@ -1,9 +1,7 @@
 #include "ps/shard/state_frames.h"
 
 #include <span>
-#include <utility>
-
-#include "runtime/base/check.h"
+#include <vector>
 
 namespace scavenger::ps {
 namespace {
@@ -11,18 +9,6 @@ namespace {
 constexpr std::size_t kStreamQueueBytes = std::size_t{8} << 20;
 
 }  // namespace
-
-void LoadedPieces::expect(std::size_t vectors, std::size_t chunks) {
-  chunks_ = chunks;
-  missing_ = vectors * chunks;
-  loaded_.assign(missing_, 0);
-}
-
-bool LoadedPieces::note(std::size_t vector, std::size_t chunk_index) {
-  SCAVENGER_CHECK(vector * chunks_ + chunk_index < loaded_.size());
-  return std::exchange(loaded_[vector * chunks_ + chunk_index], std::uint8_t{1}) == 0 &&
-         --missing_ == 0;
-}
 
 awaitable<void> send_state(std::shared_ptr<FrameConnection> destination, ChunkLayout layout,
                            std::uint32_t shard, std::uint32_t membership_epoch,

@@ -4,26 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
+#include "ps/core/loaded_pieces.h"
 #include "ps/core/shard_state.h"
 #include "runtime/net/frame_connection.h"
 
 namespace scavenger::ps {
-
-// Which pieces of a state have arrived. A piece that comes twice does not stand for another.
-class LoadedPieces final {
- public:
-  void expect(std::size_t vectors, std::size_t chunks);
-  // True with the last missing one. Requires a piece that is expected.
-  bool note(std::size_t vector, std::size_t chunk_index);
-  bool complete() const { return missing_ == 0; }
-
- private:
-  std::vector<std::uint8_t> loaded_;
-  std::size_t chunks_ = 0;
-  std::size_t missing_ = 0;
-};
 
 // Posts all of it. The snapshot must live until it was written.
 awaitable<void> send_state(std::shared_ptr<FrameConnection> destination, ChunkLayout layout,

@@ -5,21 +5,30 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/torch/device_mirror.h"
 #include "runtime/torch/gradient_collector.h"
 #include "runtime/torch/model.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
 
+// Where the model's tensors are, and whether weights and gradients are given in memory of the host
+// all the same.
+struct ModelPlacement {
+  at::Device device = at::kCPU;
+  bool is_mirrored = false;
+};
+
 // The loss is the cross entropy of the model's logits, as a mean over the batch.
 class ModelTrainer final : public Trainer {
  public:
   ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_t> sample_shape,
-               std::uint64_t seed);
+               std::uint64_t seed, const ModelPlacement& placement = {});
 
   const TensorLayout& parameters() const override { return parameters_; }
   const TensorLayout& buffers() const override { return buffers_; }
@@ -34,16 +43,22 @@ class ModelTrainer final : public Trainer {
 
  private:
   at::Tensor features_of(const Batch& batch) const;
+  at::Tensor labels_of(const Batch& batch) const;
+  void view_weights(float* flat);
+  void await_device() const;
 
   std::unique_ptr<Model> model_;
   std::vector<std::int64_t> sample_shape_;
   std::uint64_t seed_;
   TensorLayout parameters_;
   TensorLayout buffers_;
+  ModelPlacement placement_;
+  std::optional<DeviceMirror> mirror_;
   GradientCollector collector_;  // after model_, whose hooks point to it
-  float* weights_ = nullptr;
-  bool has_gradients_ = false;
-  // The parameters as views of the vectors used last: a synchroniser takes turns between two.
+  std::span<float> weights_;     // in use: of the mirror's, where there is one, the host's
+  std::span<float> gradients_;
+  float* viewed_ = nullptr;  // the flat vector that the model's parameters are views of
+  // Its views, and those of vectors used before: a synchroniser takes turns between two.
   std::map<float*, std::vector<at::Tensor>> views_;
   SteadyClock clock_;
 };

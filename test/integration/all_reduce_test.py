@@ -10,7 +10,7 @@ import job
 CONFIG = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "stop.target=null", "--set", "batch_size=16",
           "--set", "optimizer.learning_rate=0.02", "--workers", 2]
 GLOO = ["--set", "sync.strategy=gloo"]
-LONG = [*CONFIG, *GLOO, "--set", "stop.max_epochs=4", "--set", "limits.heartbeat_seconds=2"]
+LONG = [*CONFIG, *GLOO, "--set", "stop.max_epochs=6"]
 
 
 class AllReduceTest(job.JobTest):
@@ -30,11 +30,13 @@ class AllReduceTest(job.JobTest):
         self.assertEqual(self.weights("again", *GLOO, "--workers", 2), job.last_weights(self.run_folder("gloo_2")))
         run = self.run_folder("gloo_2")
         self.assertEqual({event["role"] for event in job.events(run, "process_started")}, {"worker"})
-        norms = [job.events(self.run_folder(name), "iterations")[0] for name in ("gloo_2", "shared_memory")]
-        for key in norms[0]:
-            if "norm" in key:
-                for ours, theirs in zip(norms[0][key], norms[1][key]):
-                    self.assertAlmostEqual(ours, theirs, delta=1e-3 * theirs)
+        ours, theirs = ([job.events(self.run_folder(name), "iterations")[0]] for name in ("gloo_2", "shared_memory"))
+        for side in (ours, theirs):
+            side += side[0]["workers"]
+        for our, their in zip(ours, theirs):
+            for key in [key for key in our if "norm" in key]:
+                for a, b in list(zip(our[key], their[key]))[:10]:
+                    self.assertAlmostEqual(a, b, delta=1e-3 * b)
 
     def test_adam_whose_state_has_two_vectors(self):
         adam = ['--set', 'optimizer={"type":"adamw","learning_rate":0.002,"weight_decay":0.01}']
@@ -52,18 +54,19 @@ class AllReduceTest(job.JobTest):
         self.assertEqual(job.report(run)["status"], "max_epochs")
         self.assertLess(job.largest_difference(job.last_weights(run), job.last_weights(self.run_folder("whole"))), 1e-4)
         recoveries = [event for event in job.events(run, "recovery") if event["lost"]]
-        self.assertEqual([event["lost"] for event in recoveries], [[f"worker {index}"]])
-        self.assertEqual(recoveries[0]["iterations_lost"], 0, "the state was not lost: others had it")
+        self.assertIn(f"worker {index}", [name for event in recoveries for name in event["lost"]])
+        self.assertEqual({event["iterations_lost"] for event in recoveries}, {0}, "others had the state")
 
     def test_a_worker_that_is_killed_costs_no_iteration(self):
         self.disturbed(signal.SIGKILL, 0)
 
     def test_nor_does_one_that_hangs(self):
-        self.disturbed(signal.SIGSTOP, 1, "--workers", 3)
+        self.disturbed(signal.SIGSTOP, 1, "--workers", 3, "--set", "limits.heartbeat_seconds=2")
 
     def test_the_only_worker_comes_back_with_the_last_checkpoint(self):
         run = self.run_folder()
-        process = self.start(*LONG, "--workers", 1, "--set", "checkpoint.every_iterations=50", "--run", run)
+        process = self.start(*LONG, "--workers", 1, "--set", "checkpoint.every_iterations=50",
+                             "--set", "stop.max_epochs=20", "--run", run)
         self.wait_for_event(run, "checkpoint")
         os.kill(self.worker_pids(run)[0], signal.SIGKILL)
         output, _ = process.communicate(timeout=240)
