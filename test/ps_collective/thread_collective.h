@@ -93,12 +93,14 @@ class ThreadCollective final : public Collective {
 
   void join(const SyncGroup& group) override {
     leave();
-    count();
     rank_ = group.rank;
     begun_ = finished_ = 0;
-    const std::lock_guard lock(mutex_);
-    if (interrupted_) throw ConnectionError({.what = "interrupted", .where = {}, .remedy = {}});
-    meeting_ = place_.meeting(group);
+    {
+      const std::lock_guard lock(mutex_);
+      if (interrupted_) throw ConnectionError({.what = "interrupted", .where = {}, .remedy = {}});
+      meeting_ = place_.meeting(group);
+    }
+    count();
   }
   void leave() override {
     const std::lock_guard lock(mutex_);
