@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
@@ -115,14 +116,8 @@ int main(int argc, char** argv) {
   Arguments arguments;
   declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
-  try {
+  return run_user_program("scavenger-ctl", [&] {
     control(arguments);
     return 0;
-  } catch (const InputError& error) {
-    std::cerr << "scavenger-ctl: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "scavenger-ctl: " << error.what() << "\n";
-    return 1;
-  }
+  });
 }

@@ -11,6 +11,7 @@
 
 #include "apps/plan_simulation.h"
 #include "apps/plan_sources.h"
+#include "apps/user_program.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
@@ -245,13 +246,7 @@ int main(int argc, char** argv) {
   declare_plan(app, arguments);
   const Commands commands(app);
   CLI11_PARSE(app, argc, argv);
-  try {
+  return run_user_program("scavenger-plan", [&] {
     return app.get_subcommands().empty() ? plan(arguments) : commands.run(app);
-  } catch (const InputError& error) {
-    std::cerr << "scavenger-plan: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "scavenger-plan: " << error.what() << "\n";
-    return 1;
-  }
+  });
 }

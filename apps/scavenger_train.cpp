@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/user_program.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/host.h"
@@ -120,13 +121,5 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
   start_log("controller", LogLevel::kWarning);
-  try {
-    return train(arguments);
-  } catch (const InputError& error) {
-    std::cerr << "scavenger-train: " << error.what() << "\n";
-    return 2;
-  } catch (const std::exception& error) {
-    std::cerr << "scavenger-train: " << error.what() << "\n";
-    return 1;
-  }
+  return run_user_program("scavenger-train", [&] { return train(arguments); });
 }

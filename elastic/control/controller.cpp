@@ -98,6 +98,12 @@ void Controller::on(const IterationsDone& event) {
   extend_grant();
 }
 
+// The nearest one: at once where nothing is granted.
+void Controller::go_to_boundary() {
+  boundary_wanted_ = true;
+  if (done_ == granted_) at_boundary();
+}
+
 // ---- At a boundary: no iteration is running. ----
 
 bool Controller::stops_here() {
@@ -229,9 +235,7 @@ void Controller::on(const JobImpossible& event) {
 
 void Controller::on(const CheckpointWanted&) {
   checkpoint_wanted_ = true;
-  if (state_ != State::kTraining || writing_) return;  // it is taken as soon as it can be
-  boundary_wanted_ = true;
-  if (done_ == granted_) at_boundary();
+  if (state_ == State::kTraining && !writing_) go_to_boundary();  // else as soon as it can be
 }
 
 void Controller::on(const PauseWanted& event) {

@@ -49,7 +49,6 @@ class Controller final {
   // What the job has, or is on its way to.
   std::uint32_t wanted_workers() const { return wanted_workers_; }
   std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
-  bool paused() const { return paused_; }
   // For people: "training", "evaluating", ...
   std::string state_name() const;
   // How the job will end, once that is decided.
@@ -124,6 +123,7 @@ class Controller final {
   void on(const TimePassed& event);
   void plan_boundaries();
   void extend_grant();
+  void go_to_boundary();
   void at_boundary();
   void after_evaluation();
   void after_checkpoint();

@@ -24,9 +24,7 @@ void Controller::on(const ProcessJoined& event) {
   roster_.join(event.process);
   if (next_ranks().size() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
   if (state_ == State::kGathering) return gather();
-  if (state_ != State::kTraining || !reshape_is_due()) return;
-  boundary_wanted_ = true;
-  if (done_ == granted_) at_boundary();
+  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
 }
 
 bool Controller::breaks_the_membership(const ProcessName& process) const {

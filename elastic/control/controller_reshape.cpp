@@ -26,9 +26,7 @@ void Controller::on(const ReshapeWanted& event) {
   wanted_reason_ = event.reason;
   if (ending_) return;  // unless what was reached is lost again
   staff();
-  if (state_ != State::kTraining || !reshape_is_due()) return;
-  boundary_wanted_ = true;
-  if (done_ == granted_) at_boundary();
+  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
 }
 
 // Starts who is missing, and sends those away who have not come yet and are not needed. Who takes
