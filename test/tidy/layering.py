@@ -10,7 +10,7 @@ LAYERS = [
     ["runtime/config", "runtime/net", "runtime/training"],
     ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],
     ["runtime/process", "runtime/data", "runtime/checkpoint"],
-    ["runtime/torch", "runtime/worker"],
+    ["runtime/torch", "runtime/worker", "runtime/provider"],
     ["noise", "perfmodel", "ps", "cloud_gcp"],
     ["elastic"],
     ["apps"],

@@ -1,0 +1,73 @@
+// Where a job's machines come from: the port that local, emulated, ssh, Slurm and Compute Engine
+// implement. One machine takes one worker; shards run beside the controller.
+//
+// Contract (test/provider/conformance.h checks it for each implementation):
+// - All calls and all callbacks happen on the io_context's thread. No call blocks for long (a few
+//   milliseconds), and none calls back from within itself.
+// - After request(id), exactly one of on_ready, on_refused and on_released comes first. After
+//   on_ready, exactly one of on_lost and on_released ends it. Nothing is said of an id after
+//   on_refused, on_lost or on_released: by then the machine is gone and charges nothing any more,
+//   or is on its way there by itself, and the provider sees to the rest.
+// - on_delayed (before on_ready) and on_notice (after it) may come any number of times, also never.
+// - release() may be called at any time, any number of times, for any id: it cancels a request that
+//   is not answered yet, and ends a machine, however it is. on_released follows once, unless the id
+//   had ended already.
+// - A provider whose machines outlive this process writes down what it intends before it does it,
+//   in the state folder that it was made with, so that begin() of the next process, and clean(),
+//   find everything, wherever this process was killed.
+// - The destructor ends at once, without callbacks, whatever it can end without waiting; what was
+//   not released before is for the next begin() or clean().
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/provider/machine.h"
+
+namespace scavenger {
+
+// Thread: the io_context's.
+class ProviderListener {
+ public:
+  virtual ~ProviderListener() = default;
+  // The worker may be started there, or is coming by itself.
+  virtual void on_ready(MachineId id, const Machine& machine) = 0;
+  // Refused in one place, or for now; it is being tried again, or elsewhere.
+  virtual void on_delayed(MachineId id, const Refusal& refusal) = 0;
+  virtual void on_refused(MachineId id, const Refusal& refusal) = 0;
+  virtual void on_notice(MachineId id, const MachineNotice& notice) = 0;
+  // It is gone, and was not released. `how`: "was preempted", "does not answer any more".
+  virtual void on_lost(MachineId id, const std::string& how) = 0;
+  virtual void on_released(MachineId id) = 0;
+};
+
+class Provider {
+ public:
+  virtual ~Provider() = default;
+
+  virtual std::string name() const = 0;  // as in the configuration: "local", "gcp", ...
+
+  // Call once, before anything else but price(), and wait for `done`. Checks what can be checked
+  // (programs, credentials, root), takes over what an earlier process of this job has left or
+  // removes it. `problem`: why this provider cannot be used. The listener must outlive the
+  // provider.
+  virtual void begin(ProviderListener& listener,
+                     std::function<void(std::optional<Refusal> problem)> done) = 0;
+
+  // Asks for a machine. It may be one that was taken over.
+  virtual void request(MachineId id, const MachineRequest& request) = 0;
+
+  virtual void release(MachineId id) = 0;
+
+  // Releases all that is left, also what was taken over and nobody asked for. on_released comes for
+  // each id, then `done`, when nothing is charged any more, or the provider has given up waiting
+  // for that; `left` then names what is still there.
+  virtual void end(std::function<void(std::vector<std::string> left)> done) = 0;
+
+  // What a machine would cost now; nothing where that is not known. Empty type: the configured one.
+  virtual std::optional<MachinePrice> price(const std::string& type, bool spot) const = 0;
+};
+
+}  // namespace scavenger
