@@ -16,6 +16,8 @@ std::string name_of(Status status) {
       return "max_iterations";
     case Status::kMaxTime:
       return "max_time";
+    case Status::kMaxCost:
+      return "max_cost";
     case Status::kInterrupted:
       return "interrupted";
     case Status::kFailed:

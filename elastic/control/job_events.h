@@ -13,7 +13,7 @@
 
 namespace scavenger::elastic {
 
-enum class Status { kTargetReached, kMaxEpochs, kMaxIterations, kMaxTime, kInterrupted, kFailed };
+enum class Status { kTargetReached, kMaxEpochs, kMaxIterations, kMaxTime, kMaxCost, kInterrupted, kFailed };
 std::string name_of(Status status);  // as in report.json: "target_reached", ...
 
 struct ProcessName {

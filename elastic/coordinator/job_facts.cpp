@@ -96,6 +96,8 @@ fact::EndStatus fact_status(Status status) {
       return fact::EndStatus::kMaxIterations;
     case Status::kMaxTime:
       return fact::EndStatus::kMaxTime;
+    case Status::kMaxCost:
+      return fact::EndStatus::kMaxCost;
     case Status::kInterrupted:
       return fact::EndStatus::kInterrupted;
     case Status::kFailed:
@@ -175,7 +177,7 @@ fact::Start make_start_event(const JobStart& start, const DataSize& data,
   if (const auto& target = start.config.stop.target)
     event.target = fact::Target{name_of(target->metric), name_of(target->split), target->value};
   event.limits = {start.config.stop.max_epochs, start.config.stop.max_iterations,
-                  start.config.stop.max_seconds};
+                  start.config.stop.max_seconds, start.config.stop.max_cost};
   return event;
 }
 

@@ -24,14 +24,26 @@ using nlohmann::json;
 
 // Indexed by the enumerators.
 constexpr std::array<std::string_view, 2> kRoleNames = {"worker", "shard"};
-constexpr std::array<std::string_view, 6> kStatusNames = {
-    "target_reached", "max_epochs", "max_iterations", "max_time", "interrupted", "failed"};
+constexpr std::array<std::string_view, 7> kStatusNames = {
+    "target_reached", "max_epochs",  "max_iterations", "max_time",
+    "max_cost",       "interrupted", "failed"};
+constexpr std::array<std::string_view, 6> kMachineChangeNames = {
+    "requested", "ready", "notice", "lost", "released", "refused"};
+constexpr std::array<std::string_view, 5> kSearchPhaseNames = {"cold_start", "profiling", "settled",
+                                                               "again", "ended"};
 
 constexpr std::span<const std::string_view> names_of(fact::ProcessRole) {
   return kRoleNames;
 }
 constexpr std::span<const std::string_view> names_of(fact::EndStatus) {
   return kStatusNames;
+}
+
+constexpr std::span<const std::string_view> names_of(fact::MachineChange) {
+  return kMachineChangeNames;
+}
+constexpr std::span<const std::string_view> names_of(fact::SearchPhase) {
+  return kSearchPhaseNames;
 }
 
 // What must hold beyond the types of the fields; "" where all is well.
@@ -291,6 +303,14 @@ std::string_view event_name(const RunEvent& event) {
 
 std::string_view to_text(fact::ProcessRole role) {
   return kRoleNames[static_cast<std::size_t>(role)];
+}
+
+std::string_view to_text(fact::MachineChange change) {
+  return kMachineChangeNames[static_cast<std::size_t>(change)];
+}
+
+std::string_view to_text(fact::SearchPhase phase) {
+  return kSearchPhaseNames[static_cast<std::size_t>(phase)];
 }
 
 std::string_view to_text(fact::EndStatus status) {

@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 3;
+inline constexpr std::uint32_t kEventSchemaVersion = 4;
 
 namespace fact {
 
@@ -49,6 +49,7 @@ struct Limits {
   double max_epochs = 0.0;
   std::uint64_t max_iterations = 0;
   double max_seconds = 0.0;
+  double max_cost = 0.0;  // dollars
 
   bool operator==(const Limits&) const = default;
 };
@@ -274,6 +275,81 @@ struct TargetReached {
   bool operator==(const TargetReached&) const = default;
 };
 
+enum class MachineChange { kRequested, kReady, kNotice, kLost, kReleased, kRefused };
+
+// A change in the life of a machine that was asked for: from requested to released, lost or
+// refused.
+struct Machine {
+  static constexpr std::string_view kName = "machine";
+
+  std::string name;
+  MachineChange change = MachineChange::kRequested;
+  std::uint32_t worker = 0;  // for which it is
+  std::string machine_type;
+  std::string zone;
+  bool spot = false;
+  double price_per_hour = 0.0;  // dollars
+  std::string reason;           // of a notice, a loss, a refusal
+
+  bool operator==(const Machine&) const = default;
+};
+
+enum class SearchPhase { kColdStart, kProfiling, kSettled, kAgain, kEnded };
+
+// The search for the best configuration goes a step on.
+struct SearchStep {
+  static constexpr std::string_view kName = "search_step";
+
+  std::uint64_t iteration = 0;
+  SearchPhase phase = SearchPhase::kColdStart;
+  std::uint32_t workers = 0;     // K that the job is to have now
+  std::uint32_t batch_size = 0;  // B
+  std::string reason;
+
+  bool operator==(const SearchStep&) const = default;
+};
+
+// What a configuration is expected to take.
+struct PredictedConfiguration {
+  std::uint32_t workers = 0;
+  std::uint32_t batch_size = 0;
+  double iteration_seconds = 0.0;
+  double iteration_seconds_low = 0.0;  // of its 95 % interval
+  double iteration_seconds_high = 0.0;
+  double epochs = 0.0;  // of the whole job to its target; see Prediction::relative
+  double seconds = 0.0;
+  double seconds_low = 0.0;
+  double seconds_high = 0.0;
+  double cost = 0.0;
+  bool measured = false;      // its seconds per iteration were
+  bool extrapolated = false;  // beyond what was measured
+  bool pareto = false;        // no other is better in both time and cost
+  bool knee = false;
+
+  bool operator==(const PredictedConfiguration&) const = default;
+};
+
+// What the performance model says of all candidates, and which one the policy takes.
+struct Prediction {
+  static constexpr std::string_view kName = "prediction";
+
+  std::uint64_t iteration = 0;
+  std::string policy;  // "knee", "min-time", "min-cost"
+  // Epochs are in units of those at reference_batch, and times and costs with them: no run to the
+  // target is known.
+  bool relative = false;
+  double reference_batch = 0.0;
+  std::string time_form;
+  std::string statistical_form;
+  double noise_scale = 0.0;      // B_s that it was made with; not finite: none
+  std::uint32_t workers = 0;     // of the chosen one; 0: none satisfies the constraints
+  std::uint32_t batch_size = 0;  // of the chosen one
+  std::string reason;
+  std::vector<PredictedConfiguration> candidates;
+
+  bool operator==(const Prediction&) const = default;
+};
+
 struct Warning {
   static constexpr std::string_view kName = "warning";
 
@@ -287,6 +363,7 @@ enum class EndStatus {
   kMaxEpochs,
   kMaxIterations,
   kMaxTime,
+  kMaxCost,
   kInterrupted,
   kFailed
 };
@@ -310,7 +387,8 @@ using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
                  fact::Recovery, fact::Membership, fact::Iterations, fact::Model, fact::NoiseStable,
                  fact::Evaluation, fact::Checkpoint, fact::CheckpointFailed,
-                 fact::CheckpointDamaged, fact::TargetReached, fact::Warning, fact::End>;
+                 fact::CheckpointDamaged, fact::TargetReached, fact::Machine, fact::SearchStep,
+                 fact::Prediction, fact::Warning, fact::End>;
 
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back
@@ -321,6 +399,8 @@ struct LoggedEvent {
 
 std::string_view event_name(const RunEvent& event);
 std::string_view to_text(fact::ProcessRole role);
+std::string_view to_text(fact::MachineChange change);
+std::string_view to_text(fact::SearchPhase phase);
 std::string_view to_text(fact::EndStatus status);  // "target_reached", ...
 
 // One line of events.jsonl, without its newline. Text that is not UTF-8 gets replacement

@@ -32,6 +32,7 @@ void visit_fields(Visitor& field, T& limits) {
   field("max_epochs", limits.max_epochs);
   field("max_iterations", limits.max_iterations);
   field("max_seconds", limits.max_seconds);
+  field("max_cost", limits.max_cost);
 }
 
 template <typename Visitor, MaybeConst<fact::Start> T>
@@ -193,6 +194,60 @@ void visit_fields(Visitor& field, T& reached) {
   field("value", reached.value);
   field("iteration", reached.iteration);
   field("epoch", reached.epoch);
+}
+
+template <typename Visitor, MaybeConst<fact::Machine> T>
+void visit_fields(Visitor& field, T& machine) {
+  field("name", machine.name);
+  field("change", machine.change);
+  field("worker", machine.worker);
+  field("machine_type", machine.machine_type);
+  field("zone", machine.zone);
+  field("spot", machine.spot);
+  field("price_per_hour", machine.price_per_hour);
+  field("reason", machine.reason);
+}
+
+template <typename Visitor, MaybeConst<fact::SearchStep> T>
+void visit_fields(Visitor& field, T& step) {
+  field("iteration", step.iteration);
+  field("phase", step.phase);
+  field("workers", step.workers);
+  field("batch_size", step.batch_size);
+  field("reason", step.reason);
+}
+
+template <typename Visitor, MaybeConst<fact::PredictedConfiguration> T>
+void visit_fields(Visitor& field, T& predicted) {
+  field("workers", predicted.workers);
+  field("batch_size", predicted.batch_size);
+  field("iteration_seconds", predicted.iteration_seconds);
+  field("iteration_seconds_low", predicted.iteration_seconds_low);
+  field("iteration_seconds_high", predicted.iteration_seconds_high);
+  field("epochs", predicted.epochs);
+  field("seconds", predicted.seconds);
+  field("seconds_low", predicted.seconds_low);
+  field("seconds_high", predicted.seconds_high);
+  field("cost", predicted.cost);
+  field("measured", predicted.measured);
+  field("extrapolated", predicted.extrapolated);
+  field("pareto", predicted.pareto);
+  field("knee", predicted.knee);
+}
+
+template <typename Visitor, MaybeConst<fact::Prediction> T>
+void visit_fields(Visitor& field, T& prediction) {
+  field("iteration", prediction.iteration);
+  field("policy", prediction.policy);
+  field("relative", prediction.relative);
+  field("reference_batch", prediction.reference_batch);
+  field("time_form", prediction.time_form);
+  field("statistical_form", prediction.statistical_form);
+  field("noise_scale", prediction.noise_scale);
+  field("workers", prediction.workers);
+  field("batch_size", prediction.batch_size);
+  field("reason", prediction.reason);
+  field("candidates", prediction.candidates);
 }
 
 template <typename Visitor, MaybeConst<fact::Warning> T>

@@ -284,6 +284,9 @@ std::string to_json_report(const RunNumbers& numbers) {
       {"checkpoints", checkpoints_json(numbers.checkpoints)},
       {"recoveries", recoveries_json(numbers.recoveries)},
       {"failures", list_json(numbers.failures)},
+      {"search_steps", list_json(numbers.search_steps)},
+      {"prediction", optional_event_json(numbers.prediction)},
+      {"machines", list_json(numbers.machines)},
       {"warnings", list_json(numbers.warnings)}};
   return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -150,6 +150,20 @@ EventText text_of(const fact::NoiseStable& stable, const RunNumbers&) {
                       stable.noise_scale, stable.noise_scale_low, stable.noise_scale_high)};
 }
 
+EventText text_of(const fact::Machine& machine, const RunNumbers&) {
+  const bool is_bad = machine.change == fact::MachineChange::kLost ||
+                      machine.change == fact::MachineChange::kRefused;
+  std::string text = fmt::format("machine {} of worker {}: {}", printable(machine.name),
+                                 machine.worker, to_text(machine.change));
+  if (!machine.reason.empty()) text += " (" + printable(machine.reason) + ")";
+  return {is_bad ? Attention::kProblem : Attention::kDetail, text};
+}
+
+EventText text_of(const fact::SearchStep& step, const RunNumbers&) {
+  return {Attention::kMilestone, fmt::format("search: K {}  B {}: {}", step.workers,
+                                             step.batch_size, printable(step.reason))};
+}
+
 EventText text_of(const fact::Warning& warning, const RunNumbers&) {
   return {Attention::kProblem, "warning: " + printable(warning.text)};
 }

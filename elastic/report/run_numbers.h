@@ -149,6 +149,9 @@ struct RunNumbers {
   RecoveryNumbers recoveries;
   LatestList<LoggedEvent> failures;  // process_lost, checkpoint_failed, checkpoint_damaged
   LatestList<Timed<fact::Warning>> warnings;
+  LatestList<Timed<fact::SearchStep>> search_steps;
+  std::optional<Timed<fact::Prediction>> prediction;  // the last
+  LatestList<Timed<fact::Machine>> machines;
 
   // position / samples_per_epoch; 0 before the start is known.
   double epochs() const;

@@ -294,6 +294,18 @@ void RunSummary::apply_fact(double time, const fact::TargetReached& reached) {
   numbers_.target_reached = {.time = time, .fact = reached};
 }
 
+void RunSummary::apply_fact(double time, const fact::Machine& machine) {
+  numbers_.machines.add({.time = time, .fact = machine});
+}
+
+void RunSummary::apply_fact(double time, const fact::SearchStep& step) {
+  numbers_.search_steps.add({.time = time, .fact = step});
+}
+
+void RunSummary::apply_fact(double time, const fact::Prediction& prediction) {
+  numbers_.prediction = {.time = time, .fact = prediction};
+}
+
 void RunSummary::apply_fact(double time, const fact::Warning& warning) {
   numbers_.warnings.add({.time = time, .fact = warning});
 }

@@ -91,6 +91,7 @@ struct StopConfig {
   double max_epochs = 0.0;
   std::uint64_t max_iterations = 0;
   double max_seconds = 0.0;  // of wall time, over all resumes
+  double max_cost = 0.0;     // dollars, over all resumes: the job ends before it is passed
 
   bool operator==(const StopConfig&) const = default;
 };
@@ -133,6 +134,24 @@ struct ModelStoreConfig {
   bool operator==(const ModelStoreConfig&) const = default;
 };
 
+// Which configurations a search measures before it chooses one (docs/search.md).
+enum class SearchMode { kOff, kFull, kPartial, kAdaptive, kNone, kUniversal };
+enum class SearchPolicy { kMinimumTime, kMinimumCost, kKnee };
+
+// How the job finds its (K, B) while it trains.
+struct SearchConfig {
+  SearchMode mode = SearchMode::kOff;
+  SearchPolicy policy = SearchPolicy::kKnee;
+  std::vector<std::uint32_t> workers;         // K to choose from; empty: automatic
+  std::vector<std::uint32_t> batch_sizes;     // B to choose from; empty: automatic
+  std::uint32_t max_local_batch = 0;          // what a worker's memory holds; 0: not known
+  std::uint32_t iterations = 20;              // measured at each configuration, at least
+  std::uint32_t cold_start_iterations = 500;  // the most before the first choice
+  double margin = 0.05;  // a move must gain this share of what is left, its cost charged
+
+  bool operator==(const SearchConfig&) const = default;
+};
+
 // How long we wait for what. All in seconds, all positive.
 struct LimitsConfig {
   double start_seconds = 60.0;       // from starting a process to its hello
@@ -162,6 +181,7 @@ struct JobConfig {
   CheckpointConfig checkpoint;
   NoiseConfig noise;
   ModelStoreConfig model_store;
+  SearchConfig search;
   LimitsConfig limits;
 
   bool operator==(const JobConfig&) const = default;

@@ -30,6 +30,15 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"},
                                       {Metric::kPerplexity, "perplexity"},
                                       {Metric::kBleu, "bleu"},
                                       {Metric::kMse, "mse"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
+                                          {SearchMode::kFull, "full"},
+                                          {SearchMode::kPartial, "partial"},
+                                          {SearchMode::kAdaptive, "adaptive"},
+                                          {SearchMode::kNone, "none"},
+                                          {SearchMode::kUniversal, "universal"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SearchPolicy, {{SearchPolicy::kMinimumTime, "min-time"},
+                                            {SearchPolicy::kMinimumCost, "min-cost"},
+                                            {SearchPolicy::kKnee, "knee"}})
 
 namespace {
 
@@ -45,6 +54,7 @@ StopConfig stop_from(const Json& object) {
   read(object, "max_epochs", stop.max_epochs);
   read(object, "max_iterations", stop.max_iterations);
   read(object, "max_seconds", stop.max_seconds);
+  read(object, "max_cost", stop.max_cost);
   return stop;
 }
 
@@ -57,6 +67,7 @@ Json stop_to_json(const StopConfig& stop) {
   write_unless_zero(object, "max_epochs", stop.max_epochs);
   write_unless_zero(object, "max_iterations", stop.max_iterations);
   write_unless_zero(object, "max_seconds", stop.max_seconds);
+  write_unless_zero(object, "max_cost", stop.max_cost);
   return object;
 }
 
@@ -117,6 +128,28 @@ Json model_store_to_json(const ModelStoreConfig& store) {
   return object;
 }
 
+void read_search(const Json& search, SearchConfig& config) {
+  read(search, "mode", config.mode);
+  read(search, "policy", config.policy);
+  read(search, "workers", config.workers);
+  read(search, "batch_sizes", config.batch_sizes);
+  read(search, "max_local_batch", config.max_local_batch);
+  read(search, "iterations", config.iterations);
+  read(search, "cold_start_iterations", config.cold_start_iterations);
+  read(search, "margin", config.margin);
+}
+
+Json search_to_json(const SearchConfig& search) {
+  return {{"mode", search.mode},
+          {"policy", search.policy},
+          {"workers", search.workers},
+          {"batch_sizes", search.batch_sizes},
+          {"max_local_batch", search.max_local_batch},
+          {"iterations", search.iterations},
+          {"cold_start_iterations", search.cold_start_iterations},
+          {"margin", search.margin}};
+}
+
 void read_sync_and_faults(const Json& document, JobConfig& config) {
   const Json& sync = document.at("sync");
   read(sync, "strategy", config.sync.strategy);
@@ -174,6 +207,7 @@ JobConfig job_config_from(const Json& document) {
   read_cluster_and_ps(document, config);
   read_sync_and_faults(document, config);
   read_measuring(document, config);
+  read_search(document.at("search"), config.search);
   config.stop = stop_from(document.at("stop"));
   read_intervals(document, config);
   const Json& limits = document.at("limits");
@@ -215,6 +249,7 @@ Json to_json(const JobConfig& config) {
            {{"per_layer", config.noise.per_layer},
             {"half_batch_share", config.noise.half_batch_share}}},
           {"model_store", model_store_to_json(config.model_store)},
+          {"search", search_to_json(config.search)},
           {"limits",
            {{"start_seconds", config.limits.start_seconds},
             {"heartbeat_seconds", config.limits.heartbeat_seconds},

@@ -184,11 +184,13 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(faults={"on_worker_loss":"shrink","max_losses":7})",
       "device=cpu",
       R"(stop={"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,
-          "max_iterations":9007199254740991,"max_seconds":1e-3})",
+          "max_iterations":9007199254740991,"max_seconds":1e-3,"max_cost":2.5})",
       R"(evaluation={"every_epochs":0.5,"every_iterations":10,"batch_size":9})",
       R"(checkpoint={"every_epochs":0.3,"every_iterations":5,"every_seconds":60,"keep_last":1,
           "keep_best":false})",
       R"(noise={"per_layer":true,"half_batch_share":0.25})",
+      R"(search={"mode":"adaptive","policy":"min-cost","workers":[1,2],"batch_sizes":[64,128],
+          "max_local_batch":512,"iterations":30,"cold_start_iterations":100,"margin":0.1})",
       R"(model_store={"url":"http://127.0.0.1:7077","token_file":"/token","machine_type":"e2-standard-4"})",
       R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"boundary_seconds":5,"stop_seconds":4})"};
   if (variant == "cifar100") {
