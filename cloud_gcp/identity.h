@@ -1,0 +1,41 @@
+// How a job's VMs are called and marked, so that they are found again by whoever looks: this
+// process, the next one after a crash, and a person.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/random.h"
+
+namespace scavenger::gcp {
+
+inline constexpr const char* kJobLabel = "scavenger-job";
+inline constexpr const char* kRoleLabel = "scavenger-role";
+inline constexpr const char* kProcessLabel = "scavenger-process";  // index within the role
+
+// One run folder's job in the cloud: "fashion-mlp-3f2a9c01". Of at most 34 characters, fit for a
+// label and for the start of a VM's name. `nonce` tells apart runs of one name.
+std::string cloud_job_id(std::string_view job_name, std::uint32_t nonce);
+
+// "fashion-mlp-3f2a9c01-worker-3-7b0c11d2": a name is used once, so that a VM which was lost, and
+// is still being deleted, never stands in the way of its successor.
+std::string vm_name(const std::string& job_id, const std::string& role, std::uint32_t index,
+                    std::uint32_t nonce);
+
+std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role,
+                                             std::uint32_t index);
+
+// The filter that lists a job's VMs, whatever state they are in.
+std::string job_filter(const std::string& job_id);
+// And that of all jobs'.
+std::string any_job_filter();
+
+// A random UUID (version 4): who repeats a request under the same id makes one VM, not two.
+std::string request_id(RandomStream& stream);
+
+// Seeds a stream for ids with bits from the operating system.
+std::uint64_t random_seed();
+
+}  // namespace scavenger::gcp
