@@ -194,7 +194,7 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
     record_.log(std::move(series));
   iterations_.begin(membership);
   record_.log(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
-                               membership.shares, membership.first_iteration,
+                               controller_.ranks(), membership.shares, membership.first_iteration,
                                membership.first_position, action.reason});
 }
 

@@ -52,6 +52,8 @@ std::string inconsistency(const fact::Membership& membership) {
   for (const std::uint32_t share : membership.shares) sum += share;
   if (membership.shares.size() != membership.workers)
     return "shares must have one entry per worker";
+  if (membership.indices.size() != membership.workers)
+    return "indices must have one entry per worker";
   if (sum != membership.batch_size) return "shares must sum to batch_size";
   return {};
 }

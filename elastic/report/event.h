@@ -134,9 +134,10 @@ struct Membership {
   static constexpr std::string_view kName = "membership";
 
   std::uint32_t membership_epoch = 0;
-  std::uint32_t workers = 0;          // K
-  std::uint32_t batch_size = 0;       // B
-  std::vector<std::uint32_t> shares;  // b_k by rank; they sum to B
+  std::uint32_t workers = 0;           // K
+  std::uint32_t batch_size = 0;        // B
+  std::vector<std::uint32_t> indices;  // of the workers, by rank
+  std::vector<std::uint32_t> shares;   // b_k by rank; they sum to B
   std::uint64_t first_iteration = 0;
   std::uint64_t position = 0;
   std::string reason;

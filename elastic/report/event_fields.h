@@ -94,6 +94,7 @@ void visit_fields(Visitor& field, T& membership) {
   field("membership_epoch", membership.membership_epoch);
   field("workers", membership.workers);
   field("batch_size", membership.batch_size);
+  field("indices", membership.indices);
   field("shares", membership.shares);
   field("first_iteration", membership.first_iteration);
   field("position", membership.position);

@@ -32,6 +32,7 @@ class ConsistencyCheck final {
     check_hosts();
     check_stop();
     check_model_store();
+    check_batching();
     return std::move(violations_);
   }
 
@@ -45,6 +46,7 @@ class ConsistencyCheck final {
   void check_addresses();
   void check_stop();
   void check_model_store();
+  void check_batching();
 
   void fail(const std::string& place, std::string what, std::string remedy) {
     violations_.push_back({JsonPointer(place), std::move(what), std::move(remedy)});
@@ -239,6 +241,28 @@ void ConsistencyCheck::check_model_store() {
          "set model_store.token_file: scavenger-plan serve --token-file makes one");
   else
     fail("/model_store/token_file", "there is no service for this token", "set model_store.url");
+}
+
+void ConsistencyCheck::check_batching() {
+  if (!config_.batching.dynamic) return;
+  const std::uint32_t workers = config_.cluster.workers, batch_size = config_.batch_size;
+  const std::uint64_t least = std::uint64_t{config_.batching.smallest_share} * workers;
+  if (least > batch_size)
+    fail("/batching/smallest_share",
+         fmt::format("{} workers with {} samples each are more than the batch of {}", workers,
+                     config_.batching.smallest_share, batch_size),
+         fmt::format("use at most {}", batch_size / workers));
+  std::uint64_t most = 0;
+  for (std::uint32_t worker = 0; worker < workers; ++worker) {
+    const std::uint32_t share = largest_share_of(config_, worker);
+    most += share == 0 ? batch_size : share;
+  }
+  if (most < batch_size)
+    fail(
+        "/batching/largest_share",
+        fmt::format("the workers may take {} samples together, and the batch has {}", most,
+                    batch_size),
+        "raise it (and cluster.hosts' largest_share), or use more workers or a smaller batch_size");
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct HostConfig {
   std::string address;              // numeric, in the network of the job
   std::vector<std::string> launch;  // words before a command that is to run there; none: here
   std::uint32_t workers = 1;        // how many it takes
+  std::uint32_t largest_share = 0;  // b_k that a worker's memory there holds; 0: as elsewhere
 
   bool operator==(const HostConfig&) const = default;
 };
@@ -152,6 +153,16 @@ struct SearchConfig {
   bool operator==(const SearchConfig&) const = default;
 };
 
+// How B is shared out among the workers (docs/dynamic_batching.md).
+struct BatchingConfig {
+  bool dynamic = false;              // the b_k follow what each worker is measured to do
+  double dead_band = 0.08;           // spread of the workers' times that is left alone
+  std::uint32_t smallest_share = 1;  // bounds of a b_k, where B and K leave room for them
+  std::uint32_t largest_share = 0;   // 0: none
+
+  bool operator==(const BatchingConfig&) const = default;
+};
+
 // How long we wait for what. All in seconds, all positive.
 struct LimitsConfig {
   double start_seconds = 60.0;       // from starting a process to its hello
@@ -182,6 +193,7 @@ struct JobConfig {
   NoiseConfig noise;
   ModelStoreConfig model_store;
   SearchConfig search;
+  BatchingConfig batching;
   LimitsConfig limits;
 
   bool operator==(const JobConfig&) const = default;

@@ -77,6 +77,7 @@ HostConfig host_from(const Json& object) {
   read(object, "address", host.address);
   read(object, "launch", host.launch);
   read(object, "workers", host.workers);
+  read(object, "largest_share", host.largest_share);
   return host;
 }
 
@@ -86,7 +87,8 @@ Json cluster_to_json(const ClusterConfig& cluster) {
     hosts.push_back({{"name", host.name},
                      {"address", host.address},
                      {"launch", host.launch},
-                     {"workers", host.workers}});
+                     {"workers", host.workers},
+                     {"largest_share", host.largest_share}});
   return {{"workers", cluster.workers},
           {"price_per_worker_hour", cluster.price_per_worker_hour},
           {"threads_per_worker", count_or_automatic(cluster.threads_per_worker)},
@@ -150,6 +152,20 @@ Json search_to_json(const SearchConfig& search) {
           {"margin", search.margin}};
 }
 
+void read_batching(const Json& batching, BatchingConfig& config) {
+  read(batching, "dynamic", config.dynamic);
+  read(batching, "dead_band", config.dead_band);
+  read(batching, "smallest_share", config.smallest_share);
+  read(batching, "largest_share", config.largest_share);
+}
+
+Json batching_to_json(const BatchingConfig& batching) {
+  return {{"dynamic", batching.dynamic},
+          {"dead_band", batching.dead_band},
+          {"smallest_share", batching.smallest_share},
+          {"largest_share", batching.largest_share}};
+}
+
 void read_sync_and_faults(const Json& document, JobConfig& config) {
   const Json& sync = document.at("sync");
   read(sync, "strategy", config.sync.strategy);
@@ -208,6 +224,7 @@ JobConfig job_config_from(const Json& document) {
   read_sync_and_faults(document, config);
   read_measuring(document, config);
   read_search(document.at("search"), config.search);
+  read_batching(document.at("batching"), config.batching);
   config.stop = stop_from(document.at("stop"));
   read_intervals(document, config);
   const Json& limits = document.at("limits");
@@ -250,6 +267,7 @@ Json to_json(const JobConfig& config) {
             {"half_batch_share", config.noise.half_batch_share}}},
           {"model_store", model_store_to_json(config.model_store)},
           {"search", search_to_json(config.search)},
+          {"batching", batching_to_json(config.batching)},
           {"limits",
            {{"start_seconds", config.limits.start_seconds},
             {"heartbeat_seconds", config.limits.heartbeat_seconds},

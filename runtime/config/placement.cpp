@@ -63,6 +63,12 @@ std::uint32_t workers_beside(const ClusterConfig& cluster, std::uint32_t worker)
   return count;
 }
 
+std::uint32_t largest_share_of(const JobConfig& config, std::uint32_t worker) {
+  const HostConfig* const host = host_of_worker(config.cluster, worker);
+  if (host != nullptr && host->largest_share > 0) return host->largest_share;
+  return config.batching.largest_share;
+}
+
 bool uses_shared_memory(const JobConfig& config) {
   if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
   if (config.sync.transport != SyncTransport::kAutomatic)

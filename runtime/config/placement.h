@@ -28,6 +28,9 @@ const HostConfig* host_of_shard(const JobConfig& config, std::uint32_t shard);
 // How many of the workers run where `worker` does.
 std::uint32_t workers_beside(const ClusterConfig& cluster, std::uint32_t worker);
 
+// The most samples of a batch that it may get; 0: no bound.
+std::uint32_t largest_share_of(const JobConfig& config, std::uint32_t worker);
+
 // Whether the workers meet in shared memory.
 bool uses_shared_memory(const JobConfig& config);
 

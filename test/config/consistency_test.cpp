@@ -40,6 +40,27 @@ TEST_CASE("As many workers as samples in a batch are accepted") {
   CHECK(folder.load(kValidConfig, {"cluster.workers=32"}).cluster.workers == 32);
 }
 
+TEST_CASE("Bounds of shares that B and K leave no room for are refused") {
+  check_problem(GENERATE(Case{{"batching.dynamic=true", "batching.smallest_share=17"},
+                              "--set batching.smallest_share=17",
+                              "2 workers with 17 samples each are more than the batch of 32",
+                              "use at most 16"},
+                         Case{{"batching.dynamic=true", "batching.largest_share=15"},
+                              "--set batching.largest_share=15",
+                              "may take 30 samples together, and the batch has 32",
+                              "raise it"}));
+}
+
+TEST_CASE("A host's own bound of a share holds in place of the job's") {
+  const ConfigFolder folder;
+  const std::vector<std::string> one_large_host = {
+      "batching.dynamic=true", "batching.largest_share=15",
+      R"(cluster.hosts=[{"name":"a","address":"127.0.0.1","largest_share":17},
+                        {"name":"b","address":"127.0.0.1"}])"};
+
+  CHECK(folder.load(kValidConfig, one_large_host).batching.largest_share == 15);
+}
+
 TEST_CASE("Shards whose ports go past the last port are refused") {
   check_problem({{"ps.port=65534", "ps.shards=3"},
                  "--set ps.port=65534",

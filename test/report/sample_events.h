@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,9 +35,12 @@ inline fact::Membership sample_membership(std::uint32_t epoch, std::vector<std::
   std::uint32_t batch_size = 0;
   for (const std::uint32_t share : shares) batch_size += share;
   const auto workers = static_cast<std::uint32_t>(shares.size());
+  std::vector<std::uint32_t> indices(workers);
+  std::iota(indices.begin(), indices.end(), 0U);
   return {.membership_epoch = epoch,
           .workers = workers,
           .batch_size = batch_size,
+          .indices = std::move(indices),
           .shares = std::move(shares),
           .first_iteration = first_iteration,
           .position = position,
