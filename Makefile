@@ -8,7 +8,7 @@ JOBS ?= $(shell scripts/build_jobs.sh)
 export CCACHE_BASEDIR := $(CURDIR)# another clone of the project finds what this one has compiled
 
 release := build/release
-programs := scavenger-train scavenger-ctl scavenger-plan scavenger-ps scavenger-worker
+programs := scavenger-train scavenger-ctl scavenger-plan scavenger-ps scavenger-worker scavenger-export
 
 .PHONY: help train test setup programs clean
 .NOTPARALLEL:

@@ -45,8 +45,11 @@ Workshop set_up(const LaunchTicket& ticket) {
   DataSet test = DataSet::open(config.data, Split::kTest, cache);
   TorchTrainerOptions options;
   options.model = config.model;
-  options.sample_shape = train.sample_shape();
-  options.classes = config.data.classes;
+  options.loss = config.loss;
+  options.compute = config.compute;
+  options.data = train.shape();
+  if (options.data.target == TargetKind::kSequence)
+    options.beam_width = config.evaluation.beam_width;
   options.seed = config.seed;
   options.threads = ticket.threads;
   auto trainer = make_torch_trainer(options);

@@ -7,9 +7,9 @@
 
 #include "runtime/base/file.h"
 #include "runtime/config/consistency.h"
-#include "runtime/config/data_paths.h"
 #include "runtime/config/job_config_json.h"
 #include "runtime/config/overrides.h"
+#include "runtime/config/paths.h"
 #include "runtime/config/schema_text.h"
 #include "runtime/config/schema_validator.h"
 
@@ -68,14 +68,13 @@ JobConfig load_job_config(const std::filesystem::path& path, std::span<const std
   LocatedJson located = parse_located_json(read_config_text(path), path.string());
   apply_overrides(overrides, located);
   JobConfig config = convert_checked(located);
-  make_data_paths_absolute(config.data, located.places,
-                           std::filesystem::absolute(path).parent_path(),
-                           std::filesystem::current_path());
+  make_paths_absolute(config, located.places, std::filesystem::absolute(path).parent_path(),
+                      std::filesystem::current_path());
   make_store_paths_absolute(config.model_store, located.places,
                             std::filesystem::absolute(path).parent_path());
 
   std::vector<Violation> violations = find_inconsistencies(config);
-  if (data_files == DataFiles::kMustExist) append(violations, find_missing_data_files(config.data));
+  if (data_files == DataFiles::kMustExist) append(violations, find_missing_files(config));
   throw_first(violations, located.places);
   return config;
 }
@@ -84,7 +83,7 @@ JobConfig parse_resolved_config(const std::string& text, const std::string& wher
   LocatedJson located = parse_located_json(text, where);
   JobConfig config = convert_checked(located);
   std::vector<Violation> violations = find_inconsistencies(config);
-  append(violations, find_relative_data_paths(config.data));
+  append(violations, find_relative_paths(config));
   throw_first(violations, located.places);
   return config;
 }

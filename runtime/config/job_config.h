@@ -75,6 +75,19 @@ struct FaultsConfig {
 
 enum class Device { kAutomatic, kCpu, kCuda };
 
+enum class Precision { kFloat32, kBfloat16 };
+
+// How a worker computes.
+struct ComputeConfig {
+  // Of products of matrices and convolutions; weights, gradients and sums stay float32.
+  Precision precision = Precision::kFloat32;
+  // Samples of one forward and backward pass; a larger share of the batch takes several. 0: as many
+  // as fit.
+  std::uint32_t micro_batch = 0;
+
+  bool operator==(const ComputeConfig&) const = default;
+};
+
 enum class Split { kTrain, kTest };
 enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse };
 
@@ -187,6 +200,7 @@ struct JobConfig {
   SyncConfig sync;
   FaultsConfig faults;
   Device device = Device::kAutomatic;
+  ComputeConfig compute;
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;

@@ -24,6 +24,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCpu, "cpu"},
                                       {Device::kCuda, "cuda"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Precision,
+                             {{Precision::kFloat32, "float32"}, {Precision::kBfloat16, "bfloat16"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Split, {{Split::kTrain, "train"}, {Split::kTest, "test"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"},
                                       {Metric::kLoss, "loss"},
@@ -176,6 +178,9 @@ void read_sync_and_faults(const Json& document, JobConfig& config) {
   read(faults, "on_worker_loss", config.faults.on_worker_loss);
   read(faults, "max_losses", config.faults.max_losses);
   read(document, "device", config.device);
+  const Json& compute = document.at("compute");
+  read(compute, "precision", config.compute.precision);
+  read_count_or_automatic(compute, "micro_batch", config.compute.micro_batch);
 }
 
 void read_intervals(const Json& document, JobConfig& config) {
@@ -259,6 +264,9 @@ Json to_json(const JobConfig& config) {
            {{"on_worker_loss", config.faults.on_worker_loss},
             {"max_losses", config.faults.max_losses}}},
           {"device", config.device},
+          {"compute",
+           {{"precision", config.compute.precision},
+            {"micro_batch", count_or_automatic(config.compute.micro_batch)}}},
           {"stop", stop_to_json(config.stop)},
           {"evaluation", evaluation_to_json(config.evaluation)},
           {"checkpoint", checkpoint_to_json(config.checkpoint)},

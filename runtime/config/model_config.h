@@ -2,11 +2,58 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 #include <vector>
 
 namespace scavenger {
 
-enum class ModelType { kMlp, kCnn, kResNet18 };
+enum class ModelType {
+  kMlp,
+  kCnn,
+  kResNet18,
+  kResNet34,
+  kResNet50,
+  kTransformerBase,
+  kTransformerTiny,
+  kLanguageModel,
+  kTorchScript,  // a file written by Python
+  kPlugin        // a shared library
+};
+
+// The first layers of a residual network.
+enum class ResNetStem {
+  kCifar,    // a 3x3 convolution
+  kImageNet  // a 7x7 convolution and max pooling, each of which halves the image
+};
+
+enum class SharedEmbeddings {
+  kAll,     // source, target and output: one vocabulary
+  kTarget,  // target and output
+  kNone
+};
+
+struct TransformerConfig {
+  std::int64_t width = 512;
+  std::int64_t heads = 8;
+  std::int64_t inner = 2048;  // of the feed-forward layers
+  std::int64_t encoder_layers = 6;
+  std::int64_t decoder_layers = 6;
+  double dropout = 0.1;
+  bool normalise_first = false;
+  SharedEmbeddings shared_embeddings = SharedEmbeddings::kTarget;
+
+  bool operator==(const TransformerConfig&) const = default;
+};
+
+// Weights to begin with, in place of random ones.
+struct StartConfig {
+  std::filesystem::path weights;  // safetensors; empty: random ones
+  std::vector<std::string>
+      except;  // patterns of names of tensors that start at random nevertheless
+
+  bool operator==(const StartConfig&) const = default;
+};
 
 struct ModelConfig {
   ModelType type = ModelType::kMlp;
@@ -14,12 +61,20 @@ struct ModelConfig {
   std::vector<std::int64_t>
       channels;            // cnn: output channels of each 3x3 convolution (+ ReLU, 2x2 max pooling)
   std::int64_t dense = 0;  // cnn: width of the dense layer before the classes
+  ResNetStem stem = ResNetStem::kCifar;  // resnet18, resnet34, resnet50
+  TransformerConfig transformer;         // transformer_base, transformer_tiny, language_model
+  std::filesystem::path path;            // torchscript, plugin
+  StartConfig start;
+  std::vector<std::string> freeze;  // patterns of names of parameters that are not trained
 
   bool operator==(const ModelConfig&) const = default;
 };
 
-// resnet18 halves images three times; a batch normalisation needs more than one value after that.
-inline constexpr std::int64_t kResNet18SmallestSide = 9;  // pixels
+// Resnets halve images three times, and twice before with the larger stem; a batch normalisation
+// needs more than one value after that.
+inline std::int64_t smallest_resnet_side(ResNetStem stem) {  // pixels
+  return stem == ResNetStem::kImageNet ? 33 : 9;
+}
 
 enum class LossType { kAutomatic, kCrossEntropy, kMse, kL1, kBce, kModel };
 

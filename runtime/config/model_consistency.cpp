@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/config/consistency_parts.h"
 #include "runtime/config/metric.h"
@@ -20,6 +24,11 @@ class ModelCheck final {
 
  private:
   void check_model();
+  void check_fine_tuning();
+  void check_transformer(DataFormat format, const char* what, const char* name);
+  std::optional<std::vector<std::int64_t>> image_shape();
+  void check_resnet();
+  void check_cnn();
   void check_loss();
 
   void fail(const std::string& place, std::string what, std::string remedy) {
@@ -31,20 +40,71 @@ class ModelCheck final {
 };
 
 void ModelCheck::check_model() {
-  if (config_.model.type == ModelType::kMlp) return;
-  if (!has_images(config_.data)) {
-    fail("/model/type", "a convolutional network needs images", kImageRemedy);
-    return;
+  check_fine_tuning();
+  switch (config_.model.type) {
+    case ModelType::kMlp:
+      if (is_text(config_.data.train.format))
+        fail("/model/type", "an mlp takes no text", "use language_model or transformer_tiny");
+      return;
+    case ModelType::kCnn:
+      return check_cnn();
+    case ModelType::kResNet18:
+    case ModelType::kResNet34:
+    case ModelType::kResNet50:
+      return check_resnet();
+    case ModelType::kTransformerBase:
+    case ModelType::kTransformerTiny:
+      return check_transformer(DataFormat::kParallelText, "pairs of sentences", "parallel_text");
+    case ModelType::kLanguageModel:
+      return check_transformer(DataFormat::kText, "text", "text");
+    case ModelType::kTorchScript:
+    case ModelType::kPlugin:
+      return;  // only the model knows
   }
-  const auto shape = known_image_shape(config_.data);
+}
+
+// Frozen parameters are in no checkpoint: there must be a file that has them.
+void ModelCheck::check_fine_tuning() {
+  const bool is_own =
+      config_.model.type == ModelType::kTorchScript || config_.model.type == ModelType::kPlugin;
+  if (!config_.model.freeze.empty() && config_.model.start.weights.empty() && !is_own)
+    fail("/model/freeze", "parameters would be frozen at random values",
+         "name weights to begin with in model.start, or freeze nothing");
+}
+
+void ModelCheck::check_transformer(DataFormat format, const char* what, const char* name) {
+  if (config_.data.train.format != format)
+    fail("/model/type", fmt::format("this model needs {}", what),
+         fmt::format("use data of format {}, or another model", name));
+  const TransformerConfig& transformer = config_.model.transformer;
+  if (transformer.width % transformer.heads != 0)
+    fail("/model/heads",
+         fmt::format("{} heads cannot share a width of {}", transformer.heads, transformer.width),
+         "use a number that divides the width");
+  if (format == DataFormat::kParallelText && !config_.data.vocabulary.shared &&
+      transformer.shared_embeddings == SharedEmbeddings::kAll)
+    fail("/model/shared_embeddings", "one embedding cannot serve two vocabularies",
+         "set data.vocabulary.shared to true, or share only \"target\"");
+}
+
+std::optional<std::vector<std::int64_t>> ModelCheck::image_shape() {
+  if (has_images(config_.data)) return known_image_shape(config_.data);
+  fail("/model/type", "a convolutional network needs images", kImageRemedy);
+  return std::nullopt;
+}
+
+void ModelCheck::check_resnet() {
+  const auto shape = image_shape();
+  const std::int64_t smallest = smallest_resnet_side(config_.model.stem);
+  if (shape && std::min(shape->at(1), shape->at(2)) < smallest)
+    fail("/model/type",
+         fmt::format("{} x {} pixels are too small for a resnet", shape->at(1), shape->at(2)),
+         fmt::format("use a cnn, or images of at least {0} x {0} pixels", smallest));
+}
+
+void ModelCheck::check_cnn() {
+  const auto shape = image_shape();
   if (!shape) return;
-  if (config_.model.type == ModelType::kResNet18) {
-    if (std::min(shape->at(1), shape->at(2)) < kResNet18SmallestSide)
-      fail("/model/type",
-           fmt::format("{} x {} pixels are too small for resnet18", shape->at(1), shape->at(2)),
-           fmt::format("use a cnn, or images of at least {0} x {0} pixels", kResNet18SmallestSide));
-    return;
-  }
   const std::size_t layers = config_.model.channels.size();
   const std::int64_t side = std::min(shape->at(1), shape->at(2));
   std::size_t most_layers = 0;

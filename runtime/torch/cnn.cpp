@@ -16,7 +16,7 @@ namespace {
 class Cnn final : public Model {
  public:
   Cnn(const ModelConfig& config, const std::vector<std::int64_t>& sample_shape,
-      std::int64_t classes) {
+      std::int64_t outputs) {
     std::int64_t channels = sample_shape[0];
     std::int64_t height = sample_shape[1];
     std::int64_t width = sample_shape[2];
@@ -32,11 +32,11 @@ class Cnn final : public Model {
       add_dense(features, config.dense);
       features = config.dense;
     }
-    add_dense(features, classes);
+    add_dense(features, outputs);
   }
 
-  at::Tensor forward(const at::Tensor& samples) override {
-    at::Tensor x = samples;
+  at::Tensor forward(const ModelInput& input) override {
+    at::Tensor x = input.samples;
     for (const ConvolutionLayer& convolution : convolutions_)
       x = at::max_pool2d(at::relu(convolution(x)), 2);
     x = dense_.front()(at::flatten(x, 1));
@@ -55,10 +55,9 @@ class Cnn final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_cnn(const ModelConfig& config,
-                                const std::vector<std::int64_t>& sample_shape,
-                                std::int64_t classes) {
-  if (sample_shape.size() != 3)
+std::unique_ptr<Model> make_cnn(const ModelConfig& config, const DataShape& data) {
+  const std::vector<std::int64_t>& sample_shape = data.sample_shape;
+  if (data.vocabulary > 0 || sample_shape.size() != 3)
     throw ConfigError(
         {.what = "a convolutional network needs images, but samples have " +
                  std::to_string(sample_shape.size()) + " dimension(s)",
@@ -72,7 +71,7 @@ std::unique_ptr<Model> make_cnn(const ModelConfig& config,
                                std::to_string(config.channels.size()) + " times",
                        .where = "model.channels",
                        .remedy = "give fewer entries: each halves the image"});
-  return std::make_unique<Cnn>(config, sample_shape, classes);
+  return std::make_unique<Cnn>(config, sample_shape, output_count(data));
 }
 
 }  // namespace scavenger

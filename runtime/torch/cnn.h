@@ -1,12 +1,11 @@
 // A small convolutional network for images.
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "runtime/config/job_config.h"
 #include "runtime/torch/model.h"
+#include "runtime/training/data_shape.h"
 
 namespace scavenger {
 
@@ -14,8 +13,6 @@ namespace scavenger {
 // config.dense is not 0, a dense layer with ReLU; then one to the classes. Parameters:
 // convolutions.<i>.*, dense.<i>.*. Throws ConfigError where a sample is no image, or too small to
 // be halved that often.
-std::unique_ptr<Model> make_cnn(const ModelConfig& config,
-                                const std::vector<std::int64_t>& sample_shape,
-                                std::int64_t classes);
+std::unique_ptr<Model> make_cnn(const ModelConfig& config, const DataShape& data);
 
 }  // namespace scavenger

@@ -1,5 +1,6 @@
 #include "runtime/torch/dense.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
@@ -21,7 +22,10 @@ struct Slots final : torch::CustomClassHolder {
 template <typename Write, typename Compute>
 at::Tensor deliver(GradientSlot& slot, const Write& write, const Compute& compute) {
   if (slot.uses > 1) return compute();
-  write(slot.destination);
+  if (slot.adds)
+    slot.destination.add_(compute());
+  else
+    write(slot.destination);
   slot.written();
   return {};
 }
@@ -47,12 +51,16 @@ struct DenseFunction final : torch::autograd::Function<DenseFunction> {
     // First what reads the weights: they may be overwritten as soon as their gradient is told of.
     at::Tensor dx;
     if (context->needs_input_grad(0)) dx = dy.mm(weight);
-    const at::Tensor dw = deliver(
-        *slots->weight, [&](at::Tensor& out) { at::mm_out(out, dy.t(), x); },
-        [&] { return dy.t().mm(x); });
-    const at::Tensor db = deliver(
-        *slots->bias, [&](at::Tensor& out) { at::sum_out(out, dy, {0}); },
-        [&] { return dy.sum(0); });
+    at::Tensor dw;
+    if (context->needs_input_grad(1))
+      dw = deliver(
+          *slots->weight, [&](at::Tensor& out) { at::mm_out(out, dy.t(), x); },
+          [&] { return dy.t().mm(x); });
+    at::Tensor db;
+    if (context->needs_input_grad(2))
+      db = deliver(
+          *slots->bias, [&](at::Tensor& out) { at::sum_out(out, dy, {0}); },
+          [&] { return dy.sum(0); });
     return {dx, dw, db, at::Tensor()};
   }
 };
@@ -60,7 +68,9 @@ struct DenseFunction final : torch::autograd::Function<DenseFunction> {
 }  // namespace
 
 at::Tensor dense(const at::Tensor& x, const Parameter& weight, const Parameter& bias) {
-  if (!at::GradMode::is_enabled()) return at::linear(x, weight.tensor, bias.tensor);
+  // In reduced precision autograd has to know the types that it goes through.
+  if (!at::GradMode::is_enabled() || at::autocast::is_autocast_enabled(at::kCPU))
+    return at::linear(x, weight.tensor, bias.tensor);
   if (x.dim() != 2) {
     std::vector<std::int64_t> shape = x.sizes().vec();
     shape.back() = weight.tensor.size(0);

@@ -34,8 +34,8 @@ GradientCollector::GradientCollector(const std::vector<Parameter>& parameters,
   SCAVENGER_CHECK(parameters.size() == tensors.size());
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const std::uint64_t last = i + 1 < tensors.size() ? tensors[i + 1].offset : layout.flat_size();
-    places_.push_back({parameters[i].slot, tensors[i].offset, tensors[i].size, last, false});
-    places_.back().slot->written = [this, i] { tell(places_[i]); };
+    places_.push_back({parameters[i].slot, tensors[i].offset, tensors[i].size, last});
+    places_.back().slot->written = [this, i] { arrived(places_[i]); };
     torch::autograd::impl::set_post_acc_grad_hooks(parameters[i].tensor,
                                                    std::make_unique<Hook>(*this, i));
   }
@@ -51,33 +51,46 @@ void GradientCollector::bind(const TensorLayout& layout, std::span<float> gradie
 
 void GradientCollector::begin(const GradientReady& ready) {
   ready_ = &ready;
+  told_ = false;
+  for (Place& place : places_) place.has_value = place.told = false;
+}
+
+void GradientCollector::begin_pass(bool is_last) {
+  is_last_pass_ = is_last;
   for (Place& place : places_) {
-    place.arrived = false;
     place.slot->uses = 0;
+    place.slot->adds = place.has_value;
   }
 }
 
 void GradientCollector::finish() {
   for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
-    if (place->arrived) continue;
-    place->slot->destination.zero_();
+    if (place->told) continue;
+    if (!place->has_value) place->slot->destination.zero_();
     tell(*place);
   }
   ready_ = nullptr;
 }
 
 void GradientCollector::collect(Place& place, const at::Tensor& gradient) {
-  SCAVENGER_CHECK(!place.arrived);
-  place.slot->destination.copy_(gradient);
-  tell(place);
+  if (place.has_value)
+    place.slot->destination.add_(gradient);
+  else
+    place.slot->destination.copy_(gradient);
+  arrived(place);
+}
+
+void GradientCollector::arrived(Place& place) {
+  place.has_value = true;
+  if (is_last_pass_) tell(place);
 }
 
 void GradientCollector::tell(Place& place) {
-  SCAVENGER_CHECK(ready_ != nullptr && !place.arrived);
+  SCAVENGER_CHECK(ready_ != nullptr && !place.told);
   const std::uint64_t end = place.first + place.size;
   const auto gap = gradients_.subspan(end, place.last - end);
   std::fill(gap.begin(), gap.end(), 0.0f);
-  place.arrived = true;
+  place.told = told_ = true;
   if (*ready_) (*ready_)(place.first, place.last);
 }
 

@@ -32,9 +32,13 @@ class GradientCollector final {
   // Gradients go to this vector from now on.
   void bind(const TensorLayout& layout, std::span<float> gradients);
 
-  // Around each forward and backward pass. `ready` must live until finish(), or until an exception
-  // came out of backward().
+  // Around all forward and backward passes of an iteration, whose gradients add up. `ready` must
+  // live until finish(), or until an exception came out of backward().
   void begin(const GradientReady& ready);
+  // Before each pass. Gradients are final, and told of, in the last one.
+  void begin_pass(bool is_last);
+  // Whether nothing has been told of since begin(), so that it may begin again.
+  bool can_begin_again() const { return !told_; }
   // Parameters that backward did not reach have the gradient zero; they are told of now.
   void finish();
 
@@ -45,15 +49,19 @@ class GradientCollector final {
     std::uint64_t first = 0;  // in the flat vector
     std::uint64_t size = 0;   // of the tensor; a gap of zeros follows
     std::uint64_t last = 0;   // where the next tensor starts
-    bool arrived = false;
+    bool has_value = false;
+    bool told = false;
   };
 
   void collect(Place& place, const at::Tensor& gradient);
+  void arrived(Place& place);
   void tell(Place& place);
 
   std::vector<Place> places_;
   std::span<float> gradients_;
   const GradientReady* ready_ = nullptr;
+  bool is_last_pass_ = true;
+  bool told_ = false;
 };
 
 }  // namespace scavenger

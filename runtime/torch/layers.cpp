@@ -3,35 +3,11 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/conv2d.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "runtime/torch/dense.h"
+#include "runtime/torch/initial_values.h"
 
 namespace scavenger {
 namespace {
-
-// U(-1/sqrt(fan_in), 1/sqrt(fan_in)), for weights and biases: what PyTorch's layers start from,
-// which it writes as kaiming_uniform(a = sqrt(5)) (He et al., 2015, eq. 14).
-InitialValues uniform_by_fan_in(std::int64_t fan_in) {
-  const double bound = 1.0 / std::sqrt(static_cast<double>(fan_in));
-  return [bound](std::span<float> values, RandomStream& stream) {
-    for (float& value : values) value = static_cast<float>(bound * (2.0 * stream.uniform() - 1.0));
-  };
-}
-
-InitialValues normal_by_fan_out(std::int64_t fan_out) {
-  const double deviation = std::sqrt(2.0 / static_cast<double>(fan_out));
-  return [deviation](std::span<float> values, RandomStream& stream) {
-    for (float& value : values) value = static_cast<float>(deviation * stream.normal());
-  };
-}
-
-InitialValues all_equal(float start) {
-  return [start](std::span<float> values, RandomStream&) {
-    std::fill(values.begin(), values.end(), start);
-  };
-}
 
 std::int64_t area(const ConvolutionShape& shape) {
   return shape.kernel * shape.kernel;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "runtime/base/error.h"
 #include "runtime/torch/layers.h"
 
 namespace scavenger {
@@ -14,17 +15,17 @@ namespace {
 
 class Mlp final : public Model {
  public:
-  Mlp(std::int64_t features, const std::vector<std::int64_t>& hidden, std::int64_t classes) {
+  Mlp(std::int64_t features, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
     std::int64_t width = features;
     for (const std::int64_t next : hidden) {
       add_layer(width, next);
       width = next;
     }
-    add_layer(width, classes);
+    add_layer(width, outputs);
   }
 
-  at::Tensor forward(const at::Tensor& samples) override {
-    at::Tensor x = layers_.front()(at::flatten(samples, 1));
+  at::Tensor forward(const ModelInput& input) override {
+    at::Tensor x = layers_.front()(at::flatten(input.samples, 1));
     for (std::size_t i = 1; i < layers_.size(); ++i) x = layers_[i](at::relu(x));
     return x;
   }
@@ -39,12 +40,14 @@ class Mlp final : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> make_mlp(const ModelConfig& config,
-                                const std::vector<std::int64_t>& sample_shape,
-                                std::int64_t classes) {
-  const std::int64_t features = std::accumulate(sample_shape.begin(), sample_shape.end(),
+std::unique_ptr<Model> make_mlp(const ModelConfig& config, const DataShape& data) {
+  if (data.vocabulary > 0)
+    throw ConfigError({.what = "an mlp cannot take text",
+                       .where = "model.type",
+                       .remedy = "use language_model or a transformer"});
+  const std::int64_t features = std::accumulate(data.sample_shape.begin(), data.sample_shape.end(),
                                                 std::int64_t{1}, std::multiplies<>());
-  return std::make_unique<Mlp>(features, config.hidden, classes);
+  return std::make_unique<Mlp>(features, config.hidden, output_count(data));
 }
 
 }  // namespace scavenger

@@ -3,29 +3,39 @@
 #include <map>
 
 #include "runtime/torch/cnn.h"
+#include "runtime/torch/language_model.h"
 #include "runtime/torch/mlp.h"
-#include "runtime/torch/resnet18.h"
+#include "runtime/torch/plugin_model.h"
+#include "runtime/torch/resnet.h"
+#include "runtime/torch/torchscript_model.h"
+#include "runtime/torch/transformer.h"
 
 namespace scavenger {
 namespace {
 
-using ModelFactory = std::unique_ptr<Model> (*)(const ModelConfig&,
-                                                const std::vector<std::int64_t>& sample_shape,
-                                                std::int64_t classes);
+using ModelFactory = std::unique_ptr<Model> (*)(const ModelConfig&, const DataShape&);
 
-// A new model is one line here, its type in job_config.h, and a file of its own.
+// A new model is one line here, its type in model_config.h, and a file of its own.
 const std::map<ModelType, ModelFactory> kModels = {
     {ModelType::kMlp, make_mlp},
     {ModelType::kCnn, make_cnn},
-    {ModelType::kResNet18, make_resnet18},
+    {ModelType::kResNet18, make_resnet},
+    {ModelType::kResNet34, make_resnet},
+    {ModelType::kResNet50, make_resnet},
+    {ModelType::kTransformerBase, make_transformer},
+    {ModelType::kTransformerTiny, make_transformer},
+    {ModelType::kLanguageModel, make_language_model},
 };
 
 }  // namespace
 
-std::unique_ptr<Model> make_model(const ModelConfig& config,
-                                  const std::vector<std::int64_t>& sample_shape,
-                                  std::int64_t classes) {
-  return kModels.at(config.type)(config, sample_shape, classes);
+std::unique_ptr<Model> make_model(const ModelConfig& config, const DataShape& data,
+                                  const LossConfig& loss) {
+  const bool has_own_loss = loss.type == LossType::kModel;
+  if (config.type == ModelType::kTorchScript)
+    return load_torchscript_model(config.path, data, has_own_loss);
+  if (config.type == ModelType::kPlugin) return load_plugin_model(config.path, data, has_own_loss);
+  return kModels.at(config.type)(config, data);
 }
 
 }  // namespace scavenger

@@ -2,8 +2,6 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/argmax.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -14,6 +12,12 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/checkpoint/carried_tensor.h"
+#include "runtime/metrics/bleu.h"
+#include "runtime/torch/alignment.h"
+#include "runtime/torch/frozen_parameters.h"
+#include "runtime/torch/memory_limit.h"
+#include "runtime/torch/reduced_precision.h"
 
 namespace scavenger {
 namespace {
@@ -35,24 +39,9 @@ template <typename Named>
 void write_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
                           std::string_view purpose) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    RandomStream stream(seed, purpose, {i});
+    RandomStream stream(seed, purpose, {tensors[i].place});
     tensors[i].initial_values(values_of(tensors[i].tensor), stream);
   }
-}
-
-// Batches are only read, but a tensor's memory is never const.
-template <typename T>
-at::Tensor view_of(const std::vector<T>& values, at::IntArrayRef shape, at::ScalarType type) {
-  return at::from_blob(const_cast<T*>(values.data()), shape, type);
-}
-
-at::Tensor labels_of(const Batch& batch) {
-  SCAVENGER_CHECK(batch.size > 0 && batch.labels.size() == batch.size);
-  return view_of(batch.labels, {static_cast<std::int64_t>(batch.size)}, at::kLong);
-}
-
-bool starts_cache_line(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address) % (kTensorAlignment * sizeof(float)) == 0;
 }
 
 void require_finite(double loss) {
@@ -65,15 +54,15 @@ void require_finite(double loss) {
 
 }  // namespace
 
-ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_t> sample_shape,
-                           std::uint64_t seed)
+ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
     : model_(std::move(model)),
-      sample_shape_(std::move(sample_shape)),
-      seed_(seed),
+      options_(std::move(options)),
+      objective_(options_.loss, options_.data),
       parameters_(layout_of(model_->parameters())),
       buffers_(layout_of(model_->buffers())),
-      collector_(model_->parameters(), parameters_) {
-  write_initial_values(model_->buffers(), seed_, "buffers");
+      collector_(model_->parameters(), parameters_),
+      micro_batch_(options_.compute.micro_batch) {
+  write_initial_values(model_->buffers(), options_.seed, "buffers");
 }
 
 void ModelTrainer::use_weights(std::span<float> weights) {
@@ -97,7 +86,7 @@ void ModelTrainer::use_gradients(std::span<float> gradients) {
 
 void ModelTrainer::write_initial_weights() {
   SCAVENGER_CHECK(weights_ != nullptr);
-  write_initial_values(model_->parameters(), seed_, "weights");
+  write_initial_values(model_->parameters(), options_.seed, "weights");
 }
 
 void ModelTrainer::read_buffers(std::span<float> destination) const {
@@ -115,6 +104,7 @@ void ModelTrainer::write_buffers(std::span<const float> source) {
   for (std::size_t i = 0; i < buffers_.tensors().size(); ++i) {
     const TensorPlace& place = buffers_.tensors()[i];
     const auto values = source.subspan(place.offset, place.size);
+    if (place.name == kFrozenMark) require_frozen_as(model_->buffers()[i].tensor, values);
     std::copy(values.begin(), values.end(), values_of(model_->buffers()[i].tensor).begin());
   }
 }
@@ -122,54 +112,98 @@ void ModelTrainer::write_buffers(std::span<const float> source) {
 TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t random_key,
                                             const GradientReady& ready) {
   SCAVENGER_CHECK(weights_ != nullptr && has_gradients_);
-  if (model_->draws_random_numbers()) at::manual_seed(random_key);
   model_->set_training(true);
-  const double start = clock_.now_seconds();
+  std::vector<float> buffers(buffers_.flat_size());
+  read_buffers(buffers);
+  for (;;) {
+    if (model_->draws_random_numbers()) at::manual_seed(random_key);
+    if (const auto step = try_forward_backward(batch, ready)) return *step;
+    halve_micro_batch(batch.size);
+    write_buffers(buffers);
+  }
+}
 
+std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batch,
+                                                               const GradientReady& ready) {
+  const std::uint32_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
+  const ReducedPrecision reduced(options_.compute.precision);
+  double loss_sum = 0.0;
+  TrainingStep step;
   collector_.begin(ready);
-  const at::Tensor loss =
-      at::cross_entropy_loss(model_->forward(features_of(batch)), labels_of(batch));
-  const double mean_loss = loss.item<double>();
-  require_finite(mean_loss);
-  const double backward_start = clock_.now_seconds();
-
-  loss.backward();
+  try {
+    for (std::uint32_t first = 0; first < batch.size; first += most) {
+      const std::uint32_t last = std::min(batch.size, first + most);
+      const double start = clock_.now_seconds();
+      collector_.begin_pass(/*is_last=*/last == batch.size);
+      const at::Tensor loss = loss_of(batch, first, last);
+      loss_sum += loss.item<double>();
+      require_finite(loss_sum);
+      const double middle = clock_.now_seconds();
+      loss.backward();
+      step.forward_seconds += middle - start;
+      step.backward_seconds += clock_.now_seconds() - middle;
+    }
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error) || !collector_.can_begin_again()) throw;
+    return std::nullopt;
+  }
   collector_.finish();
+  step.loss_sum = loss_sum * batch.size;
+  return step;
+}
 
-  return {.loss_sum = mean_loss * batch.size,
-          .forward_seconds = backward_start - start,
-          .backward_seconds = clock_.now_seconds() - backward_start};
+void ModelTrainer::halve_micro_batch(std::uint32_t batch_size) {
+  const std::uint32_t before = micro_batch_ == 0 ? batch_size : std::min(micro_batch_, batch_size);
+  if (before == 1)
+    throw JobError({.what = "memory does not suffice for one sample",
+                    .where = {},
+                    .remedy = "use a smaller model, or a machine with more memory"});
+  micro_batch_ = before / 2;
+}
+
+at::Tensor ModelTrainer::loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last) {
+  const BatchTensors tensors = tensors_of(batch, options_.data, first, last);
+  use_keys(batch, first, last);
+  if (options_.loss.type == LossType::kModel)
+    return model_->own_loss(tensors.input, tensors.targets)
+        .mul(static_cast<double>(last - first) / batch.size);
+  const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
+  return objective_.loss_sum(predictions, tensors.targets).div(batch.size * batch.loss_terms);
+}
+
+// A sample is the same sample whoever computes it.
+void ModelTrainer::use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last) {
+  std::vector<std::uint64_t> keys;
+  for (std::uint32_t row = first; row < last; ++row)
+    keys.push_back(RandomStream(options_.seed, "sample", {batch.first_position + row}).bits());
+  model_->use_keys(std::move(keys));
 }
 
 EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
   SCAVENGER_CHECK(weights_ != nullptr);
   const at::NoGradGuard no_gradients;
   model_->set_training(false);
+  const ReducedPrecision reduced(options_.compute.precision);
 
-  const at::Tensor labels = labels_of(batch);
-  const at::Tensor logits = model_->forward(features_of(batch));
-  const at::Tensor losses = at::cross_entropy_loss(logits, labels, {}, at::Reduction::None);
-
-  const double loss = losses.sum(at::kDouble).item<double>();
-  return {.samples = batch.size,
-          .predictions = batch.size,
-          .correct = static_cast<std::uint64_t>(
-              at::argmax(logits, 1).eq(labels).sum().item<std::int64_t>()),
-          .loss = loss,
-          .negative_log_likelihood = loss,
-          .bleu = {}};
+  const BatchTensors tensors = tensors_of(batch, options_.data, 0, batch.size);
+  const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
+  EvaluationSums sums = objective_.evaluate(predictions, tensors.targets);
+  sums.samples = batch.size;
+  if (options_.loss.type == LossType::kModel)
+    sums.loss = model_->own_loss(tensors.input, tensors.targets).item<double>() *
+                static_cast<double>(sums.predictions);
+  if (options_.beam_width > 0) add_bleu(tensors, sums);
+  return sums;
 }
 
-// {b, sample shape...}, in the batch's own memory where that starts a cache line. Elsewhere a copy:
-// MKL's results depend on alignment, and so two runs would differ by where their batches happen to
-// lie.
-at::Tensor ModelTrainer::features_of(const Batch& batch) const {
-  SCAVENGER_CHECK(batch.sample_shape == sample_shape_);
-  std::vector<std::int64_t> shape = {static_cast<std::int64_t>(batch.size)};
-  shape.insert(shape.end(), sample_shape_.begin(), sample_shape_.end());
-  const at::Tensor features = view_of(batch.features, shape, at::kFloat);
-  SCAVENGER_CHECK(static_cast<std::size_t>(features.numel()) == batch.features.size());
-  return starts_cache_line(batch.features.data()) ? features : features.clone();
+void ModelTrainer::add_bleu(const BatchTensors& tensors, EvaluationSums& sums) {
+  const auto written = model_->write_sequences(tensors.input.samples, options_.beam_width);
+  const at::Tensor references = tensors.input.targets.contiguous();
+  const auto length = static_cast<std::size_t>(references.size(1));
+  const std::span<const std::int64_t> words{references.const_data_ptr<std::int64_t>(),
+                                            length * written.size()};
+  for (std::size_t i = 0; i < written.size(); ++i)
+    add_sentence(written[i], words_of(words.subspan(i * length, length)), sums.bleu);
 }
 
 }  // namespace scavenger

@@ -5,21 +5,32 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/torch/batch_tensors.h"
 #include "runtime/torch/gradient_collector.h"
 #include "runtime/torch/model.h"
+#include "runtime/torch/objective.h"
+#include "runtime/training/data_shape.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
 
-// The loss is the cross entropy of the model's logits, as a mean over the batch.
+struct TrainerOptions {
+  DataShape data;
+  LossConfig loss;
+  std::uint64_t seed = 1;        // decides initial values and dropout
+  std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
+  ComputeConfig compute;
+};
+
 class ModelTrainer final : public Trainer {
  public:
-  ModelTrainer(std::unique_ptr<Model> model, std::vector<std::int64_t> sample_shape,
-               std::uint64_t seed);
+  ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options);
 
   const TensorLayout& parameters() const override { return parameters_; }
   const TensorLayout& buffers() const override { return buffers_; }
@@ -33,14 +44,21 @@ class ModelTrainer final : public Trainer {
   EvaluationSums evaluate(const Batch& batch) override;
 
  private:
-  at::Tensor features_of(const Batch& batch) const;
+  // Without a value where memory did not suffice and nothing has been told of yet.
+  std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
+  void halve_micro_batch(std::uint32_t batch_size);
+  // Of rows [first, last): their part of the batch's loss.
+  at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
+  void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
+  void add_bleu(const BatchTensors& tensors, EvaluationSums& sums);
 
   std::unique_ptr<Model> model_;
-  std::vector<std::int64_t> sample_shape_;
-  std::uint64_t seed_;
+  TrainerOptions options_;
+  Objective objective_;
   TensorLayout parameters_;
   TensorLayout buffers_;
   GradientCollector collector_;  // after model_, whose hooks point to it
+  std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
   float* weights_ = nullptr;
   bool has_gradients_ = false;
   // The parameters as views of the vectors used last: a synchroniser takes turns between two.

@@ -3,9 +3,13 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 
+#include <utility>
+
 #include "runtime/base/check.h"
+#include "runtime/torch/frozen_parameters.h"
 #include "runtime/torch/model_registry.h"
 #include "runtime/torch/model_trainer.h"
+#include "runtime/torch/start_weights.h"
 
 namespace scavenger {
 namespace {
@@ -29,9 +33,14 @@ void use_torch_threads(std::uint32_t threads) {
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
   use_torch_threads(options.threads);
   flush_denormals(options.threads);
+  at::manual_seed(options.seed);  // a user's model may start from random values of its own
+  auto model = make_model(options.model, options.data, options.loss);
+  const StartConfig& start = options.model.start;
+  if (!start.weights.empty()) start_from(start.weights, start.except, *model);
+  freeze_parameters(options.model.freeze, options.seed, *model);
   return std::make_unique<ModelTrainer>(
-      make_model(options.model, options.sample_shape, options.classes), options.sample_shape,
-      options.seed);
+      std::move(model), TrainerOptions{options.data, options.loss, options.seed, options.beam_width,
+                                       options.compute});
 }
 
 }  // namespace scavenger

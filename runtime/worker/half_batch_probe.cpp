@@ -62,18 +62,21 @@ HalfBatchNorms HalfBatchProbe::measure(const Batch& batch, std::uint64_t iterati
 
 void HalfBatchProbe::gradient_of(const Batch& batch, std::uint32_t first, std::uint32_t size,
                                  std::uint64_t random_key) {
-  const std::size_t features = batch.features.size() / batch.size;
-  const auto from = [first](const auto& values, std::size_t width) {
-    return values.begin() + static_cast<std::ptrdiff_t>(first * width);
+  // Of whatever the batch has: features or tokens, labels or values.
+  const auto take = [&](const auto& all, auto& part) {
+    const auto width = static_cast<std::ptrdiff_t>(all.size() / batch.size);
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(first) * width;
+    part.assign(from, from + static_cast<std::ptrdiff_t>(size) * width);
   };
   half_.first_position = batch.first_position + first;
   half_.size = size;
   half_.sample_shape = batch.sample_shape;
-  half_.features.assign(
-      from(batch.features, features),
-      from(batch.features, features) + static_cast<std::ptrdiff_t>(size * features));
-  if (!batch.labels.empty())
-    half_.labels.assign(from(batch.labels, 1), from(batch.labels, 1) + size);
+  half_.target_shape = batch.target_shape;
+  half_.loss_terms = batch.loss_terms;
+  take(batch.features, half_.features);
+  take(batch.tokens, half_.tokens);
+  take(batch.labels, half_.labels);
+  take(batch.values, half_.values);
   trainer_.forward_backward(half_, random_key, [](std::uint64_t, std::uint64_t) {});
 }
 

@@ -1,13 +1,15 @@
 // Seconds per training iteration of one worker without synchronisation: forward, backward, and a
 // plain SGD step. trainer_bench.py runs it against the same loop in PyTorch.
 //
-//   trainer_bench mlp|cnn|resnet18 THREADS SECONDS     prints one line per iteration: wall and CPU
+//   trainer_bench MODEL THREADS SECONDS     prints one line per iteration: wall and CPU
 //   seconds
 
 #include <time.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,28 +24,73 @@ namespace {
 
 constexpr float kLearningRate = 0.01f;
 
-TorchTrainerOptions options_of(const std::string& model) {
-  TorchTrainerOptions options;
-  options.classes = 10;
-  if (model == "mlp") {
-    options.model.type = ModelType::kMlp;
-    options.model.hidden = {512, 512};
-    options.sample_shape = {784};
-  } else if (model == "resnet18") {
-    options.model.type = ModelType::kResNet18;
-    options.sample_shape = {3, 32, 32};
-  } else {
-    options.model.type = ModelType::kCnn;
-    options.model.channels = {32, 64};
-    options.model.dense = 128;
-    options.sample_shape = {3, 32, 32};
-  }
-  return options;
+struct Subject {
+  ModelConfig model;
+  DataShape data;
+  std::uint32_t batch_size = 64;
+  double label_smoothing = 0.0;
+};
+
+Subject images(ModelConfig model, std::vector<std::int64_t> shape, std::uint32_t batch_size) {
+  Subject subject{.model = std::move(model), .data = {}, .batch_size = batch_size};
+  subject.data.sample_shape = std::move(shape);
+  subject.data.classes = 10;
+  return subject;
 }
 
-std::uint32_t batch_size_of(const std::string& model) {
-  return model == "resnet18" ? 32 : 64;
+ModelConfig of_type(ModelType type) {
+  ModelConfig model;
+  model.type = type;
+  return model;
 }
+
+Subject mlp() {
+  ModelConfig model = of_type(ModelType::kMlp);
+  model.hidden = {512, 512};
+  return images(model, {784}, 64);
+}
+
+Subject cnn() {
+  ModelConfig model = of_type(ModelType::kCnn);
+  model.channels = {32, 64};
+  model.dense = 128;
+  return images(model, {3, 32, 32}, 64);
+}
+
+Subject translation() {
+  Subject subject{
+      .model = of_type(ModelType::kTransformerTiny), .data = {}, .label_smoothing = 0.1};
+  subject.model.transformer = {.width = 256,
+                               .heads = 4,
+                               .inner = 512,
+                               .encoder_layers = 3,
+                               .decoder_layers = 3,
+                               .dropout = 0.3,
+                               .normalise_first = true};
+  subject.data = {{20}, 4000, TargetKind::kSequence, 6000, {22}};
+  return subject;
+}
+
+Subject language() {
+  Subject subject{.model = of_type(ModelType::kLanguageModel), .data = {}, .batch_size = 32};
+  subject.model.transformer = {.width = 128,
+                               .heads = 4,
+                               .inner = 512,
+                               .decoder_layers = 4,
+                               .dropout = 0.1,
+                               .normalise_first = true};
+  subject.data = {{64}, 65, TargetKind::kNextTokens, 65, {}};
+  return subject;
+}
+
+const std::map<std::string, std::function<Subject()>> kSubjects = {
+    {"mlp", mlp},
+    {"cnn", cnn},
+    {"resnet18", [] { return images(of_type(ModelType::kResNet18), {3, 32, 32}, 32); }},
+    {"resnet50", [] { return images(of_type(ModelType::kResNet50), {3, 32, 32}, 16); }},
+    {"transformer_tiny", translation},
+    {"language_model", language},
+};
 
 // Of all threads of the process.
 double cpu_seconds() {
@@ -52,11 +99,15 @@ double cpu_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-void run(const std::string& model, std::uint32_t threads, double seconds) {
-  TorchTrainerOptions options = options_of(model);
+void run(const std::string& name, std::uint32_t threads, double seconds) {
+  const Subject subject = kSubjects.at(name)();
+  TorchTrainerOptions options;
+  options.model = subject.model;
+  options.data = subject.data;
+  options.loss = {LossType::kCrossEntropy, subject.label_smoothing};
   options.threads = threads;
   BoundTrainer bound(make_torch_trainer(options));
-  const Batch batch = random_batch(options.sample_shape, batch_size_of(model), options.classes);
+  const Batch batch = random_batch(subject.data, subject.batch_size);
   const SteadyClock clock;
   const double start = clock.now_seconds();
   std::vector<std::pair<double, double>> durations;
@@ -78,8 +129,8 @@ void run(const std::string& model, std::uint32_t threads, double seconds) {
 }  // namespace scavenger
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: trainer_bench mlp|cnn|resnet18 THREADS SECONDS\n");
+  if (argc != 4 || !scavenger::kSubjects.contains(argv[1])) {
+    std::fprintf(stderr, "usage: trainer_bench MODEL THREADS SECONDS\n");
     return 2;
   }
   scavenger::run(argv[1], static_cast<std::uint32_t>(std::atoi(argv[2])), std::atof(argv[3]));

@@ -2,76 +2,119 @@
 
     .venv/bin/python test/bench/trainer_bench.py build/release/bench/trainer_bench [--threads 1] [--rounds 8]
 
-Same model, batch of 64 (resnet18: 32), threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
+Same model (test/torch/reference_models.py), batch, threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
 the same neighbours. What counts is the ratio PyTorch / ours (above 1: ours is faster). On a busy machine wall time says
 little; CPU seconds (of all threads, which at more than one count waiting too) say more there.
 """
 
 import argparse
+import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
 
-def resnet18():
-    """The form for 32 x 32 images (He et al., 2016)."""
-    import torch
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
+
+
+def dense():
     from torch import nn
 
-    class Block(nn.Module):
-        def __init__(self, inputs, outputs, stride):
-            super().__init__()
-            self.inner = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True),
-                nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs),
-            )  # fmt: skip
-            same = stride == 1 and inputs == outputs
-            self.shortcut = nn.Identity() if same else nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )  # fmt: skip
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
 
-        def forward(self, x):
-            return torch.relu_(self.inner(x) + self.shortcut(x))
 
-    layers = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
-    inputs = 64
-    for outputs, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
-        layers += [Block(inputs, outputs, stride), Block(outputs, outputs, 1)]
-        inputs = outputs
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+def convolutional():
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(64 * 8 * 8, 128), nn.ReLU(), nn.Linear(128, 10),
+    )  # fmt: skip
+
+
+def classification(model, shape, batch_size):
+    import torch
+
+    features = torch.randn(batch_size, *shape)
+    labels = torch.randint(0, 10, (batch_size,))
+    return model, lambda: torch.nn.functional.cross_entropy(model(features), labels)
+
+
+def token_rows(rows, length, vocabulary, begins):
+    """Of lengths from 2 to `length`, as random_batch.h makes them."""
+    import torch
+
+    tokens = torch.randint(4, vocabulary, (rows, length))
+    lengths = torch.randint(2, length + 1, (rows, 1))
+    lengths[0] = length
+    place = torch.arange(length)
+    tokens[place.expand(rows, -1) == lengths - 1] = 3
+    tokens[place.expand(rows, -1) >= lengths] = 0
+    if begins:
+        tokens[:, 0] = 2
+    return tokens
+
+
+def translation():
+    import reference_models
+    import torch
+
+    model = reference_models.Transformer(4000, 6000, 256, 4, 512, 3, True, "target", dropout=0.3)
+    source, target = token_rows(64, 20, 4000, False), token_rows(64, 22, 6000, True)
+
+    def loss():
+        return torch.nn.functional.cross_entropy(
+            model(source, target).flatten(0, 1), target[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1
+        )
+
+    return model, loss
+
+
+def language():
+    import reference_models
+    import torch
+
+    model = reference_models.LanguageModel(65, 64, 128, 4, 512, 4, dropout=0.1)
+    tokens, following = token_rows(32, 64, 65, False), token_rows(32, 64, 65, False)
+
+    def loss():
+        return torch.nn.functional.cross_entropy(
+            model(tokens).flatten(0, 1), following.flatten(), ignore_index=0
+        )
+
+    return model, loss
+
+
+def make_peer(name):
+    """A model, and its loss on a batch."""
+    import reference_models
+
+    if name == "mlp":
+        return classification(dense(), (784,), 64)
+    if name == "cnn":
+        return classification(convolutional(), (3, 32, 32), 64)
+    if name == "resnet18":
+        return classification(reference_models.resnet18(), (3, 32, 32), 32)
+    if name == "resnet50":
+        return classification(reference_models.resnet50(), (3, 32, 32), 16)
+    return {"transformer_tiny": translation, "language_model": language}[name]()
 
 
 def run_peer(model_name, threads, seconds):
     import torch
-    from torch import nn
 
     torch.set_num_threads(threads)
     torch.manual_seed(1)
-    batch_size = 32 if model_name == "resnet18" else 64
-    if model_name == "mlp":
-        shape = (784,)
-        model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
-    elif model_name == "resnet18":
-        shape = (3, 32, 32)
-        model = resnet18()
-    else:
-        shape = (3, 32, 32)
-        model = nn.Sequential(
-            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-            nn.Flatten(), nn.Linear(64 * 8 * 8, 128), nn.ReLU(), nn.Linear(128, 10),
-        )  # fmt: skip
+    model, loss_of = make_peer(model_name)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    loss_of = nn.CrossEntropyLoss()
-    features = torch.randn(batch_size, *shape)
-    labels = torch.randint(0, 10, (batch_size,))
     durations = []
     start = now = time.perf_counter()
     cpu_now = time.process_time()
     while now < start + seconds:
         optimizer.zero_grad()
-        loss = loss_of(model(features), labels)
+        loss = loss_of()
         loss.item()
         loss.backward()
         optimizer.step()
@@ -97,7 +140,8 @@ def measure(command, model_name, threads, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
-    parser.add_argument("--models", nargs="+", default=["mlp", "cnn"])
+    parser.add_argument("--models", nargs="+", default=["mlp", "cnn"],
+                        help="also resnet18, resnet50, transformer_tiny, language_model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each turn")

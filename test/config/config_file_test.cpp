@@ -183,6 +183,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(sync={"strategy":"gloo","transport":"tcp","wire_precision":"float32","allow_plaintext":true})",
       R"(faults={"on_worker_loss":"shrink","max_losses":7})",
       "device=cpu",
+      R"(compute={"precision":"bfloat16","micro_batch":3})",
       R"(stop={"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,
           "max_iterations":9007199254740991,"max_seconds":1e-3,"max_cost":2.5})",
       R"(evaluation={"every_epochs":0.5,"every_iterations":10,"batch_size":9})",
@@ -205,19 +206,25 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all = splits(R"({"format":"arrays","features":"/a.npz","labels":"/b.npz","features_name":"u",
                      "labels_name":"v"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
+                           R"(model={"type":"plugin","path":"/lib.so"})",
                            R"(stop={"target":{"metric":"mse","value":0.3}})"});
   } else if (variant == "text") {
     all = splits(R"({"format":"text","files":["/a.txt"],"from":0.25,"to":0.75})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.sequence_length=64",
                            R"(data.vocabulary={"tokens":"characters","lowercase":true,
                                "min_frequency":2,"max_size":100})",
+                           R"(model={"type":"language_model","width":12,"heads":3,"inner":7,
+                               "layers":2,"dropout":0.2,"norm":"post"})",
                            R"(stop={"target":{"metric":"perplexity","value":3}})"});
   } else if (variant == "parallel_text") {
     all = splits(R"({"format":"parallel_text","source":"/a.en","target":"/a.de"})");
-    all.insert(all.end(),
-               {"data.classes=null", "data.scale=2", "data.max_length=50",
-                "data.vocabulary.shared=true", R"(data.buckets={"size":64,"window":640})",
-                "evaluation.beam_width=4", R"(stop={"target":{"metric":"bleu","value":32}})"});
+    all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.max_length=50",
+                           "data.vocabulary.shared=true",
+                           R"(model={"type":"transformer_base","width":12,"heads":3,"inner":7,
+                               "encoder_layers":2,"decoder_layers":1,"dropout":0.2,"norm":"pre",
+                               "shared_embeddings":"all"})",
+                           R"(data.buckets={"size":64,"window":640})", "evaluation.beam_width=4",
+                           R"(stop={"target":{"metric":"bleu","value":32}})"});
   } else if (variant == "sgd, step, mlp, csv") {
     const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";
     all.insert(all.end(),
@@ -238,7 +245,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
   } else {
     all.insert(all.end(), {"data.train.label_noise=0.25", "data.sample_shape=[3,9,9]",
                            "data.train.feature_count=243", "data.test.feature_count=243",
-                           R"(model={"type":"resnet18"})",
+                           R"(model={"type":"resnet18","stem":"cifar","freeze":["a*"],
+                               "start":{"weights":"/w.safetensors","except":["fc.*"]}})",
                            R"(optimizer={"type":"adamw","learning_rate":0.3,"weight_decay":0.2,
                                "schedule":{"type":"cosine","total_epochs":9,"final_fraction":0.1}})"});
   }

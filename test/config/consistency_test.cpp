@@ -232,8 +232,34 @@ TEST_CASE("A network with more poolings than the image has pixels is refused") {
 TEST_CASE("Images that are too small for a ResNet18 are refused") {
   check_problem({{"data.sample_shape=[3,2,2]", R"(model={"type":"resnet18"})"},
                  ": model.type",
-                 "2 x 2 pixels are too small for resnet18",
+                 "2 x 2 pixels are too small for a resnet",
                  "at least 9 x 9 pixels"});
+}
+
+TEST_CASE("The larger stem of a ResNet needs larger images") {
+  check_problem({{"data.sample_shape=[3,32,32]", "data.train.feature_count=3072",
+                  "data.test.feature_count=3072", R"(model={"type":"resnet50","stem":"imagenet"})"},
+                 ": model.type",
+                 "32 x 32 pixels are too small for a resnet",
+                 "at least 33 x 33 pixels"});
+}
+
+TEST_CASE("Models of text are refused for other data") {
+  check_problem(GENERATE(Case{{R"(model={"type":"transformer_tiny"})"},
+                              ": model.type",
+                              "this model needs pairs of sentences",
+                              "use data of format parallel_text"},
+                         Case{{R"(model={"type":"language_model"})"},
+                              ": model.type",
+                              "this model needs text",
+                              "use data of format text"}));
+}
+
+TEST_CASE("What cannot be frozen or shared out is refused") {
+  check_problem({{R"(model={"type":"mlp","hidden":[4],"freeze":["layers.0.*"]})"},
+                 ": model.freeze",
+                 "parameters would be frozen at random values",
+                 "model.start"});
 }
 
 TEST_CASE("A sample shape that does not fit the samples is refused") {
@@ -323,7 +349,8 @@ TEST_CASE("What does not go with text is refused") {
   const std::string pairs =
       R"({"format":"parallel_text","source":"/dev/null","target":"/dev/null"})";
   const auto with = [&](const std::vector<std::string>& overrides) {
-    std::vector<std::string> all = {"data.train=" + pairs, "data.test=" + pairs};
+    std::vector<std::string> all = {"data.train=" + pairs, "data.test=" + pairs,
+                                    R"(model={"type":"transformer_tiny"})"};
     all.insert(all.end(), overrides.begin(), overrides.end());
     return all;
   };

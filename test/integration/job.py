@@ -86,6 +86,10 @@ def processes_of(folder):
     return found
 
 
+def run_program(name, *arguments):
+    subprocess.run([programs / name, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
 def events(run, name=None):
     path = pathlib.Path(run) / "events.jsonl"
     if not path.exists():

@@ -13,6 +13,8 @@ try:
     import numpy
     import torch
     from torch import nn
+
+    import reference_models as models
 except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
@@ -20,63 +22,74 @@ except ImportError as missing:
 TOLERANCE = 1e-6  # relative to the largest value of the tensor, or to 1 where that is larger
 
 
-class Mlp(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.ModuleList([nn.Linear(63, 33), nn.Linear(33, 20), nn.Linear(20, 10)])
+class Labels:
+    """One label per sample."""
 
-    def forward(self, x):
-        x = self.layers[0](x.flatten(1))
-        for layer in self.layers[1:]:
-            x = layer(torch.relu(x))
-        return x
+    @staticmethod
+    def predictions(model, batch):
+        return model(batch["features"]), batch["labels"]
 
-
-class Cnn(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.convolutions = nn.ModuleList([nn.Conv2d(3, 5, 3, padding=1), nn.Conv2d(5, 12, 3, padding=1)])
-        self.dense = nn.ModuleList([nn.Linear(12 * 3 * 3, 17), nn.Linear(17, 10)])
-
-    def forward(self, x):
-        for convolution in self.convolutions:
-            x = torch.max_pool2d(torch.relu(convolution(x)), 2)
-        return self.dense[1](torch.relu(self.dense[0](x.flatten(1))))
+    @staticmethod
+    def loss(predictions, labels, reduction):
+        return nn.functional.cross_entropy(predictions, labels, reduction=reduction)
 
 
-class BasicBlock(nn.Module):
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.downsample = None
-        if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
+class Values:
+    """Numbers to be met."""
 
-    def forward(self, x):
-        inner = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
-        return torch.relu(inner + (x if self.downsample is None else self.downsample(x)))
+    def __init__(self, loss):
+        self.loss = lambda predictions, values, reduction: loss(predictions, values, reduction=reduction)
+
+    @staticmethod
+    def predictions(model, batch):
+        return model(batch["features"]).view(batch["values"].shape), batch["values"]
 
 
-class ResNet18(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv1 = nn.Conv2d(3, 64, 3, 1, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(64)
-        self.layer1 = nn.Sequential(BasicBlock(64, 64, 1), BasicBlock(64, 64, 1))
-        self.layer2 = nn.Sequential(BasicBlock(64, 128, 2), BasicBlock(128, 128, 1))
-        self.layer3 = nn.Sequential(BasicBlock(128, 256, 2), BasicBlock(256, 256, 1))
-        self.layer4 = nn.Sequential(BasicBlock(256, 512, 2), BasicBlock(512, 512, 1))
-        self.fc = nn.Linear(512, 10)
+class NextTokens:
+    """For each token the next one."""
 
-    def forward(self, x):
-        x = torch.relu(self.bn1(self.conv1(x)))
-        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
-        return self.fc(x.mean((2, 3)))
+    label_smoothing = 0.0
+
+    def loss(self, predictions, labels, reduction):
+        return nn.functional.cross_entropy(
+            predictions, labels, reduction=reduction, label_smoothing=self.label_smoothing
+        )
+
+    @staticmethod
+    def predictions(model, batch):
+        wanted = batch["labels"] != 0
+        return model(batch["tokens"])[wanted], batch["labels"][wanted]
+
+
+class Sequence(NextTokens):
+    """A sequence from another."""
+
+    label_smoothing = 0.1
+
+    @staticmethod
+    def predictions(model, batch):
+        wanted = batch["labels"][:, 1:] != 0
+        return model(batch["tokens"], batch["labels"])[wanted], batch["labels"][:, 1:][wanted]
+
+
+def transformer(pre_norm, shared):
+    return models.Transformer(19, 19 if shared == "all" else 23, 16, 4, 24, 2, pre_norm, shared)
+
+
+MODELS = {
+    "mlp": (models.Mlp, Labels()),
+    "mlp_mse": (models.Mlp, Values(nn.functional.mse_loss)),
+    "mlp_l1": (models.Mlp, Values(nn.functional.l1_loss)),
+    "mlp_bce": (models.Mlp, Values(nn.functional.binary_cross_entropy_with_logits)),
+    "cnn": (models.Cnn, Labels()),
+    "resnet18": (models.resnet18, Labels()),
+    "resnet18_imagenet": (lambda: models.resnet18(large_stem=True), Labels()),
+    "resnet50": (models.resnet50, Labels()),
+    "transformer": (lambda: transformer(False, "target"), Sequence()),
+    "transformer_pre_norm": (lambda: transformer(True, "all"), Sequence()),
+    "transformer_unshared": (lambda: transformer(True, "none"), Sequence()),
+    "language_model": (lambda: models.LanguageModel(19, 8, 16, 2, 24, 2), NextTokens()),
+}
 
 
 def read(folder, name, dtype=numpy.float32):
@@ -91,7 +104,24 @@ def tensors_of(places, flat):
     return result
 
 
-def check(model_name, model, dump):
+def read_batch(folder, layout):
+    kinds = [("features", "sample_shape", numpy.float32), ("tokens", "sample_shape", numpy.int64),
+             ("labels", "target_shape", numpy.int64), ("values", "target_shape", numpy.float32)]
+    batch = {}
+    for name, shape, dtype in kinds:
+        values = read(folder, name, dtype)
+        if len(values) > 0:
+            batch[name] = values.view(layout["batch_size"], *(layout[shape] or []))
+    return batch
+
+
+def is_close(found, expected):
+    return abs(found - expected) <= TOLERANCE * max(1, abs(expected))
+
+
+def check(model_name, dump):
+    make_model, objective = MODELS[model_name]
+    model = make_model()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         subprocess.run([dump, model_name, name], check=True)
@@ -100,16 +130,15 @@ def check(model_name, model, dump):
         gradients = tensors_of(layout["tensors"], read(folder, "gradients"))
         before = tensors_of(layout["buffers"], read(folder, "buffers_before"))
         after = tensors_of(layout["buffers"], read(folder, "buffers_after"))
-        features = read(folder, "features").view(layout["batch_size"], *layout["sample_shape"])
-        labels = read(folder, "labels", numpy.int64)
+        batch = read_batch(folder, layout)
 
     assert list(weights) == [name for name, _ in model.named_parameters()], "names and order"
     buffers = {name: value for name, value in model.named_buffers() if not name.endswith("num_batches_tracked")}
     assert list(before) == list(buffers), "names and order of the buffers"
     unused = model.load_state_dict({**weights, **before}, strict=False)
     assert not unused.unexpected_keys and all(name.endswith("num_batches_tracked") for name in unused.missing_keys)
-    logits = model(features)
-    loss = nn.functional.cross_entropy(logits, labels)
+    predictions, targets = objective.predictions(model, batch)
+    loss = objective.loss(predictions, targets, "sum") / (layout["batch_size"] * layout["loss_terms"])
     loss.backward()
 
     for name, parameter in model.named_parameters():
@@ -123,16 +152,26 @@ def check(model_name, model, dump):
         print(f"{model_name} {name}: largest difference {difference:.3g}")
         assert difference <= TOLERANCE * max(1, value.abs().max().item())
         assert not torch.equal(after[name], before[name]), "a buffer that stays would prove nothing"
-    mean_loss = layout["loss_sum"] / layout["batch_size"]
-    assert abs(mean_loss - loss.item()) <= TOLERANCE
+    assert is_close(layout["loss_sum"] / layout["batch_size"], loss.item())
+    check_evaluation(model, objective, batch, layout)
+
+
+@torch.no_grad()
+def check_evaluation(model, objective, batch, layout):
     model.eval()
-    logits = model(features)
-    evaluation_loss = nn.functional.cross_entropy(logits, labels).item()
-    assert abs(layout["evaluation_loss"] / layout["batch_size"] - evaluation_loss) <= TOLERANCE * max(1, evaluation_loss)
-    assert layout["correct"] == (logits.argmax(1) == labels).sum().item()
+    predictions, targets = objective.predictions(model, batch)
+    count = targets.numel()
+    assert layout["predictions"] == count
+    assert is_close(layout["evaluation_loss"] / count, objective.loss(predictions, targets, "mean").item())
+    if isinstance(objective, Values):
+        assert is_close(layout["squared_error"], nn.functional.mse_loss(predictions, targets, reduction="sum").item())
+        return
+    assert layout["correct"] == (predictions.argmax(1) == targets).sum().item()
+    likelihood = nn.functional.cross_entropy(predictions, targets).item()
+    assert is_close(layout["negative_log_likelihood"] / count, likelihood)
 
 
 if __name__ == "__main__":
-    check("mlp", Mlp(), sys.argv[1])
-    check("cnn", Cnn(), sys.argv[1])
-    check("resnet18", ResNet18(), sys.argv[1])
+    torch.set_num_threads(1)  # as the dump: the 50 layers magnify another order of sums to 1 % of the first one's gradient
+    for name in MODELS:
+        check(name, sys.argv[1])

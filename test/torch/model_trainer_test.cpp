@@ -5,7 +5,9 @@
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/linear.h>
+#include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
 #include <thread>
@@ -28,8 +30,8 @@ void count_up(std::span<float> values, RandomStream&) {
 class RepeatedModel final : public Model {
  public:
   explicit RepeatedModel(int times) : times_(times) {}
-  at::Tensor forward(const at::Tensor& samples) override {
-    at::Tensor x = samples;
+  at::Tensor forward(const ModelInput& input) override {
+    at::Tensor x = input.samples;
     for (int i = 0; i < times_; ++i) x = at::linear(x, weight_.tensor);
     return x;
   }
@@ -44,8 +46,8 @@ class RepeatedModel final : public Model {
 class RepeatedDenseModel final : public Model {
  public:
   explicit RepeatedDenseModel(int times) : times_(times) {}
-  at::Tensor forward(const at::Tensor& samples) override {
-    at::Tensor x = samples;
+  at::Tensor forward(const ModelInput& input) override {
+    at::Tensor x = input.samples;
     for (int i = 0; i < times_; ++i) x = dense(x, weight_, bias_);
     return x;
   }
@@ -58,9 +60,9 @@ class RepeatedDenseModel final : public Model {
 
 class NormalisedModel final : public Model {
  public:
-  at::Tensor forward(const at::Tensor& samples) override {
-    return at::batch_norm(at::linear(samples, weight_.tensor), {}, {}, mean_, variance_, training(),
-                          0.1, 1e-5, false);
+  at::Tensor forward(const ModelInput& input) override {
+    return at::batch_norm(at::linear(input.samples, weight_.tensor), {}, {}, mean_, variance_,
+                          training(), 0.1, 1e-5, false);
   }
 
  private:
@@ -71,8 +73,8 @@ class NormalisedModel final : public Model {
 
 class DropoutModel final : public Model {
  public:
-  at::Tensor forward(const at::Tensor& samples) override {
-    return at::linear(at::dropout(samples, 0.5, training()), weight_.tensor);
+  at::Tensor forward(const ModelInput& input) override {
+    return at::linear(at::dropout(input.samples, 0.5, training()), weight_.tensor);
   }
   bool draws_random_numbers() const override { return true; }
 
@@ -80,9 +82,26 @@ class DropoutModel final : public Model {
   Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
 };
 
-BoundTrainer bound_trainer(std::unique_ptr<Model> model) {
-  return BoundTrainer(
-      std::make_unique<ModelTrainer>(std::move(model), std::vector<std::int64_t>{kWidth}, 1));
+// Has memory for two samples.
+class HungryModel final : public Model {
+ public:
+  at::Tensor forward(const ModelInput& input) override {
+    most_samples = std::max(most_samples, input.samples.size(0));
+    TORCH_CHECK_WITH(OutOfMemoryError, input.samples.size(0) <= 2, "there is no more");
+    return at::linear(input.samples, weight_.tensor);
+  }
+  static inline std::int64_t most_samples = 0;
+
+ private:
+  Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
+};
+
+BoundTrainer bound_trainer(std::unique_ptr<Model> model, std::uint32_t micro_batch = 0) {
+  TrainerOptions options;
+  options.compute.micro_batch = micro_batch;
+  options.data.sample_shape = {kWidth};
+  options.data.classes = kWidth;
+  return BoundTrainer(std::make_unique<ModelTrainer>(std::move(model), options));
 }
 
 // Of the mean loss along one weight, by central differences.
@@ -187,6 +206,47 @@ TEST_CASE("Dropout is decided by the random key, and off in evaluation") {
   CHECK(first == again);
   CHECK(first != other);
   CHECK(bound.trainer->evaluate(batch).loss == bound.trainer->evaluate(batch).loss);
+}
+
+TEST_CASE("Micro-batches give the gradient of the whole batch, and tell of each parameter once") {
+  for (const bool writes_itself : {false, true}) {
+    const auto make = [writes_itself]() -> std::unique_ptr<Model> {
+      if (writes_itself) return std::make_unique<RepeatedDenseModel>(1);
+      return std::make_unique<RepeatedModel>(2);
+    };
+    BoundTrainer whole = bound_trainer(make());
+    BoundTrainer parts = bound_trainer(make(), 3);
+    const Batch batch = random_batch({kWidth}, 8, kWidth);
+    int calls = 0;
+
+    const TrainingStep step = whole.trainer->forward_backward(batch, 0, {});
+    const TrainingStep sum =
+        parts.trainer->forward_backward(batch, 0, [&](auto, auto) { ++calls; });
+
+    CHECK(calls == 2);
+    CHECK(sum.loss_sum == Approx(step.loss_sum));
+    for (std::size_t i = 0; i < whole.gradients.size(); ++i)
+      CHECK(parts.gradients[i] == Approx(whole.gradients[i]).margin(1e-6));
+  }
+}
+
+TEST_CASE("Where memory does not suffice, micro-batches are halved until it does") {
+  BoundTrainer bound = bound_trainer(std::make_unique<HungryModel>());
+  BoundTrainer reference = bound_trainer(std::make_unique<RepeatedModel>(1));
+  const Batch batch = random_batch({kWidth}, 7, kWidth);
+  reference.trainer->forward_backward(batch, 0, {});
+
+  HungryModel::most_samples = 0;
+  bound.trainer->forward_backward(batch, 0, {});
+
+  CHECK(HungryModel::most_samples == 7);
+  const std::size_t offset = reference.trainer->parameters().tensors()[1].offset;
+  for (std::size_t i = 0; i < kWidth * kWidth; ++i)
+    CHECK(bound.gradients[i] == Approx(reference.gradients[offset + i]).margin(1e-6));
+
+  HungryModel::most_samples = 0;
+  bound.trainer->forward_backward(batch, 0, {});
+  CHECK(HungryModel::most_samples == 1);  // 7, 3, 1: it remembers
 }
 
 }  // namespace scavenger

@@ -20,8 +20,8 @@ TorchTrainerOptions small_mlp() {
   TorchTrainerOptions options;
   options.model.type = ModelType::kMlp;
   options.model.hidden = {7, 5};
-  options.sample_shape = {2, 3};
-  options.classes = 4;
+  options.data.sample_shape = {2, 3};
+  options.data.classes = 4;
   return options;
 }
 
@@ -30,8 +30,8 @@ TorchTrainerOptions small_cnn() {
   options.model.type = ModelType::kCnn;
   options.model.channels = {3, 5};
   options.model.dense = 6;
-  options.sample_shape = {2, 9, 8};
-  options.classes = 4;
+  options.data.sample_shape = {2, 9, 8};
+  options.data.classes = 4;
   return options;
 }
 
@@ -93,8 +93,8 @@ TEST_CASE(
     "ResNet18 for CIFAR-10 has 11,173,962 parameters and the running statistics of 20 norms") {
   TorchTrainerOptions options;
   options.model.type = ModelType::kResNet18;
-  options.sample_shape = {3, 32, 32};
-  options.classes = 10;
+  options.data.sample_shape = {3, 32, 32};
+  options.data.classes = 10;
   const auto trainer = make_torch_trainer(options);
 
   CHECK(trainer->parameters().element_count() == 11'173'962);
@@ -104,14 +104,40 @@ TEST_CASE(
   CHECK(trainer->buffers().tensors().front().name == "bn1.running_mean");
 }
 
+TEST_CASE("ResNets for ImageNet have as many parameters as torchvision's") {
+  TorchTrainerOptions options;
+  options.model.stem = ResNetStem::kImageNet;
+  options.data.sample_shape = {3, 224, 224};
+  options.data.classes = 1000;
+  const auto parameters_of = [&](ModelType type) {
+    options.model.type = type;
+    return make_torch_trainer(options)->parameters().element_count();
+  };
+
+  CHECK(parameters_of(ModelType::kResNet18) == 11'689'512);
+  CHECK(parameters_of(ModelType::kResNet34) == 21'797'672);
+  CHECK(parameters_of(ModelType::kResNet50) == 25'557'032);
+}
+
+TEST_CASE("The base Transformer has 44,140,544 parameters beside its embedding") {
+  constexpr std::uint32_t kVocabulary = 100;
+  TorchTrainerOptions options;
+  options.model.type = ModelType::kTransformerBase;
+  options.model.transformer.shared_embeddings = SharedEmbeddings::kAll;
+  options.data = {{9}, kVocabulary, TargetKind::kSequence, kVocabulary, {9}};
+
+  CHECK(make_torch_trainer(options)->parameters().element_count() ==
+        44'140'544 + kVocabulary * 512);
+}
+
 TEST_CASE("A ResNet18 for samples that are no images, or tiny ones, is refused") {
   TorchTrainerOptions options;
   options.model.type = ModelType::kResNet18;
-  options.classes = 10;
+  options.data.classes = 10;
 
-  options.sample_shape = {3072};
+  options.data.sample_shape = {3072};
   CHECK_THROWS_AS(make_torch_trainer(options), ConfigError);
-  options.sample_shape = {3, 8, 32};
+  options.data.sample_shape = {3, 8, 32};
   CHECK_THROWS_AS(make_torch_trainer(options), ConfigError);
 }
 
@@ -136,7 +162,7 @@ TEST_CASE("A CNN whose dense width is 0 goes straight to the classes") {
 
 TEST_CASE("A CNN for samples that are no images is refused") {
   TorchTrainerOptions options = small_cnn();
-  options.sample_shape = {144};
+  options.data.sample_shape = {144};
 
   CHECK_THROWS_AS(make_torch_trainer(options), ConfigError);
 }
@@ -150,7 +176,7 @@ TEST_CASE("A CNN that halves its images to nothing is refused") {
 
 TEST_CASE("Initial weights are uniform within 1 / sqrt(fan in), for weights and biases") {
   TorchTrainerOptions options = small_mlp();
-  options.sample_shape = {400};
+  options.data.sample_shape = {400};
   options.model.hidden = {300};
   BoundTrainer bound(make_torch_trainer(options));
 
@@ -186,7 +212,7 @@ TEST_CASE("Ready ranges go from the last layer to the first and cover the flat v
   for (const TorchTrainerOptions& options : {small_mlp(), small_cnn()}) {
     BoundTrainer bound(make_torch_trainer(options));
 
-    std::vector<Range> ranges = ready_ranges(bound, random_batch(options.sample_shape, 3, 4));
+    std::vector<Range> ranges = ready_ranges(bound, random_batch(options.data.sample_shape, 3, 4));
 
     const std::size_t tensors = bound.trainer->parameters().tensors().size();
     REQUIRE(ranges.size() == tensors);
@@ -270,7 +296,7 @@ TEST_CASE("Two runs give the same bits") {
 
     for (std::uint64_t iteration = 0; iteration < 10; ++iteration) {
       for (BoundTrainer* bound : {&first, &second}) {
-        const Batch batch = random_batch(options.sample_shape, 16, 4, iteration);
+        const Batch batch = random_batch(options.data.sample_shape, 16, 4, iteration);
         bound->trainer->forward_backward(batch, iteration, {});
         descend(*bound, 0.1f);
       }
@@ -282,13 +308,13 @@ TEST_CASE("Two runs give the same bits") {
 
 TEST_CASE("The bits of a gradient do not depend on where the batch lies in memory") {
   TorchTrainerOptions options = small_mlp();
-  options.sample_shape = {63};
+  options.data.sample_shape = {63};
   options.model.hidden = {33};
   BoundTrainer bound(make_torch_trainer(options));
   std::vector<Batch> batches;
   std::set<std::uintptr_t> places;
   for (int i = 0; i < 16; ++i) {
-    batches.push_back(random_batch(options.sample_shape, 2, 4));
+    batches.push_back(random_batch(options.data.sample_shape, 2, 4));
     places.insert(reinterpret_cast<std::uintptr_t>(batches.back().features.data()) % 64);
   }
   REQUIRE(places.size() > 1);
@@ -304,7 +330,7 @@ TEST_CASE("The bits of a gradient do not depend on where the batch lies in memor
 
 TEST_CASE("Gradient descent on one batch learns it") {
   for (const TorchTrainerOptions& options : {small_mlp(), small_cnn()}) {
-    const Batch batch = random_batch(options.sample_shape, 8, 4);
+    const Batch batch = random_batch(options.data.sample_shape, 8, 4);
     BoundTrainer bound(make_torch_trainer(options));
 
     for (int iteration = 0; iteration < 400; ++iteration) {
@@ -320,7 +346,7 @@ TEST_CASE("Evaluation counts samples and right answers and sums the loss, and mo
   // Without hidden layers, and with the identity for weights, the greatest feature is the answer.
   TorchTrainerOptions options = small_mlp();
   options.model.hidden = {};
-  options.sample_shape = {4};
+  options.data.sample_shape = {4};
   BoundTrainer bound(make_torch_trainer(options));
   std::fill(bound.weights.begin(), bound.weights.end(), 0.0f);
   for (std::size_t i = 0; i < 4; ++i) bound.weights[i * 4 + i] = 1.0f;

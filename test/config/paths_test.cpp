@@ -1,4 +1,4 @@
-#include "runtime/config/data_paths.h"
+#include "runtime/config/paths.h"
 
 #include <unistd.h>
 
@@ -45,17 +45,22 @@ TEST_CASE("Relative data paths count from the configuration's folder and become 
 }
 
 TEST_CASE("Relative data paths in an override count from the current folder") {
-  DataConfig data;
-  data.train.files = {"a.csv", "/b.csv"};
-  data.test.files = {"c.csv"};
+  JobConfig config;
+  config.data.train.files = {"a.csv", "/b.csv"};
+  config.data.test.files = {"c.csv"};
+  config.model.path = "model.pt";
+  config.model.start.weights = "w.safetensors";
   ValuePlaces places("x.json");
   places.set_line(JsonPointer("/data/train/files"), 3);
   places.set_override(JsonPointer("/data/test"), "--set data.test=...");
 
-  make_data_paths_absolute(data, places, "/configs", "/home/me");
+  make_paths_absolute(config, places, "/configs", "/home/me");
 
+  const DataConfig& data = config.data;
   CHECK(data.train.files == std::vector<std::filesystem::path>{"/configs/a.csv", "/b.csv"});
   CHECK(data.test.files == std::vector<std::filesystem::path>{"/home/me/c.csv"});
+  CHECK(config.model.path == "/configs/model.pt");
+  CHECK(config.model.start.weights == "/configs/w.safetensors");
 }
 
 TEST_CASE("A missing data file is an error that names it, and a similar one beside it") {

@@ -1,4 +1,4 @@
-#include "runtime/config/data_paths.h"
+#include "runtime/config/paths.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,19 +13,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Calls `visit(source, path, place)` for each path of `data` that is set.
-template <typename Data, typename Visit>
-void for_each_data_path(Data& data, const Visit& visit) {
-  const auto visit_source = [&](auto& source, const JsonPointer& place) {
-    if (!source.features.empty()) visit(source, source.features, place / "features");
-    if (!source.labels.empty()) visit(source, source.labels, place / "labels");
-    if (!source.source.empty()) visit(source, source.source, place / "source");
-    if (!source.target.empty()) visit(source, source.target, place / "target");
-    for (std::size_t i = 0; i < source.files.size(); ++i)
-      visit(source, source.files[i], place / "files" / i);
+// Calls `visit(path, place, format)` for each path that is set; the format is that of data.
+template <typename Config, typename Visit>
+void for_each_path(Config& config, const Visit& visit) {
+  const auto visit_one = [&](auto& path, const JsonPointer& place,
+                             std::optional<DataFormat> format) {
+    if (!path.empty()) visit(path, place, format);
   };
-  visit_source(data.train, JsonPointer("/data/train"));
-  visit_source(data.test, JsonPointer("/data/test"));
+  const auto visit_source = [&](auto& source, const JsonPointer& place) {
+    visit_one(source.features, place / "features", source.format);
+    visit_one(source.labels, place / "labels", source.format);
+    visit_one(source.source, place / "source", source.format);
+    visit_one(source.target, place / "target", source.format);
+    for (std::size_t i = 0; i < source.files.size(); ++i)
+      visit_one(source.files[i], place / "files" / i, source.format);
+  };
+  visit_source(config.data.train, JsonPointer("/data/train"));
+  visit_source(config.data.test, JsonPointer("/data/test"));
+  visit_one(config.model.path, JsonPointer("/model/path"), std::nullopt);
+  visit_one(config.model.start.weights, JsonPointer("/model/start/weights"), std::nullopt);
 }
 
 // A file in the same folder whose name is nearly the same: a slip, or ".gz" too many or too few.
@@ -37,7 +43,7 @@ std::string similar_file(const fs::path& path) {
   return nearest_word(path.filename().string(), names);
 }
 
-std::string where_to_get(DataFormat format, const fs::path& path) {
+std::string where_to_get(std::optional<DataFormat> format, const fs::path& path) {
   const std::string similar = similar_file(path);
   if (!similar.empty()) return fmt::format("did you mean {}?", similar);
   if (path.parent_path().filename() == "fashion-mnist")
@@ -45,19 +51,19 @@ std::string where_to_get(DataFormat format, const fs::path& path) {
   if (format == DataFormat::kIdx)
     return "correct the path, or get the files (MNIST: "
            "https://ossci-datasets.s3.amazonaws.com/mnist)";
-  if (is_cifar(format))
+  if (format && is_cifar(*format))
     return "correct the path, or get the binary version from "
            "https://www.cs.toronto.edu/~kriz/cifar.html";
   return "correct the path";
 }
 
-std::optional<Violation> find_fault(const DataSourceConfig& source, const fs::path& path,
-                                    const JsonPointer& place) {
+std::optional<Violation> find_fault(const fs::path& path, const JsonPointer& place,
+                                    std::optional<DataFormat> format) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status))
     return Violation{place, fmt::format("there is no file {}", path.string()),
-                     where_to_get(source.format, path)};
+                     where_to_get(format, path)};
   if (fs::is_directory(status))
     return Violation{place, fmt::format("{} is a folder", path.string()), "name a file in it"};
   if (::access(path.c_str(), R_OK) != 0)
@@ -68,18 +74,17 @@ std::optional<Violation> find_fault(const DataSourceConfig& source, const fs::pa
 
 }  // namespace
 
-void make_data_paths_absolute(DataConfig& data, const ValuePlaces& places,
-                              const fs::path& document_folder, const fs::path& current_folder) {
-  for_each_data_path(data, [&](const DataSourceConfig&, fs::path& path, const JsonPointer& place) {
+void make_paths_absolute(JobConfig& config, const ValuePlaces& places,
+                         const fs::path& document_folder, const fs::path& current_folder) {
+  for_each_path(config, [&](fs::path& path, const JsonPointer& place, auto) {
     const fs::path& folder = places.is_override(place) ? current_folder : document_folder;
     path = (folder / path).lexically_normal();
   });
 }
 
-std::vector<Violation> find_relative_data_paths(const DataConfig& data) {
+std::vector<Violation> find_relative_paths(const JobConfig& config) {
   std::vector<Violation> violations;
-  for_each_data_path(data, [&](const DataSourceConfig&, const fs::path& path,
-                               const JsonPointer& place) {
+  for_each_path(config, [&](const fs::path& path, const JsonPointer& place, auto) {
     if (!path.is_absolute())
       violations.push_back({place, fmt::format("{} is not an absolute path", path.string()),
                             "start from the configuration file, which may have relative paths"});
@@ -87,12 +92,12 @@ std::vector<Violation> find_relative_data_paths(const DataConfig& data) {
   return violations;
 }
 
-std::vector<Violation> find_missing_data_files(const DataConfig& data) {
+std::vector<Violation> find_missing_files(const JobConfig& config) {
   std::vector<Violation> violations;
-  for_each_data_path(
-      data, [&](const DataSourceConfig& source, const fs::path& path, const JsonPointer& place) {
-        if (auto fault = find_fault(source, path, place)) violations.push_back(std::move(*fault));
-      });
+  for_each_path(config, [&](const fs::path& path, const JsonPointer& place,
+                            std::optional<DataFormat> format) {
+    if (auto fault = find_fault(path, place, format)) violations.push_back(std::move(*fault));
+  });
   return violations;
 }
 

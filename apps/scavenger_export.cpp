@@ -1,0 +1,93 @@
+// scavenger-export: writes a trained model's weights to a file for Python.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <string>
+
+#include "apps/user_program.h"
+#include "elastic/coordinator/run_folder.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/checkpoint/checkpoint_folder.h"
+#include "runtime/checkpoint/checkpoint_store.h"
+#include "runtime/checkpoint/weights_export.h"
+#include "runtime/config/config_file.h"
+#include "runtime/torch/torchscript_export.h"
+
+namespace scavenger {
+namespace {
+
+struct Arguments {
+  std::string run;
+  std::string file;
+  std::string checkpoint = "best";
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-export"));
+  app.add_option("RUN", arguments.run, "The job's run folder")->required();
+  app.add_option("FILE", arguments.file,
+                 "What to write: .safetensors, or .pt for a model that came as TorchScript")
+      ->required();
+  app.add_option("--checkpoint", arguments.checkpoint,
+                 "Which one: best (the last one where there is no best), last, or its iteration")
+      ->capture_default_str();
+}
+
+Checkpoint read_chosen(const std::filesystem::path& folder, const std::string& choice) {
+  LocalDisk disk;
+  CheckpointStore store(disk, folder, {});
+  if (choice == "best")
+    if (const auto best = store.best()) return read_checkpoint(best->folder);
+  if (choice == "best" || choice == "last") {
+    auto loaded = store.load_latest_good(
+        [](const Error& error) { std::cerr << "scavenger-export: " << error.what() << "\n"; });
+    if (loaded) return std::move(loaded->content);
+  } else {
+    for (const StoredCheckpoint& stored : store.list())
+      if (std::to_string(stored.iteration) == choice) return read_checkpoint(stored.folder);
+  }
+  throw InputError({.what = "there is no checkpoint \"" + choice + "\"",
+                    .where = folder.string(),
+                    .remedy = "name best, last, or the iteration of one that is there"});
+}
+
+void write(const Arguments& arguments) {
+  const elastic::RunFolder folder = elastic::open_run_folder(arguments.run);
+  const JobConfig config =
+      parse_resolved_config(read_file(folder.config()), folder.config().string());
+  const Checkpoint checkpoint = read_chosen(folder.checkpoints(), arguments.checkpoint);
+  const std::filesystem::path file = arguments.file;
+  if (file.extension() == ".safetensors") {
+    FrozenWeights frozen;
+    if (!config.model.freeze.empty()) frozen = {config.model.start.weights, config.model.freeze};
+    export_safetensors(checkpoint, frozen, file);
+  } else if (config.model.type == ModelType::kTorchScript) {
+    export_torchscript(config.model.path, checkpoint, file);
+  } else {
+    throw InputError({.what = "only a model that came as TorchScript can be written as such",
+                      .where = file.string(),
+                      .remedy = "give the file the ending .safetensors; docs/models.md shows how "
+                                "Python loads it"});
+  }
+  std::cout << "wrote iteration " << checkpoint.iteration << " of " << config.name << " to "
+            << file.string() << "\n";
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Writes the weights of a trained model to a file for Python.", "scavenger-export");
+  Arguments arguments;
+  declare(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  start_log("export", LogLevel::kWarning);
+  return run_user_program("scavenger-export", [&] {
+    write(arguments);
+    return 0;
+  });
+}

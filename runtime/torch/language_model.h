@@ -1,0 +1,18 @@
+// A decoder-only language model in the form of GPT-2: Radford et al., "Language Models are
+// Unsupervised Multitask Learners", 2019.
+#pragma once
+
+#include <memory>
+
+#include "runtime/config/job_config.h"
+#include "runtime/torch/model.h"
+#include "runtime/training/data_shape.h"
+
+namespace scavenger {
+
+// Parameters: embedding.weight (which is also the output layer's), position.weight, layers.<i>.* as
+// torch.nn.TransformerEncoderLayer with norm_first and GELU, norm.*. Throws ConfigError where the
+// data is no text.
+std::unique_ptr<Model> make_language_model(const ModelConfig& config, const DataShape& data);
+
+}  // namespace scavenger

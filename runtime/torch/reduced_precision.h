@@ -1,0 +1,20 @@
+// Products of matrices and convolutions in bfloat16: autocast, as torch.autocast does it in Python.
+#pragma once
+
+#include "runtime/config/job_config.h"
+
+namespace scavenger {
+
+// For as long as it lives, for operators called in this thread. With kFloat32 it does nothing.
+class ReducedPrecision final {
+ public:
+  explicit ReducedPrecision(Precision precision);
+  ~ReducedPrecision();
+  ReducedPrecision(const ReducedPrecision&) = delete;
+  ReducedPrecision& operator=(const ReducedPrecision&) = delete;
+
+ private:
+  bool is_on_;
+};
+
+}  // namespace scavenger

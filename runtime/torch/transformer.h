@@ -1,0 +1,20 @@
+// The encoder-decoder Transformer: Vaswani et al., "Attention Is All You Need", 2017.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/config/job_config.h"
+#include "runtime/torch/model.h"
+#include "runtime/training/data_shape.h"
+
+namespace scavenger {
+
+// Parameters: embedding.weight, or source_embedding.weight and target_embedding.weight, or these
+// and output.weight, as config.transformer.shared_embeddings says; then as in torch.nn.Transformer,
+// after "transformer.". Positions are sinusoids; embeddings are scaled by sqrt(width). The base
+// model of the paper's table 3 is transformer_base. Throws ConfigError where the data is not pairs
+// of token sequences, or where one embedding is to serve two vocabularies.
+std::unique_ptr<Model> make_transformer(const ModelConfig& config, const DataShape& data);
+
+}  // namespace scavenger

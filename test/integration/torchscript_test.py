@@ -1,0 +1,123 @@
+"""A module written in Python, trained as a black box: the same as PyTorch DDP, resumed, and back in Python."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+import job
+
+HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "numpy", "safetensors"))
+ITERATIONS = 20
+BATCH_SIZE = 64
+SAMPLES = 256
+IMAGE_BYTES = 3 * 32 * 32
+DDP = job.SOURCE / "test" / "integration" / "ddp_reference.py"
+
+
+def make_images(path, seed):
+    """Noise around ten patterns, as CIFAR-10's binary files."""
+    import numpy
+    random = numpy.random.default_rng(seed)
+    patterns = numpy.random.default_rng(0).integers(0, 256, (10, IMAGE_BYTES))
+    labels = random.integers(0, 10, SAMPLES)
+    pixels = numpy.clip(patterns[labels] * 0.5 + random.integers(0, 128, (SAMPLES, IMAGE_BYTES)), 0, 255)
+    path.write_bytes(numpy.hstack([labels[:, None], pixels]).astype(numpy.uint8).tobytes())
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
+class TorchScriptTest(job.JobTest):
+    def setUp(self):
+        super().setUp()
+        sys.path.insert(0, str(job.SOURCE / "test" / "torch"))
+        make_images(self.folder / "train.bin", 1)
+        make_images(self.folder / "test.bin", 2)
+
+    def make_model(self):
+        import reference_models
+        import torch
+        torch.manual_seed(3)
+        return reference_models.ResNet(reference_models.BasicBlock, [1, 1, 1, 1], first_channels=8)
+
+    def config(self, model):
+        path = self.folder / "job.json"
+        path.write_text(json.dumps({
+            "name": "own_resnet",
+            "data": {"train": {"format": "cifar10", "files": ["train.bin"]},
+                     "test": {"format": "cifar10", "files": ["test.bin"]}, "classes": 10},
+            "model": model,
+            "optimizer": {"type": "sgd", "learning_rate": 1e-4, "momentum": 0.9},
+            "batch_size": BATCH_SIZE,
+            "cluster": {"workers": 2, "threads_per_worker": 1},
+            "stop": {"max_iterations": ITERATIONS},
+        }))
+        return path
+
+    def script(self, module, name="model.pt"):
+        import torch
+        torch.jit.script(module).save(str(self.folder / name))
+        return self.config({"type": "torchscript", "path": name})
+
+    def export(self, run, file):
+        job.run_program("scavenger-export", run, file, "--checkpoint", "last")
+
+    def losses(self, run):
+        return [loss for event in job.events(run, "iterations") for loss in event["loss"]]
+
+    def test_it_follows_ddp_and_goes_back_to_python(self):
+        import safetensors.torch
+        import torch
+        model = self.make_model()
+        config = self.script(model)
+        run = self.run_folder()
+        self.train(config, "--quiet", "--run", run)
+
+        torch.save(model.state_dict(), self.folder / "start.pth")
+        expected = subprocess.run([sys.executable, DDP, self.folder, str(BATCH_SIZE), str(ITERATIONS)], check=True,
+                                  capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        for ours, theirs in zip(self.losses(run), json.loads(expected.stdout), strict=True):
+            self.assertAlmostEqual(ours, theirs, delta=1e-4)
+        trained = torch.load(self.folder / "ddp.pth")
+
+        self.export(run, self.folder / "trained.pt")
+        self.export(run, self.folder / "trained.safetensors")
+        module = torch.jit.load(str(self.folder / "trained.pt"))
+        tensors = safetensors.torch.load_file(self.folder / "trained.safetensors")
+        self.assertEqual(set(tensors), set(trained))
+        self.assertEqual(tensors["bn1.num_batches_tracked"].dtype, torch.int64)
+        for name, tensor in module.state_dict().items():
+            self.assertTrue(torch.equal(tensor, tensors[name]), name)
+            self.assertEqual(tensor.shape, trained[name].shape)
+            self.assertLess((tensor - trained[name]).abs().max().item(), 1e-4, name)
+        model.load_state_dict(tensors)
+        images = torch.rand(4, 3, 32, 32)
+        self.assertTrue(torch.allclose(model.eval()(images), module(images), atol=1e-6))
+
+    def test_it_resumes_with_the_same_bits(self):
+        config = self.script(self.make_model())
+        whole, parts = self.run_folder("whole"), self.run_folder("parts")
+        self.train(config, "--quiet", "--run", whole)
+
+        self.train(config, "--quiet", "--run", parts, "--set", "stop.max_iterations=7")
+        self.train("--resume", parts, "--quiet", "--set", f"stop.max_iterations={ITERATIONS}")
+
+        self.assertEqual(job.last_weights(parts), job.last_weights(whole))
+
+    def test_what_cannot_be_trained_is_an_error_that_says_why(self):
+        from torch import nn
+        (self.folder / "text.pt").write_text("hello")
+        self.script(nn.Sequential(nn.Flatten(), nn.Linear(7, 10)), "narrow.pt")
+        self.script(nn.Sequential(nn.Flatten(), nn.Linear(IMAGE_BYTES, 3)), "few.pt")
+        self.script(nn.Flatten(), "empty.pt")
+        for name, message in (("text", "this is not a TorchScript file"),
+                              ("narrow", "cannot run the model on such samples"),
+                              ("few", "the model's output is [2, 3], and should be [2, 10]"),
+                              ("empty", "the model has no parameters")):
+            config = self.config({"type": "torchscript", "path": f"{name}.pt"})
+            self.assertIn(message, self.train(config, "--quiet", check=1))
+
+
+if __name__ == "__main__":
+    job.main()
