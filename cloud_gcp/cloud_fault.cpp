@@ -151,6 +151,8 @@ std::string remedy_of(const CloudFault& fault, const std::string& project) {
       return "check the project, zone, image and network in the configuration";
     case FaultKind::kExists:
       return "scavenger-ctl gcp list shows whose it is";
+    case FaultKind::kUnreachable:
+      return "check the network and the endpoint";
     case FaultKind::kUncertain:
       return "check the network, then scavenger-ctl gcp list";
   }
@@ -241,6 +243,8 @@ const char* word_of(FaultKind kind) {
       return "not found";
     case FaultKind::kExists:
       return "exists";
+    case FaultKind::kUnreachable:
+      return "unreachable";
     case FaultKind::kUncertain:
       return "uncertain";
   }

@@ -20,8 +20,9 @@ enum class FaultKind {
   kPermission,   // this identity may not
   kCredentials,  // who we are is not believed: a new token, once
   kNotFound,
-  kExists,     // another request made a VM of that name
-  kUncertain,  // no answer, or a broken one: it may or may not have been done
+  kExists,       // another request made a VM of that name
+  kUnreachable,  // nothing was sent: no connection, or no token
+  kUncertain,    // no answer, or a broken one: it may or may not have been done
 };
 
 struct CloudFault {

@@ -1,0 +1,298 @@
+#include "cloud_gcp/compute_client.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "cloud_gcp/identity.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::gcp {
+namespace {
+
+constexpr const char* kPageSize = "500";
+constexpr const char* kCertificate = "certificate";  // the code of a fault
+
+// Repeating the same request helps.
+bool is_passing(const CloudFault& fault) {
+  return fault.kind == FaultKind::kUncertain || fault.kind == FaultKind::kRate ||
+         fault.kind == FaultKind::kNotReady || fault.kind == FaultKind::kUnreachable;
+}
+
+// A token may have ended on the way: a few new ones are tried, not more.
+class NewTokens final {
+ public:
+  bool may_help(const CloudFault& fault) {
+    return fault.kind == FaultKind::kCredentials && fault.code != kCertificate && left_-- > 0;
+  }
+
+ private:
+  int left_ = 3;
+};
+
+CloudFault fault_of(const HttpError& error) {
+  CloudFault fault = transport_fault(error.problem().what);
+  if (error.stage() == HttpError::Stage::kNotSent) fault.kind = FaultKind::kUnreachable;
+  if (error.stage() == HttpError::Stage::kStranger) {
+    fault.kind = FaultKind::kCredentials;
+    fault.code = kCertificate;
+  }
+  return fault;
+}
+
+}  // namespace
+
+ComputeClient::ComputeClient(ComputePlace place, const Patience& patience, HttpClient& http,
+                             TokenSource& tokens, const Clock& clock)
+    : place_(std::move(place)),
+      patience_(patience),
+      http_(http),
+      tokens_(tokens),
+      clock_(clock),
+      random_(random_seed(), "cloud backoff") {
+  while (place_.endpoint.ends_with('/')) place_.endpoint.pop_back();
+  const Url endpoint = parse_url(place_.endpoint);
+  if (!endpoint.is_secure && !is_loopback(endpoint))
+    throw InputError({.what = fmt::format("{} would carry the token in clear", place_.endpoint),
+                      .where = "provider.endpoint",
+                      .remedy = "use https://"});
+}
+
+std::string ComputeClient::url(const std::string& path) const {
+  return fmt::format("{}/compute/v1/projects/{}/{}", place_.endpoint, place_.project, path);
+}
+
+Problem ComputeClient::problem(const CloudFault& fault, const std::string& where) const {
+  return problem_of(fault, where, place_.project);
+}
+
+awaitable<void> ComputeClient::pause(double seconds) {
+  asio::steady_timer timer(http_.io(),
+                           std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6)));
+  co_await timer.async_wait(use_awaitable);
+}
+
+awaitable<ComputeClient::Attempt> ComputeClient::attempt(std::string method, std::string url,
+                                                         json body, double deadline_seconds) {
+  Attempt made;
+  HttpRequest request;
+  request.method = std::move(method);
+  request.url = std::move(url);
+  request.deadline_seconds = deadline_seconds;
+  if (!body.is_null()) {
+    request.body = body.dump();
+    request.headers.emplace_back("Content-Type", "application/json");
+  }
+  try {
+    std::string bearer = "Bearer ";
+    bearer += co_await tokens_.token();
+    request.headers.emplace_back("Authorization", std::move(bearer));
+  } catch (const HttpError& error) {
+    made.fault = fault_of(error);
+    if (made.fault->code != kCertificate) made.fault->kind = FaultKind::kUnreachable;
+    co_return made;
+  }
+  try {
+    const HttpReply reply = co_await http_.send(std::move(request));
+    if (reply.status >= 300) {
+      made.fault = fault_of_reply(reply.status, reply.body);
+      if (made.fault->kind == FaultKind::kCredentials) tokens_.forget();
+      co_return made;
+    }
+    json document = json::parse(reply.body, nullptr, false);
+    if (document.is_object())
+      made.reply = std::move(document);
+    else
+      made.fault = transport_fault("an answer that is no JSON object");
+  } catch (const HttpError& error) {
+    made.fault = fault_of(error);
+  }
+  co_return made;
+}
+
+awaitable<json> ComputeClient::read(std::string url) {
+  const double until = clock_.now_seconds() + patience_.read_seconds;
+  Backoff backoff(patience_.backoff);
+  NewTokens new_tokens;
+  for (;;) {
+    Attempt made = co_await attempt("GET", url, json(), patience_.call_seconds);
+    if (made.reply) co_return std::move(*made.reply);
+    const bool may_be_old_token = new_tokens.may_help(*made.fault);
+    if ((!is_passing(*made.fault) && !may_be_old_token) || clock_.now_seconds() >= until)
+      throw CloudError(*made.fault, url.substr(0, url.find('?')), place_.project);
+    if (!may_be_old_token) co_await pause(backoff.next_seconds(random_));
+  }
+}
+
+awaitable<std::vector<json>> ComputeClient::read_pages(std::string path, std::string filter) {
+  std::vector<json> pages;
+  std::string token;
+  do {
+    std::string query = fmt::format("?maxResults={}", kPageSize);
+    if (!filter.empty()) query += "&filter=" + percent_encoded(filter);
+    if (!token.empty()) query += "&pageToken=" + percent_encoded(token);
+    json page = co_await read(url(path) + query);
+    token = page.value("nextPageToken", "");
+    pages.push_back(std::move(page));
+  } while (!token.empty());
+  co_return pages;
+}
+
+awaitable<std::optional<Instance>> ComputeClient::find(std::string zone, std::string name) {
+  try {
+    const json reply = co_await read(url(fmt::format("zones/{}/instances/{}", zone, name)));
+    co_return parse_instance(reply);
+  } catch (const CloudError& error) {
+    if (error.fault().kind != FaultKind::kNotFound) throw;
+  }
+  co_return std::nullopt;
+}
+
+awaitable<std::vector<Instance>> ComputeClient::list(std::string zone, std::string filter) {
+  std::vector<Instance> found;
+  const std::vector<json> pages =
+      co_await read_pages(fmt::format("zones/{}/instances", zone), std::move(filter));
+  for (const json& page : pages)
+    for (Instance& instance : parse_instance_page(page).instances)
+      found.push_back(std::move(instance));
+  co_return found;
+}
+
+awaitable<std::vector<MachineType>> ComputeClient::machine_types(std::string zone) {
+  std::vector<MachineType> found;
+  const std::vector<json> pages =
+      co_await read_pages(fmt::format("zones/{}/machineTypes", zone), "");
+  for (const json& page : pages)
+    for (MachineType& type : parse_machine_type_page(page).machine_types)
+      found.push_back(std::move(type));
+  co_return found;
+}
+
+awaitable<std::vector<Quota>> ComputeClient::quotas(std::string region) {
+  const json reply = co_await read(url("regions/" + region));
+  co_return parse_quotas(reply);
+}
+
+awaitable<bool> ComputeClient::was_preempted(std::string zone, std::string name) {
+  const std::vector<json> pages = co_await read_pages(
+      fmt::format("zones/{}/operations", zone), "operationType = compute.instances.preempted");
+  for (const json& page : pages)
+    for (const json& item : page.value("items", json::array()))
+      if (parse_operation(item).target == name) co_return true;
+  co_return false;
+}
+
+awaitable<ComputeClient::Attempt> ComputeClient::change(std::string method, std::string url,
+                                                        json body, double until_seconds) {
+  Backoff backoff(patience_.backoff);
+  NewTokens new_tokens;
+  bool may_still_come = false;
+  for (;;) {
+    Attempt made = co_await attempt(method, url, body, patience_.call_seconds);
+    if (made.reply) co_return made;
+    const CloudFault& fault = *made.fault;
+    const bool may_be_old_token = new_tokens.may_help(fault);
+    const bool may_help = is_passing(fault) || may_be_old_token;
+    if (!may_help || clock_.now_seconds() >= until_seconds) {
+      made.may_still_come = may_still_come;
+      co_return made;
+    }
+    may_still_come = may_still_come || fault.kind == FaultKind::kUncertain;
+    if (!may_be_old_token) co_await pause(backoff.next_seconds(random_));
+  }
+}
+
+awaitable<std::optional<Operation>> ComputeClient::wait(std::string zone, Operation operation,
+                                                        double until_seconds) {
+  Backoff backoff(patience_.backoff);
+  const std::string where = url(fmt::format("zones/{}/operations/{}/wait", zone, operation.name));
+  NewTokens new_tokens;
+  while (!operation.is_done) {
+    if (clock_.now_seconds() >= until_seconds) co_return std::nullopt;
+    Attempt made = co_await attempt("POST", where, json(), patience_.wait_seconds);
+    if (made.reply) {
+      operation = parse_operation(*made.reply);
+      // It may answer at once, though there is nothing new.
+      if (!operation.is_done) co_await pause(backoff.next_seconds(random_));
+      continue;
+    }
+    const bool may_be_old_token = new_tokens.may_help(*made.fault);
+    if (!is_passing(*made.fault) && !may_be_old_token) co_return std::nullopt;
+    co_await pause(backoff.next_seconds(random_));
+  }
+  co_return operation;
+}
+
+awaitable<std::optional<bool>> ComputeClient::exists(std::string zone, std::string name) {
+  try {
+    const auto instance = co_await find(zone, name);
+    co_return instance.has_value();
+  } catch (const ConnectionError&) {
+  }
+  co_return std::nullopt;
+}
+
+awaitable<ChangeResult> ComputeClient::insert(VmOrder order, std::string request_id) {
+  const double until = clock_.now_seconds() + patience_.operation_seconds;
+  const std::string where =
+      url(fmt::format("zones/{}/instances?requestId={}", order.zone, request_id));
+  ChangeResult result;
+  while (result.outcome == Outcome::kUncertain) {
+    Attempt begun = co_await change("POST", where, insert_body(order), until);
+    if (begun.reply) {
+      const auto operation = co_await wait(order.zone, parse_operation(*begun.reply), until);
+      if (operation && !operation->has_failed) result.outcome = Outcome::kDone;
+      if (operation && operation->has_failed) {
+        result.outcome = Outcome::kRefused;
+        result.fault = fault_of_operation(operation->raw);
+      }
+    } else if (begun.fault->kind == FaultKind::kExists) {
+      result.outcome = Outcome::kDone;
+    } else if (begun.fault->kind != FaultKind::kUncertain) {
+      result.outcome = Outcome::kRefused;
+      result.fault = begun.fault;
+      result.may_still_come = begun.may_still_come;
+    } else {
+      result.fault = begun.fault;
+    }
+    if (result.outcome != Outcome::kUncertain) break;
+    const auto is_there = co_await exists(order.zone, order.name);
+    if (is_there && *is_there) result.outcome = Outcome::kDone;
+    if (!result.fault) result.fault = transport_fault("the operation cannot be followed");
+    if (clock_.now_seconds() >= until) break;
+  }
+  if (result.outcome == Outcome::kDone) result.fault.reset();
+  co_return result;
+}
+
+awaitable<ChangeResult> ComputeClient::remove(std::string zone, std::string name,
+                                              std::string request_id) {
+  const double until = clock_.now_seconds() + patience_.operation_seconds;
+  const std::string where =
+      url(fmt::format("zones/{}/instances/{}?requestId={}", zone, name, request_id));
+  ChangeResult result;
+  while (result.outcome == Outcome::kUncertain) {
+    Attempt begun = co_await change("DELETE", where, json(), until);
+    if (begun.reply) {
+      const auto operation = co_await wait(zone, parse_operation(*begun.reply), until);
+      if (operation && operation->has_failed) {
+        result.fault = fault_of_operation(operation->raw);
+        if (!is_passing(*result.fault)) result.outcome = Outcome::kRefused;
+      }
+    } else {
+      result.fault = begun.fault;
+      if (begun.fault->kind != FaultKind::kUncertain && begun.fault->kind != FaultKind::kNotFound)
+        result.outcome = Outcome::kRefused;
+    }
+    // What counts is not what was said of the deletion, but that the VM is gone.
+    const auto is_there = co_await exists(zone, name);
+    if (is_there && !*is_there) result.outcome = Outcome::kDone;
+    if (clock_.now_seconds() >= until) break;
+    if (result.outcome == Outcome::kUncertain) co_await pause(patience_.backoff.initial_seconds);
+  }
+  if (result.outcome == Outcome::kDone) result.fault.reset();
+  co_return result;
+}
+
+}  // namespace scavenger::gcp

@@ -1,0 +1,221 @@
+"""The fake cloud over HTTP: paths, parameters, JSON, tokens, and the faults of the way there and back."""
+
+import http.server
+import json
+import os
+import re
+import signal
+import urllib.parse
+
+from access import Denied
+from cloud import PREFIX, Refused
+
+ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait))?$")
+REGION_PATH = re.compile(r"/compute/v1/projects/([^/]+)/regions/([^/]+)$")
+LABEL_FILTER = re.compile(r"labels\.([\w-]+)(?: = ([\w-]+)|:\*)$")
+LONGEST_WAIT_SECONDS = 120.0
+LATE_SECONDS = 20.0
+LIST_KINDS = {"instances": "compute#instanceList", "operations": "compute#operationList", "machineTypes": "compute#machineTypeList"}
+
+
+class NoReply(Exception):
+    """The connection ends here."""
+
+
+class Api:
+    """Answers requests. `messages`: of compute.proto, or None."""
+
+    def __init__(self, cloud, accounts, messages, token_url, page_size):
+        self.cloud, self.accounts, self.messages = cloud, accounts, messages
+        self.token_url, self.page_size = token_url, page_size
+        self.violations = []
+        self.requests = 0
+        self._kill = None  # (process, number of the request, whether it is carried out)
+
+    def answer(self, method, target, headers, body):
+        """(status, document). Raises NoReply."""
+        path, _, query = target.partition("?")
+        with self.cloud.timeline.lock:
+            if path.startswith("/fake/"):
+                return self._about_the_fake(path, dict(urllib.parse.parse_qsl(query)))
+            self.requests += 1
+            if self._kill and self.requests == self._kill[1] and not self._kill[2]:
+                self._kill_client()
+            try:
+                if path == "/token":
+                    return 200, self.accounts.exchange(body, self.token_url)
+                document = self._compute(method, path, dict(urllib.parse.parse_qsl(query)), headers, body)
+                if self._kill and self.requests == self._kill[1]:
+                    self._kill_client()
+                return 200, document
+            except Denied as error:
+                return 400, {"error": "invalid_grant", "error_description": str(error)}
+            except Refused as error:
+                reasons = [{"message": error.message, "domain": "global", "reason": error.reason}]
+                return error.status, {"error": {"code": error.status, "message": error.message, "errors": reasons}}
+
+    def _kill_client(self):
+        os.kill(self._kill[0], signal.SIGKILL)
+        self._kill = None
+        raise NoReply
+
+    def _compute(self, method, path, parameters, headers, body):
+        faults = self.cloud.faults
+        if faults.strikes("token_expiry"):
+            self.accounts.expire(headers.get("Authorization"))
+        account = self.accounts.who(headers.get("Authorization"))
+        if account is None:
+            raise Refused(401, "Request had invalid authentication credentials.", "authError")
+        if faults.strikes("rate_limit"):
+            raise Refused(429, "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute'", "rateLimitExceeded")
+        if faults.strikes("error_before"):
+            raise Refused(503, "The service is currently unavailable.", "backendError")
+        zone_path, region_path = ZONE_PATH.match(path), REGION_PATH.match(path)
+        match = zone_path or region_path
+        if not match:
+            raise Refused(404, "Not found: " + path, "notFound")
+        if match.group(1) != self.cloud.project:
+            raise Refused(404, f"The resource 'projects/{match.group(1)}' was not found", "notFound")
+        if region_path:
+            self._permit(account, "compute.regions.get")
+            return self._checked("Region", self.cloud.region(region_path.group(2)))
+        _, zone, kind, name, verb = zone_path.groups()
+        if kind == "operations" and name:
+            self._permit(account, "compute.zoneOperations.get")
+            return self._wait(zone, name) if verb else self._checked("Operation", self.cloud.operation(zone, name))
+        if method == "GET" and name:
+            self._permit(account, "compute.instances.get")
+            return self._checked("Instance", self.cloud.find(zone, name).resource)
+        if method == "GET":
+            self._permit(account, {"operations": "compute.zoneOperations.list"}.get(kind, f"compute.{kind}.list"))
+            return self._page(zone, kind, parameters)
+        return self._change(method, zone, name, parameters, account, body)
+
+    def _change(self, method, zone, name, parameters, account, body):
+        request_id = parameters.get("requestId", "")
+        if method == "POST":
+            self._permit(account, "compute.instances.create")
+            wanted = json.loads(body)
+            self._checked("Instance", wanted)
+            carry_out = lambda: self.cloud.insert(zone, wanted, request_id, account)
+        else:
+            self._permit(account, "compute.instances.delete")
+            carry_out = lambda: self.cloud.delete(zone, name, request_id, account)
+
+        def again():
+            try:
+                carry_out()
+            except Refused:
+                pass  # nobody hears of it
+
+        faults = self.cloud.faults
+        if faults.strikes("late"):
+            self.cloud.timeline.plan(LATE_SECONDS, again)
+            raise NoReply
+        operation = carry_out()
+        if faults.strikes("duplicate"):
+            self.cloud.timeline.plan(LATE_SECONDS, again)
+        if faults.strikes("reply_lost"):
+            raise NoReply
+        if faults.strikes("error_after"):
+            raise Refused(503, "The service is currently unavailable.", "backendError")
+        return self._checked("Operation", operation)
+
+    def _wait(self, zone, name):
+        faults = self.cloud.faults
+        if faults.strikes("lost_operation"):
+            raise Refused(404, f"The resource 'operations/{name}' was not found", "notFound")
+        operation = self.cloud.operation(zone, name)
+        end = self.cloud.timeline.now() + (0.0 if faults.strikes("slow_wait") else LONGEST_WAIT_SECONDS)
+        while operation["status"] != "DONE" and self.cloud.timeline.now() < end:
+            self.cloud.timeline.wait(end - self.cloud.timeline.now())
+        return self._checked("Operation", operation)
+
+    def _page(self, zone, kind, parameters):
+        cloud = self.cloud
+        if zone not in cloud.zones:
+            raise Refused(404, f"The resource 'projects/{cloud.project}/zones/{zone}' was not found", "notFound")
+        links = f"{PREFIX}projects/{cloud.project}/zones/{zone}"
+        if kind == "instances":
+            items = [vm.resource for (place, _), vm in sorted(cloud.vms.items()) if place == zone]
+        elif kind == "operations":
+            items = [operation for (place, _), operation in cloud.operations.items() if place == zone]
+        else:
+            items = [{"kind": "compute#machineType", "name": name, "guestCpus": max(1, int(shape[0])), "memoryMb": int(shape[1] * 1024), "zone": zone}
+                     for name, shape in sorted(cloud.machine_types.items())]
+        items = [item for item in items if self._passes(item, parameters.get("filter", ""))]
+        start = int(parameters.get("pageToken") or 0)
+        end = start + min(self.page_size, int(parameters.get("maxResults", 500)))
+        page = {"kind": LIST_KINDS[kind], "id": f"projects/{cloud.project}/zones/{zone}/{kind}", "selfLink": f"{links}/{kind}", "items": items[start:end]}
+        if end < len(items):
+            page["nextPageToken"] = str(end)
+        return self._checked({"instances": "InstanceList", "operations": "OperationList", "machineTypes": "MachineTypeList"}[kind], page)
+
+    @staticmethod
+    def _passes(item, text):
+        if not text:
+            return True
+        label = LABEL_FILTER.match(text)
+        if label:
+            value = item.get("labels", {}).get(label.group(1))
+            return value is not None and label.group(2) in (None, value)
+        field, _, value = text.partition(" = ")
+        if field != "operationType":
+            raise Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", "invalid")
+        return item.get(field) == value
+
+    def _permit(self, account, permission):
+        if permission not in self.accounts.permissions[account]:
+            raise Refused(403, f"Required '{permission}' permission for 'projects/{self.cloud.project}'", "forbidden")
+
+    def _checked(self, message, document):
+        if self.messages:
+            self.violations += self.messages.faults(message, document)
+        return json.loads(json.dumps(document))  # as it is now, while the lock is held
+
+    def _about_the_fake(self, path, parameters):
+        cloud = self.cloud
+        if path == "/fake/preempt":
+            cloud.preempt(parameters["zone"], parameters["name"])
+            return 200, {}
+        if path == "/fake/kill":
+            self._kill = (int(parameters["pid"]), self.requests + int(parameters["request"]), parameters["when"] == "after")
+            return 200, {}
+        ledger = [{"name": vm.name, "zone": vm.resource["zone"].rsplit("/", 1)[-1], "machine_type": vm.machine_type, "spot": vm.is_spot,
+                   "labels": vm.resource.get("labels", {}), "request_id": vm.request_id, "created": vm.created, "running": vm.running,
+                   "gone": vm.gone, "preempted": vm.is_preempted} for vm in cloud.ledger]
+        return 200, {"now": cloud.timeline.now(), "vms": ledger, "violations": self.violations, "faults": cloud.faults.happened,
+                     "requests": self.requests, "tokens": self.accounts.handed_out}
+
+
+def make_handler(api):
+    """One thread for each connection."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _serve(self):
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+            try:
+                status, document = api.answer(self.command, self.path, self.headers, body)
+            except NoReply:
+                self.close_connection = True
+                return
+            text = json.dumps(document).encode()
+            try:
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json; charset=UTF-8")
+                self.send_header("Content-Length", str(len(text)))
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(text)
+            except ConnectionError:
+                pass  # it did not wait for us
+            self.close_connection = True
+
+        do_GET = do_POST = do_DELETE = _serve
+
+        def log_message(self, *_):
+            pass
+
+    return Handler
