@@ -1,6 +1,7 @@
 // scavenger-worker: computes gradients on its share of each batch. Started by scavenger-train.
 #include <unistd.h>
 
+#include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -18,7 +19,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
-#include "runtime/config/placement.h"
 #include "runtime/data/data_set.h"
 #include "runtime/process/child_process.h"
 #include "runtime/torch/c10d.h"
@@ -55,7 +55,7 @@ Workshop set_up(const LaunchTicket& ticket) {
   auto trainer = make_torch_trainer(options);
   std::unique_ptr<MeetingPlace> meeting_place;
   if (config.sync.strategy != SyncStrategy::kParameterServer)
-    meeting_place = open_meeting_place(address_of_worker(config.cluster, ticket.index));
+    meeting_place = open_meeting_place(ticket.listen_host);
   return {std::move(config), std::move(train), std::move(test), std::move(trainer),
           std::move(meeting_place)};
 }
@@ -96,7 +96,7 @@ std::unique_ptr<Synchroniser> make_all_reduce(const Workshop& shop, const Launch
   const ps::ChunkLayout layout(shop.trainer->parameters().flat_size(), config.ps.chunk_bytes, 1);
   C10dOptions options;
   options.backend = config.sync.strategy;
-  options.address = address_of_worker(config.cluster, ticket.index);
+  options.address = ticket.listen_host;
   options.key_prefix = secret_key_prefix(ticket.credentials);
   options.operation_seconds = config.limits.iteration_seconds;
   return std::make_unique<ps::CollectiveSynchroniser>(
@@ -133,6 +133,16 @@ std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const Laun
                                    std::thread::hardware_concurrency()});
 }
 
+// Whoever takes a machine away says so with SIGTERM, if at all. The controller lets us go at a
+// boundary.
+void announce_departure(asio::signal_set& notice, ControlLink& link) {
+  notice.async_wait([&](const boost::system::error_code& error, int) {
+    if (error) return;
+    link.post(Leaving{"its worker got SIGTERM"});
+    announce_departure(notice, link);
+  });
+}
+
 void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
                    ControlLink& link) {
   const Workshop shop = set_up(ticket);
@@ -148,6 +158,8 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
        .post = [&link](ControlMessage message) { link.post(std::move(message)); },
        .begins_iteration = [&link](std::uint64_t iteration) { link.note_iteration(iteration); }});
   say_joined(shop, ticket, link);
+  asio::signal_set notice(io.context(), SIGTERM);
+  announce_departure(notice, link);
   worker.run();
 }
 

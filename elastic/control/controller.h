@@ -103,6 +103,7 @@ class Controller final {
   // Other K and B: controller_reshape.cpp.
   void on(const ReshapeWanted& event);
   void on(const ProcessLeft& event);
+  void on(const ProcessLeaving& event);
   void staff();
   bool reshape_is_due() const;
   std::string reshape_reason() const;

@@ -55,7 +55,9 @@ void Controller::on(const ProcessLost& event) {
     return fail(loss + " (faults.on_worker_loss is stop)");
   if (losses_ > faults.max_losses)
     return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
-  const bool shrinks = given_up || faults.on_worker_loss == OnWorkerLoss::kShrink;
+  // Who was leaving is replaced already.
+  const bool shrinks = !roster_.is_leaving(process) &&
+                       (given_up || faults.on_worker_loss == OnWorkerLoss::kShrink);
   if (process.role == Role::kWorker && shrinks && wanted_workers_ > 1 &&
       roster_.active_workers().size() < wanted_workers_ + (given_up ? 0 : 1))
     --wanted_workers_;
@@ -80,6 +82,7 @@ void Controller::on(const ProcessLost& event) {
 
 void Controller::replace(const ProcessName& process) {
   if (process.role == Role::kWorker && (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink ||
+                                        roster_.is_leaving(process) ||
                                         roster_.active_workers().size() > wanted_workers_))
     return roster_.forget(process);
   roster_.start(process, now_seconds_);

@@ -51,9 +51,30 @@ void Controller::on(const ProcessLeft& event) {
   if (state_ != State::kEnding) roster_.forget(event.process);
 }
 
-// The joined ones of lowest index, as many as are wanted.
+void Controller::on(const ProcessLeaving& event) {
+  const ProcessName& worker = event.process;
+  const bool comes = std::ranges::count(roster_.starting(), worker) > 0;
+  const bool is_there = roster_.has_joined(worker) && !roster_.is_leaving(worker);
+  if (state_ == State::kEnding || !(comes || is_there)) return;
+  actions_.push_back(Announce{fmt::format("{} leaves: {}", worker.text(), event.reason)});
+  if (comes) {
+    roster_.release(worker);
+    actions_.push_back(ReleaseProcess{worker});
+  } else {
+    roster_.leave(worker);
+  }
+  if (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink && wanted_workers_ > 1)
+    --wanted_workers_;
+  if (ending_) return;
+  staff();
+  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+}
+
+// The joined ones of lowest index, as many as are wanted. Who leaves is among them only where
+// nobody else is there yet.
 std::vector<std::uint32_t> Controller::next_ranks() const {
-  std::vector<std::uint32_t> ranks = roster_.joined_workers();
+  std::vector<std::uint32_t> ranks = roster_.staying_workers();
+  if (ranks.empty()) ranks = roster_.joined_workers();
   if (ranks.size() > wanted_workers_) ranks.resize(wanted_workers_);
   return ranks;
 }
@@ -61,7 +82,11 @@ std::vector<std::uint32_t> Controller::next_ranks() const {
 bool Controller::reshape_is_due() const {
   const std::vector<std::uint32_t> ranks = next_ranks();
   if (ranks == ranks_ && wanted_batch_size_ == membership_.batch_size) return false;
-  const bool all_have_come = roster_.active_workers().size() <= roster_.joined_workers().size();
+  const auto leaves = [&](std::uint32_t index) {
+    return roster_.is_leaving({Role::kWorker, index}) && std::ranges::find(ranks, index) == ranks.end();
+  };
+  if (std::ranges::any_of(ranks_, leaves)) return true;
+  const bool all_have_come = roster_.active_workers().size() <= roster_.staying_workers().size();
   return all_have_come ||
          (ranks.size() > ranks_.size() && now_seconds_ - newcomer_seconds_ > kCompanySeconds);
 }

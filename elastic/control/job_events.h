@@ -69,6 +69,10 @@ struct JobImpossible {  // found while coming together: the checkpoint is of ano
 struct ProcessLeft {  // it was released, and has ended
   ProcessName process;
 };
+struct ProcessLeaving {  // a worker whose machine is about to be taken away
+  ProcessName process;
+  std::string reason;
+};
 struct ReshapeWanted {  // requires 0 < workers <= batch_size
   std::uint32_t workers = 0;
   std::uint32_t batch_size = 0;
@@ -87,7 +91,7 @@ struct TimePassed {};  // at least once a second
 using ControllerEvent =
     std::variant<ProcessJoined, ProcessReady, ProcessHalted, ProcessStuck, IterationsDone,
                  EvaluationDone, CheckpointSafe, CheckpointDone, CheckpointFound, ProcessLost,
-                 JobImpossible, ProcessLeft, ReshapeWanted, CheckpointWanted, PauseWanted,
+                 JobImpossible, ProcessLeft, ProcessLeaving, ReshapeWanted, CheckpointWanted, PauseWanted,
                  Interrupted, AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----

@@ -21,7 +21,7 @@ void Roster::start(const ProcessName& process, double now_seconds) {
   Process& started = processes_[process];
   started.life = Life::kStarting;
   started.start_seconds = now_seconds;
-  started.settled = false;
+  started.settled = started.leaving = false;
 }
 
 void Roster::join(const ProcessName& process) {
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> Roster::active_workers() const {
   std::vector<std::uint32_t> indices;
   for (const auto& [name, process] : processes_)
     if (name.role == Role::kWorker && process.life != Life::kGivenUp &&
-        process.life != Life::kReleased)
+        process.life != Life::kReleased && !process.leaving)
       indices.push_back(name.index);
   return indices;
 }
@@ -83,6 +83,18 @@ std::vector<std::uint32_t> Roster::joined_workers() const {
   std::vector<std::uint32_t> indices;
   for (const ProcessName& process : joined())
     if (process.role == Role::kWorker) indices.push_back(process.index);
+  return indices;
+}
+
+bool Roster::is_leaving(const ProcessName& process) const {
+  const auto found = processes_.find(process);
+  return found != processes_.end() && found->second.leaving;
+}
+
+std::vector<std::uint32_t> Roster::staying_workers() const {
+  std::vector<std::uint32_t> indices = joined_workers();
+  std::erase_if(indices,
+                [this](std::uint32_t index) { return is_leaving({Role::kWorker, index}); });
   return indices;
 }
 

@@ -33,6 +33,8 @@ class Roster final {
   bool lose(const ProcessName& process);
   // It is no part of the job any more, and may still run until forget().
   void release(const ProcessName& process);
+  // It is to be let go at the next boundary, and another to take its place.
+  void leave(const ProcessName& process) { processes_.at(process).leaving = true; }
   void forget(const ProcessName& process) { processes_.erase(process); }
 
   bool knows(const ProcessName& process) const { return processes_.contains(process); }
@@ -41,7 +43,10 @@ class Roster final {
   std::vector<ProcessName> gone() const;              // and not given up
   std::vector<ProcessName> joined() const;            // workers, then shards
   std::vector<std::uint32_t> joined_workers() const;  // by index
-  // Those that are there, on their way, or about to be started again.
+  bool is_leaving(const ProcessName& process) const;
+  // Those that are there and do not leave.
+  std::vector<std::uint32_t> staying_workers() const;
+  // Those that are there and do not leave, on their way, or about to be started again.
   std::vector<std::uint32_t> active_workers() const;
   // The least index that no worker has.
   std::uint32_t free_worker_index() const;
@@ -70,6 +75,7 @@ class Roster final {
     double start_seconds = 0.0;
     bool settled = false;
     std::uint32_t early_losses = 0;  // in a row
+    bool leaving = false;
     bool halting = false;
     bool has_weights = false;
     std::uint64_t iteration = 0;

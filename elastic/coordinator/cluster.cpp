@@ -117,7 +117,9 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   ticket.controller = {settings_.config.cluster.listen_address, control_.port()};
   ticket.parent_pid = is_here ? ::getpid() : 0;
   ticket.threads = threads;
-  if (process.role == Role::kShard) ticket.listen_host = address_of_shard(process.index);
+  ticket.listen_host = process.role == Role::kShard
+                           ? address_of_shard(process.index)
+                           : address_of_worker(settings_.config.cluster, process.index);
   ticket.listen_port = listen_port;
   ticket.has_shared_file = settings_.shared_file >= 0;
   ticket.config = config;

@@ -77,6 +77,7 @@ class Coordinator final : private ClusterListener {
   void on(const ProcessName& process, const Ready& message);
   void on(const ProcessName& process, const Halted& message);
   void on(const ProcessName& process, const Stuck& message);
+  void on(const ProcessName& process, const Leaving& message);
   void on(const ProcessName& process, const IterationStats& stats);
   void on(const ProcessName& process, const Evaluated& part);
   void on(const ProcessName& process, const SnapshotTaken& message);

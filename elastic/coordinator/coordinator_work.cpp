@@ -67,6 +67,10 @@ void Coordinator::on(const ProcessName& process, const Stuck& message) {
   feed(ProcessStuck{process, message.reason});
 }
 
+void Coordinator::on(const ProcessName& process, const Leaving& message) {
+  feed(ProcessLeaving{process, message.reason});
+}
+
 void Coordinator::carry_out(const FindCheckpoint&) {
   if (checkpoint_)
     return feed_later(CheckpointFound{checkpoint_->iteration, checkpoint_->position});

@@ -30,6 +30,7 @@ class ConsistencyCheck final {
     check_wire_precision();
     check_all_reduce();
     check_hosts();
+    check_provider();
     check_stop();
     check_model_store();
     check_batching();
@@ -44,6 +45,7 @@ class ConsistencyCheck final {
   void check_all_reduce();
   void check_hosts();
   void check_addresses();
+  void check_provider();
   void check_stop();
   void check_model_store();
   void check_batching();
@@ -153,7 +155,9 @@ void ConsistencyCheck::check_all_reduce() {
   const auto leaves_the_host = [](const HostConfig& host) {
     return kind_of(host.address) == AddressKind::kReachable;
   };
-  if (!sync.allow_plaintext && std::ranges::any_of(config_.cluster.hosts, leaves_the_host))
+  const bool leaves_it = config_.provider.is_remote() ||
+                         std::ranges::any_of(config_.cluster.hosts, leaves_the_host);
+  if (!sync.allow_plaintext && leaves_it)
     fail("/sync/strategy", fmt::format("{} does not encrypt what it sends from host to host", name),
          "use parameter_server, which does; or, in a network that only you can read, set "
          "sync.allow_plaintext to true");
@@ -177,6 +181,19 @@ void ConsistencyCheck::check_hosts() {
       fail(fmt::format("/cluster/hosts/{}/name", i),
            fmt::format("there are two hosts \"{}\"", cluster.hosts[i].name),
            "give each a name of its own; one host that takes several workers has `workers`");
+}
+
+// Machines come and go, so that nothing but workers can be on them.
+void ConsistencyCheck::check_provider() {
+  if (!config_.provider.is_remote()) return;
+  if (!config_.cluster.hosts.empty())
+    fail("/cluster/hosts", "the provider says where workers run",
+         "leave out cluster.hosts, or provider");
+  if (config_.sync.transport == SyncTransport::kSharedMemory)
+    fail("/sync/transport", "machines share no memory", "use tcp, or auto, or leave out provider");
+  if (config_.ps.placement == ShardPlacement::kSpread)
+    fail("/ps/placement", "a shard on a machine that may be taken away would take state along",
+         "use controller, or auto");
 }
 
 // Processes of a job must reach each other at these addresses.

@@ -13,6 +13,7 @@
 #include "runtime/config/data_config.h"
 #include "runtime/config/model_config.h"
 #include "runtime/config/optimizer_config.h"
+#include "runtime/config/provider_config.h"
 
 namespace scavenger {
 
@@ -196,6 +197,7 @@ struct JobConfig {
   OptimizerConfig optimizer;
   std::uint32_t batch_size = 64;  // B, the global batch
   ClusterConfig cluster;
+  ProviderConfig provider;
   PsConfig ps;
   SyncConfig sync;
   FaultsConfig faults;

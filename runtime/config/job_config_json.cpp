@@ -7,6 +7,11 @@
 
 namespace scavenger {
 
+NLOHMANN_JSON_SERIALIZE_ENUM(ProviderType, {{ProviderType::kLocal, "local"},
+                                            {ProviderType::kEmulated, "emulated"},
+                                            {ProviderType::kSsh, "ssh"},
+                                            {ProviderType::kSlurm, "slurm"},
+                                            {ProviderType::kGcp, "gcp"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ShardPlacement, {{ShardPlacement::kAutomatic, "auto"},
                                               {ShardPlacement::kController, "controller"},
                                               {ShardPlacement::kSpread, "spread"}})
@@ -110,6 +115,14 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(ps, "placement", config.ps.placement);
   read(ps, "chunk_bytes", config.ps.chunk_bytes);
   read(ps, "port", config.ps.port);
+}
+
+ProviderConfig provider_from(const Json& object) {
+  ProviderConfig provider;
+  read(object, "type", provider.type);
+  read(object, "spot", provider.spot);
+  provider.settings = object.dump();
+  return provider;
 }
 
 void read_measuring(const Json& document, JobConfig& config) {
@@ -226,6 +239,7 @@ JobConfig job_config_from(const Json& document) {
   config.optimizer = optimizer_from(document.at("optimizer"));
   read(document, "batch_size", config.batch_size);
   read_cluster_and_ps(document, config);
+  config.provider = provider_from(document.at("provider"));
   read_sync_and_faults(document, config);
   read_measuring(document, config);
   read_search(document.at("search"), config.search);
@@ -250,6 +264,7 @@ Json to_json(const JobConfig& config) {
           {"optimizer", optimizer_to_json(config.optimizer)},
           {"batch_size", config.batch_size},
           {"cluster", cluster_to_json(config.cluster)},
+          {"provider", Json::parse(config.provider.settings)},
           {"ps",
            {{"shards", count_or_automatic(config.ps.shards)},
             {"placement", config.ps.placement},

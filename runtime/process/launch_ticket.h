@@ -18,7 +18,7 @@ struct LaunchTicket {
   Endpoint controller;
   std::int64_t parent_pid = 0;    // 0: started from another host
   std::uint32_t threads = 1;      // for computing
-  std::string listen_host;        // shard: the address at which workers reach it
+  std::string listen_host;        // the address at which the other processes reach it
   std::uint16_t listen_port = 0;  // shard: 0 for any free port
   bool has_shared_file = false;   // it is inherited, as kInheritedFile (child_process.h)
   std::string config;             // the job's resolved configuration, JSON

@@ -69,6 +69,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ready, membership_epoch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration, has_weights, buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Stuck, reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Leaving, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Train, until_iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(HalfBatchNorms, iteration, first_samples, second_samples,
                                    seconds, first_sqr_norm, second_sqr_norm, whole_sqr_norm)
@@ -104,7 +105,7 @@ constexpr const char* kNames[] = {"joined",   "configure_shard", "configure_work
                                   "evaluate", "evaluated",       "send_buffers",
                                   "buffers",  "snapshot",        "snapshot_taken",
                                   "halt",     "halted",          "stuck",
-                                  "stop",     "heartbeat",       "failed"};
+                                  "leaving",  "stop",     "heartbeat",       "failed"};
 static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
 
 // Goes through MessagePack before it is taken apart, since the parser follows any nesting down the

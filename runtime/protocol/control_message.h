@@ -158,6 +158,13 @@ struct Stuck {
   bool operator==(const Stuck&) const = default;
 };
 
+// Worker -> controller: it was told (SIGTERM) that its machine is about to go, and works on until
+// it is let go at a boundary.
+struct Leaving {
+  std::string reason;
+  bool operator==(const Leaving&) const = default;
+};
+
 struct Stop {
   bool operator==(const Stop&) const = default;
 };  // controller -> process: end in order
@@ -179,7 +186,7 @@ struct Failed {  // process -> controller, its last message
 using ControlMessage =
     std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
                  Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Halt, Halted, Stuck,
-                 Stop, Heartbeat, Failed>;
+                 Leaving, Stop, Heartbeat, Failed>;
 
 inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 

@@ -56,6 +56,10 @@ class Provider {
   virtual void begin(ProviderListener& listener,
                      std::function<void(std::optional<Refusal> problem)> done) = 0;
 
+  // After begin(): at which the machines reach this one, where the provider knows or decides that.
+  // Empty: cluster.listen_address.
+  virtual std::string controller_address() const { return {}; }
+
   // Asks for a machine. It may be one that was taken over.
   virtual void request(MachineId id, const MachineRequest& request) = 0;
 

@@ -198,6 +198,12 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
   if (variant == "cifar100") {
     all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");
     all.emplace_back("data.scale=0.5");
+    all.emplace_back(
+        R"(provider={"type":"emulated","machines":[{"type":"a","cores":0.5,"link_megabits":100,
+            "price_per_hour":1,"spot_price_per_hour":0.5,"start_seconds":2,"count":3}],"spot":true,
+            "preemption":{"mean_life_seconds":60,"notice_seconds":5,"notice_share":0.5,"seed":3,
+            "schedule":[{"worker":1,"life_seconds":2,"notice_seconds":1}]},
+            "quota_period_milliseconds":10})");
     all.emplace_back(R"(loss={"type":"cross_entropy","label_smoothing":0.1})");
     all.emplace_back(
         R"(optimizer={"type":"sgd","learning_rate":1,"clip_norm":2.5,"batch_size_rule":"sqrt",
@@ -205,11 +211,18 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
   } else if (variant == "arrays") {
     all = splits(R"({"format":"arrays","features":"/a.npz","labels":"/b.npz","features_name":"u",
                      "labels_name":"v"})");
+    all.emplace_back(
+        R"(provider={"type":"ssh","hosts":[{"destination":"a","address":"10.0.0.2","workers":2,
+            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"program_folder":"/opt/s/bin",
+            "ship":true})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
                            R"(model={"type":"plugin","path":"/lib.so"})",
                            R"(stop={"target":{"metric":"mse","value":0.3}})"});
   } else if (variant == "text") {
     all = splits(R"({"format":"text","files":["/a.txt"],"from":0.25,"to":0.75})");
+    all.emplace_back(
+        R"(provider={"type":"slurm","partition":"spot","cores":2,"price_per_hour":0.1,
+            "options":["--qos=low"],"wait_seconds":5,"program_folder":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.sequence_length=64",
                            R"(data.vocabulary={"tokens":"characters","lowercase":true,
                                "min_frequency":2,"max_size":100})",

@@ -95,8 +95,10 @@ class SampleMessages final {
       case 14:
         return Stuck{text()};
       case 15:
-        return Stop{};
+        return Leaving{text()};
       case 16:
+        return Stop{};
+      case 17:
         return Heartbeat{number<std::uint64_t>(), number()};
       default:
         return Failed{text(), random_.below(2) == 0};
