@@ -56,8 +56,8 @@ void Controller::on(const ProcessLost& event) {
   if (losses_ > faults.max_losses)
     return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
   // Who was leaving is replaced already.
-  const bool shrinks = !roster_.is_leaving(process) &&
-                       (given_up || faults.on_worker_loss == OnWorkerLoss::kShrink);
+  const bool shrinks =
+      !roster_.is_leaving(process) && (given_up || faults.on_worker_loss == OnWorkerLoss::kShrink);
   if (process.role == Role::kWorker && shrinks && wanted_workers_ > 1 &&
       roster_.active_workers().size() < wanted_workers_ + (given_up ? 0 : 1))
     --wanted_workers_;
@@ -81,9 +81,9 @@ void Controller::on(const ProcessLost& event) {
 }
 
 void Controller::replace(const ProcessName& process) {
-  if (process.role == Role::kWorker && (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink ||
-                                        roster_.is_leaving(process) ||
-                                        roster_.active_workers().size() > wanted_workers_))
+  if (process.role == Role::kWorker &&
+      (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink || roster_.is_leaving(process) ||
+       roster_.active_workers().size() > wanted_workers_))
     return roster_.forget(process);
   roster_.start(process, now_seconds_);
   actions_.push_back(StartProcess{process});

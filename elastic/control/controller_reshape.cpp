@@ -83,7 +83,8 @@ bool Controller::reshape_is_due() const {
   const std::vector<std::uint32_t> ranks = next_ranks();
   if (ranks == ranks_ && wanted_batch_size_ == membership_.batch_size) return false;
   const auto leaves = [&](std::uint32_t index) {
-    return roster_.is_leaving({Role::kWorker, index}) && std::ranges::find(ranks, index) == ranks.end();
+    return roster_.is_leaving({Role::kWorker, index}) &&
+           std::ranges::find(ranks, index) == ranks.end();
   };
   if (std::ranges::any_of(ranks_, leaves)) return true;
   const bool all_have_come = roster_.active_workers().size() <= roster_.staying_workers().size();

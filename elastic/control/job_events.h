@@ -13,7 +13,15 @@
 
 namespace scavenger::elastic {
 
-enum class Status { kTargetReached, kMaxEpochs, kMaxIterations, kMaxTime, kMaxCost, kInterrupted, kFailed };
+enum class Status {
+  kTargetReached,
+  kMaxEpochs,
+  kMaxIterations,
+  kMaxTime,
+  kMaxCost,
+  kInterrupted,
+  kFailed
+};
 std::string name_of(Status status);  // as in report.json: "target_reached", ...
 
 struct ProcessName {
@@ -91,8 +99,8 @@ struct TimePassed {};  // at least once a second
 using ControllerEvent =
     std::variant<ProcessJoined, ProcessReady, ProcessHalted, ProcessStuck, IterationsDone,
                  EvaluationDone, CheckpointSafe, CheckpointDone, CheckpointFound, ProcessLost,
-                 JobImpossible, ProcessLeft, ProcessLeaving, ReshapeWanted, CheckpointWanted, PauseWanted,
-                 Interrupted, AllProcessesEnded, TimePassed>;
+                 JobImpossible, ProcessLeft, ProcessLeaving, ReshapeWanted, CheckpointWanted,
+                 PauseWanted, Interrupted, AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----
 // Where a membership's weights and optimizer state come from: those who hold it, the checkpoint

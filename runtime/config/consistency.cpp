@@ -155,8 +155,8 @@ void ConsistencyCheck::check_all_reduce() {
   const auto leaves_the_host = [](const HostConfig& host) {
     return kind_of(host.address) == AddressKind::kReachable;
   };
-  const bool leaves_it = config_.provider.is_remote() ||
-                         std::ranges::any_of(config_.cluster.hosts, leaves_the_host);
+  const bool leaves_it =
+      config_.provider.is_remote() || std::ranges::any_of(config_.cluster.hosts, leaves_the_host);
   if (!sync.allow_plaintext && leaves_it)
     fail("/sync/strategy", fmt::format("{} does not encrypt what it sends from host to host", name),
          "use parameter_server, which does; or, in a network that only you can read, set "

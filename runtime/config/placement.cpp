@@ -74,7 +74,8 @@ bool uses_shared_memory(const JobConfig& config) {
   if (config.sync.transport != SyncTransport::kAutomatic)
     return config.sync.transport == SyncTransport::kSharedMemory;
   // Whoever asks for shards or a port means TCP.
-  return config.cluster.hosts.empty() && !config.provider.is_remote() && config.ps.shards <= 1 && config.ps.port == 0;
+  return config.cluster.hosts.empty() && !config.provider.is_remote() && config.ps.shards <= 1 &&
+         config.ps.port == 0;
 }
 
 bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard) {

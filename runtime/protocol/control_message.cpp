@@ -100,12 +100,25 @@ void from_json(const nlohmann::json&, Message&) {}
 
 namespace {
 
-constexpr const char* kNames[] = {"joined",   "configure_shard", "configure_worker",
-                                  "ready",    "train",           "iteration_stats",
-                                  "evaluate", "evaluated",       "send_buffers",
-                                  "buffers",  "snapshot",        "snapshot_taken",
-                                  "halt",     "halted",          "stuck",
-                                  "leaving",  "stop",     "heartbeat",       "failed"};
+constexpr const char* kNames[] = {"joined",
+                                  "configure_shard",
+                                  "configure_worker",
+                                  "ready",
+                                  "train",
+                                  "iteration_stats",
+                                  "evaluate",
+                                  "evaluated",
+                                  "send_buffers",
+                                  "buffers",
+                                  "snapshot",
+                                  "snapshot_taken",
+                                  "halt",
+                                  "halted",
+                                  "stuck",
+                                  "leaving",
+                                  "stop",
+                                  "heartbeat",
+                                  "failed"};
 static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
 
 // Goes through MessagePack before it is taken apart, since the parser follows any nesting down the

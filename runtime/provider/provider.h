@@ -53,8 +53,8 @@ class Provider {
   // (programs, credentials, root), takes over what an earlier process of this job has left or
   // removes it. `problem`: why this provider cannot be used. The listener must outlive the
   // provider.
-  virtual void begin(ProviderListener& listener,
-                     std::function<void(std::optional<Refusal> problem)> done) = 0;
+  using BeginDone = std::function<void(std::optional<Refusal> problem)>;
+  virtual void begin(ProviderListener& listener, BeginDone done) = 0;
 
   // After begin(): at which the machines reach this one, where the provider knows or decides that.
   // Empty: cluster.listen_address.
@@ -68,7 +68,8 @@ class Provider {
   // Releases all that is left, also what was taken over and nobody asked for. on_released comes for
   // each id, then `done`, when nothing is charged any more, or the provider has given up waiting
   // for that; `left` then names what is still there.
-  virtual void end(std::function<void(std::vector<std::string> left)> done) = 0;
+  using EndDone = std::function<void(std::vector<std::string> left)>;
+  virtual void end(EndDone done) = 0;
 
   // What a machine would cost now; nothing where that is not known. Empty type: the configured one.
   virtual std::optional<MachinePrice> price(const std::string& type, bool spot) const = 0;

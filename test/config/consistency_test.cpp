@@ -366,5 +366,26 @@ TEST_CASE("What does not go with text is refused") {
            "stop.target.value", "a perplexity of 1", "above 1"}));
 }
 
+TEST_CASE("Machines that come and go take workers only, and share nothing") {
+  const std::string machines = "provider={\"type\":\"emulated\"}";
+  check_problem(GENERATE_COPY(
+      Case{{machines, "cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]"},
+           "--set cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]",
+           "the provider says where workers run",
+           "leave out cluster.hosts"},
+      Case{{machines, "sync.transport=shared_memory"},
+           "--set sync.transport=shared_memory",
+           "share no memory",
+           "use tcp"},
+      Case{{machines, "ps.placement=spread"},
+           "--set ps.placement=spread",
+           "would take state along",
+           "use controller"},
+      Case{{machines, "sync.strategy=gloo"},
+           "--set sync.strategy=gloo",
+           "does not encrypt",
+           "allow_plaintext"}));
+}
+
 }  // namespace
 }  // namespace scavenger

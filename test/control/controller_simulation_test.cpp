@@ -135,6 +135,11 @@ class ModelCluster final {
     }
     if (random_.below(500) == 0) return Interrupted{};
     if (random_.below(100) == 0 && !ending_) return want_another_size();
+    if (random_.below(100) == 0 && !ending_) {
+      auto one = std::next(processes_.begin(),
+                           static_cast<std::ptrdiff_t>(random_.below(processes_.size())));
+      if (one->first.role == Role::kWorker) return ProcessLeaving{one->first, "was told to go"};
+    }
     if (random_.below(200) == 0) return CheckpointWanted{};
     if (random_.below(paused_ ? 20 : 300) == 0) return PauseWanted{paused_ = !paused_};
     std::vector<ControllerEvent> possible = {TimePassed{}};

@@ -1,0 +1,213 @@
+#include "runtime/provider/emulated_network.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/provider/cpu_share.h"
+
+namespace scavenger {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSpaces = "/run/netns";  // where `ip netns` keeps them
+constexpr const char* kPrefix = "scavenger-";
+constexpr const char* kSuffix = "-emulated";
+constexpr const char* kBridgePrefix = "scv";
+constexpr std::uint32_t kNetworks = 256;
+constexpr std::uint32_t kFirstHost = 2;
+
+// "scavenger-1234-emulated-vm3" -> 1234
+std::optional<pid_t> owner_in(const std::string& name, const std::string& prefix,
+                              const std::string& suffix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  pid_t owner = 0;
+  const char* const begin = name.data() + prefix.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), owner);
+  const bool fits = error == std::errc() && std::string_view(end).starts_with(suffix);
+  return fits ? std::optional(owner) : std::nullopt;
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+// A setting of a network interface, by its name.
+void change_interface(const std::string& name, bool removes_bridge) {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
+  ::ioctl(socket.get(), SIOCSIFFLAGS, &request);  // down: no flag is set
+  if (removes_bridge) ::ioctl(socket.get(), SIOCBRDELBR, name.c_str());
+}
+
+// What is left of an owner, taken down in the order in which it was built, backwards.
+std::vector<std::string> remove_parts(pid_t owner) {
+  std::vector<std::string> removed;
+  const std::string mark = EmulatedNames(owner, 0).mark();
+  const fs::path groups = cpu_share_root() / mark;
+  for (const std::string& name : names_in(groups)) {
+    const fs::path group = groups / name;
+    if (!fs::is_directory(group)) continue;
+    kill_all_in(group);
+    if (remove_cpu_share(group)) removed.push_back("control group " + mark + "/" + name);
+  }
+  if (fs::exists(groups) && remove_cpu_share(groups)) removed.push_back("control group " + mark);
+  for (const std::string& name : names_in(kSpaces)) {
+    if (owner_in(name, kPrefix, kSuffix) != owner) continue;
+    remove_space(name);
+    removed.push_back("network namespace " + name);
+  }
+  const std::string bridge = EmulatedNames(owner, 0).bridge();
+  if (::if_nametoindex(bridge.c_str()) != 0) {
+    remove_bridge(bridge);
+    removed.push_back("switch " + bridge);
+  }
+  return removed;
+}
+
+}  // namespace
+
+// ---- Names and commands. ----
+
+std::string EmulatedNames::mark() const {
+  return fmt::format("{}{}{}", kPrefix, owner_, kSuffix);
+}
+
+std::string EmulatedNames::group(std::uint32_t slot) const {
+  return fmt::format("{}/vm{}", mark(), slot);
+}
+
+std::string EmulatedNames::bridge() const {
+  return fmt::format("{}{}", kBridgePrefix, owner_);
+}
+
+std::string EmulatedNames::space(std::uint32_t slot) const {
+  return fmt::format("{}-vm{}", mark(), slot);
+}
+
+// A name of an interface has 15 characters at most.
+std::string EmulatedNames::port(std::uint32_t slot) const {
+  return fmt::format("sv{}x{}", owner_, slot);
+}
+
+std::string EmulatedNames::controller_address() const {
+  return fmt::format("10.78.{}.1", network_);
+}
+
+std::string EmulatedNames::address(std::uint32_t slot) const {
+  return fmt::format("10.78.{}.{}", network_, slot + kFirstHost);
+}
+
+std::string EmulatedNames::make_bridge_script() const {
+  return fmt::format(
+      "set -e\n"
+      "ip link add {0} type bridge forward_delay 0\n"
+      "ip address add {1}/24 dev {0}\n"
+      "ip link set {0} up\n",
+      bridge(), controller_address());
+}
+
+std::string EmulatedNames::make_machine_script(std::uint32_t slot, double link_megabits) const {
+  // A hardware address that belongs to the place, so that neighbours' tables stay true.
+  std::string script = fmt::format(
+      "set -e\n"
+      "ip netns add {0}\n"
+      "ip link add {1} type veth peer name eth0 address 02:53:43:{2:02x}:{3:02x}:{4:02x} netns "
+      "{0}\n"
+      "ip link set {1} master {5} up\n"
+      "ip -n {0} link set lo up\n"
+      "ip -n {0} address add {6}/24 dev eth0\n"
+      "ip -n {0} link set eth0 up\n",
+      space(slot), port(slot), network_, slot >> 8, slot & 255, bridge(), address(slot));
+  if (link_megabits <= 0.0) return script;
+  // What leaves by a device is one direction of the cable.
+  const std::string shape =
+      fmt::format("root tbf rate {:.0f}kbit burst 128kb latency 20ms", link_megabits * 1000.0);
+  script += fmt::format("tc qdisc add dev {} {}\n", port(slot), shape);
+  script += fmt::format("ip netns exec {} tc qdisc add dev eth0 {}\n", space(slot), shape);
+  return script;
+}
+
+// ---- This machine. ----
+
+std::uint32_t free_emulated_network(std::uint32_t first_choice) {
+  std::set<std::uint32_t> taken;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) == 0) {
+    const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, ::freeifaddrs);
+    for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+      if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+      sockaddr_in address{};
+      std::memcpy(&address, one->ifa_addr, sizeof address);
+      const std::uint32_t bits = ntohl(address.sin_addr.s_addr);
+      if (bits >> 16 == (10U << 8 | 78U)) taken.insert(bits >> 8 & 255U);
+    }
+  }
+  for (std::uint32_t i = 0; i < kNetworks; ++i) {
+    const std::uint32_t network = (first_choice + i) % kNetworks;
+    if (!taken.contains(network)) return network;
+  }
+  throw SystemError({.what = "all networks 10.78.x.0/24 are taken",
+                     .where = "emulated machines",
+                     .remedy = "scavenger-ctl clean removes what killed jobs have left"});
+}
+
+void cut_cable(const std::string& port) {
+  change_interface(port, false);
+}
+
+void remove_space(const std::string& space) {
+  const fs::path path = kSpaces / space;
+  ::umount2(path.c_str(), MNT_DETACH);
+  ::unlink(path.c_str());
+}
+
+void remove_bridge(const std::string& bridge) {
+  change_interface(bridge, true);
+}
+
+std::vector<std::string> remove_emulated(pid_t owner) {
+  return remove_parts(owner);
+}
+
+std::vector<std::string> remove_abandoned_emulated() {
+  std::set<pid_t> owners;
+  for (const std::string& name : names_in(kSpaces))
+    if (const auto owner = owner_in(name, kPrefix, kSuffix)) owners.insert(*owner);
+  if (const fs::path root = cpu_share_root(); !root.empty())
+    for (const std::string& name : names_in(root))
+      if (const auto owner = owner_in(name, kPrefix, kSuffix)) owners.insert(*owner);
+  for (const std::string& name : names_in("/sys/class/net"))
+    if (const auto owner = owner_in(name, kBridgePrefix, "")) owners.insert(*owner);
+  std::vector<std::string> removed;
+  for (const pid_t owner : owners) {
+    if (::kill(owner, 0) == 0 || errno == EPERM) continue;  // it lives
+    const auto parts = remove_parts(owner);
+    removed.insert(removed.end(), parts.begin(), parts.end());
+  }
+  return removed;
+}
+
+}  // namespace scavenger

@@ -1,0 +1,28 @@
+// This machine, and those of cluster.hosts: nothing is rented, started or ended.
+#pragma once
+
+#include "runtime/config/job_config.h"
+#include "runtime/provider/lessor.h"
+
+namespace scavenger {
+
+class LocalProvider final : public Lessor {
+ public:
+  // `cores` of this machine; of hosts it is taken to be the same.
+  LocalProvider(asio::io_context& io, const ClusterConfig& cluster, std::uint32_t cores)
+      : Lessor(io), cluster_(cluster), cores_(cores) {}
+
+  std::string name() const override { return "local"; }
+  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+
+ private:
+  awaitable<void> open() override;
+  awaitable<Machine> obtain(MachineId id, const MachineRequest& request) override;
+  awaitable<void> give_back(MachineId id) override;
+  awaitable<std::vector<std::string>> close() override;
+
+  const ClusterConfig cluster_;
+  const std::uint32_t cores_;
+};
+
+}  // namespace scavenger
