@@ -217,6 +217,25 @@ provide_torch() {
   }
 }
 
+# What single tests need, and skip without: a browser for the pages, and who scrapes their metrics.
+provide_test_programs() {
+  local program package
+  is_supported_system || return 0
+  for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus; do
+    package=${program#*:}
+    ! command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
+    update_package_lists
+    if [ -z "$(apt-cache madison "$package" 2>/dev/null)" ]; then
+      say "warning: this distribution has no package $package; the tests that use it will be skipped"
+      continue
+    fi
+    say "installing $package: tests of the report page, the live page and the metrics use it"
+    install_packages "$package"
+    # The tests start one of their own; this machine is to have none that runs all the time.
+    [ "$package" != prometheus ] || ! command -v systemctl >/dev/null || as_root systemctl disable --now prometheus >/dev/null 2>&1 || true
+  done
+}
+
 provide_test_packages() {
   local stamp=.venv/requirements-test.installed
   if [ -x .venv/bin/python ] && cmp -s scripts/requirements-test.txt "$stamp"; then return; fi
@@ -242,7 +261,7 @@ main() {
   esac
   install_missing
   provide_torch
-  [ "$with_tests" = no ] || provide_test_packages
+  [ "$with_tests" = no ] || { provide_test_programs; provide_test_packages; }
   rm -f "$apt_log"
   say "ready (LibTorch: $torch_folder)"
 }

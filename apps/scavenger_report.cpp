@@ -1,0 +1,80 @@
+// scavenger-report: a page that shows one or several runs: docs/page.md.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "apps/user_program.h"
+#include "elastic/page/page_data.h"
+#include "elastic/page/report_page.h"
+#include "elastic/report/event_log.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/text.h"
+#include "runtime/base/version.h"
+
+namespace scavenger {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> runs;
+  std::string output;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-report"));
+  app.add_option("RUN", arguments.runs,
+                 "Run folders, such as runs/fashion_mlp; several are shown side by side")
+      ->required();
+  app.add_option("--output", arguments.output,
+                 "The page to write (RUN/report.html; of several runs: report.html)");
+}
+
+elastic::RunHistory read_history(const std::filesystem::path& run) {
+  const std::filesystem::path log = run / "events.jsonl";
+  if (!std::filesystem::exists(log))
+    throw InputError({.what = "there is no events.jsonl, so this is no run folder",
+                      .where = run.string(),
+                      .remedy = "name a folder that scavenger-train has written, such as "
+                                "runs/fashion_mlp"});
+  elastic::EventLogReader reader(log);
+  elastic::RunHistory history;
+  while (const auto logged = reader.next()) history.apply(*logged);
+  if (history.numbers().starts.total == 0)
+    throw InputError({.what = "the event log is empty", .where = log.string(), .remedy = {}});
+  return history;
+}
+
+void write_page(const Arguments& arguments) {
+  std::vector<std::string> runs;
+  std::string title;
+  for (const std::string& run : arguments.runs) {
+    const elastic::RunHistory history = read_history(run);
+    runs.push_back(elastic::to_json_object(elastic::page_sections(history, run)));
+    title += (title.empty() ? "" : ", ") + history.numbers().start.name;
+  }
+  std::filesystem::path output = arguments.output;
+  if (output.empty())
+    output = arguments.runs.size() == 1 ? std::filesystem::path(arguments.runs[0]) / "report.html"
+                                        : std::filesystem::path("report.html");
+  const std::string page = elastic::report_page(runs, title);
+  write_file_atomically(output, page);
+  std::cout << output.string() << ": " << format_bytes(page.size()) << "\n";
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Makes a page that shows runs: what was decided, what it cost, and why.",
+               "scavenger-report");
+  Arguments arguments;
+  declare(app, arguments);
+  CLI11_PARSE(app, argc, argv);
+  return run_user_program("scavenger-report", [&] {
+    write_page(arguments);
+    return 0;
+  });
+}

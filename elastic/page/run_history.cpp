@@ -1,0 +1,247 @@
+#include "elastic/page/run_history.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "elastic/report/evaluation_metric.h"
+#include "elastic/report/quantity_text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// An estimate is taken so often, or once in so many of the job's seconds, whichever is rarer.
+constexpr double kNoiseSeconds = 0.2;
+constexpr double kNoiseSamples = 2000.0;
+
+// The mean over the workers of iteration i.
+double mean_of(const fact::Iterations& iterations, std::vector<double> fact::WorkerSeries::*series,
+               std::size_t i) {
+  double sum = 0.0;
+  for (const fact::WorkerSeries& worker : iterations.workers) sum += (worker.*series)[i];
+  return iterations.workers.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                    : sum / static_cast<double>(iterations.workers.size());
+}
+
+}  // namespace
+
+void RunHistory::apply(const LoggedEvent& logged) {
+  const std::uint64_t before = numbers().iterations;
+  summary_.apply(logged);
+  pace_.apply(logged);
+  if (numbers().iterations < before) forget_after(numbers().iterations);
+  std::visit([&](const auto& fact) { add(logged, fact); }, logged.event);
+  note(logged);
+}
+
+void RunHistory::forget_after(std::uint64_t iteration) {
+  for (DownsampledCurve* curve :
+       {&timers_.seconds, &timers_.data_wait, &timers_.forward, &timers_.backward,
+        &timers_.sync_wait, &noise_.value, &noise_.low, &noise_.high})
+    curve->forget_after(iteration);
+  for (MetricCurve& metric : metrics_) metric.values.forget_after(iteration);
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Iterations& iterations) {
+  add_timers(logged, iterations);
+  sample_noise(logged.time);
+}
+
+// Times and epochs as run_summary.cpp reckons them for the loss: the series ends when it is logged.
+void RunHistory::add_timers(const LoggedEvent& logged, const fact::Iterations& iterations) {
+  const auto phase = std::find_if(
+      numbers().phases.rbegin(), numbers().phases.rend(), [&](const PhaseNumbers& one) {
+        return one.membership.membership_epoch == iterations.membership_epoch;
+      });
+  const fact::Membership& membership = phase->membership;
+  const auto per_epoch =
+      static_cast<double>(std::max<std::uint64_t>(1, numbers().start.samples_per_epoch));
+  double seconds_left = 0.0;
+  for (const double seconds : iterations.seconds)
+    seconds_left += std::isnan(seconds) ? 0.0 : seconds;
+  for (std::size_t i = 0; i < iterations.count; ++i) {
+    if (std::isnan(iterations.seconds[i])) continue;
+    seconds_left -= iterations.seconds[i];
+    const std::uint64_t complete = iterations.first + i + 1;
+    const double epoch =
+        static_cast<double>(membership.position +
+                            (complete - membership.first_iteration) * membership.batch_size) /
+        per_epoch;
+    const double time = std::max(phase->begin_time, logged.time - std::max(0.0, seconds_left));
+    timers_.seconds.add(complete, epoch, time, iterations.seconds[i]);
+    timers_.data_wait.add(complete, epoch, time,
+                          mean_of(iterations, &fact::WorkerSeries::data_wait, i));
+    timers_.forward.add(complete, epoch, time,
+                        mean_of(iterations, &fact::WorkerSeries::forward, i));
+    timers_.backward.add(complete, epoch, time,
+                         mean_of(iterations, &fact::WorkerSeries::backward, i));
+    timers_.sync_wait.add(complete, epoch, time,
+                          mean_of(iterations, &fact::WorkerSeries::sync_wait, i));
+  }
+}
+
+void RunHistory::sample_noise(double time) {
+  if (time < next_noise_time_) return;
+  next_noise_time_ = time + std::max(kNoiseSeconds, time / kNoiseSamples);
+  const std::optional<NoiseNumbers> noise = numbers().noise.numbers();
+  if (!noise) return;
+  const noise::Measured& scale = noise->estimate.noise_scale;
+  const std::uint64_t iteration = numbers().iterations;
+  const double epoch = numbers().epochs();
+  noise_.value.add(iteration, epoch, time, scale.value);
+  noise_.low.add(iteration, epoch, time, scale.interval.low);
+  noise_.high.add(iteration, epoch, time, scale.interval.high);
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Evaluation& evaluation) {
+  for (const char* metric : {"loss", "accuracy", "perplexity", "bleu", "mse"}) {
+    const std::optional<double> value = metric_of(evaluation, metric);
+    if (!value) continue;
+    auto curve = std::find_if(metrics_.begin(), metrics_.end(), [&](const MetricCurve& known) {
+      return known.split == evaluation.split && known.metric == metric;
+    });
+    if (curve == metrics_.end())
+      curve = metrics_.insert(metrics_.end(),
+                              {.split = evaluation.split, .metric = metric, .values = {}});
+    curve->values.add(evaluation.iteration, evaluation.epoch, logged.time, *value);
+  }
+}
+
+// The processes of a process of scavenger-train end with it.
+void RunHistory::add(const LoggedEvent& logged, const fact::Start&) {
+  end_lives(logged.time);
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::End&) {
+  end_lives(logged.time);
+}
+
+void RunHistory::end_lives(double time) {
+  for (ProcessLife& life : processes_.latest) {
+    if (life.ended) continue;
+    life.ended = time;
+    life.end = LifeEnd::kReleased;
+  }
+}
+
+// Those that trained before stay, the ones with the highest indices leave; newcomers take what
+// places are left, and others of them wait.
+void RunHistory::add(const LoggedEvent& logged, const fact::Membership& membership) {
+  std::vector<ProcessLife*> alive;
+  for (ProcessLife& life : processes_.latest)
+    if (!life.ended && life.joined && life.role == fact::ProcessRole::kWorker)
+      alive.push_back(&life);
+  std::sort(alive.begin(), alive.end(), [](const ProcessLife* a, const ProcessLife* b) {
+    return std::pair(!a->trained, a->index) < std::pair(!b->trained, b->index);
+  });
+  for (std::size_t i = 0; i < alive.size(); ++i) {
+    if (i >= membership.workers && alive[i]->trained) {
+      alive[i]->ended = logged.time;
+      alive[i]->end = LifeEnd::kReleased;
+    }
+    alive[i]->trained |= i < membership.workers;
+  }
+}
+
+ProcessLife* RunHistory::find_life(fact::ProcessRole role, std::uint32_t index, std::int64_t pid) {
+  for (auto life = processes_.latest.rbegin(); life != processes_.latest.rend(); ++life)
+    if (life->role == role && life->index == index && life->pid == pid && !life->ended)
+      return &*life;
+  return nullptr;
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::ProcessStarted& started) {
+  ProcessLife life;
+  life.role = started.role;
+  life.index = started.index;
+  life.pid = started.pid;
+  life.started = logged.time;
+  processes_.add(std::move(life));
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::ProcessJoined& joined) {
+  if (ProcessLife* const life = find_life(joined.role, joined.index, joined.pid))
+    life->joined = logged.time;
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::ProcessLost& lost) {
+  ProcessLife* const life = find_life(lost.role, lost.index, lost.pid);
+  if (life == nullptr) return;
+  life->ended = logged.time;
+  life->end = LifeEnd::kLost;
+  life->how = lost.how;
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Checkpoint& checkpoint) {
+  checkpoints_.add({.time = logged.time, .fact = checkpoint});
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::NoiseStable& stable) {
+  stable_noise_.add({.time = logged.time, .fact = stable});
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Machine& machine) {
+  const auto known = std::find_if(machines_.latest.rbegin(), machines_.latest.rend(),
+                                  [&](const MachineLife& life) {
+                                    return life.machine.name == machine.name &&
+                                           life.machine.worker == machine.worker && !life.ended;
+                                  });
+  MachineLife* life = known == machines_.latest.rend() ? nullptr : &*known;
+  if (life == nullptr) {
+    machines_.add(
+        {.machine = machine, .requested = logged.time, .ready = {}, .notice = {}, .ended = {}});
+    life = &machines_.latest.back();
+  }
+  life->machine = machine;
+  switch (machine.change) {
+    case fact::MachineChange::kRequested:
+      break;
+    case fact::MachineChange::kReady:
+      life->ready = logged.time;
+      break;
+    case fact::MachineChange::kNotice:
+      life->notice = logged.time;
+      break;
+    case fact::MachineChange::kLost:
+    case fact::MachineChange::kReleased:
+    case fact::MachineChange::kRefused:
+      life->ended = logged.time;
+      break;
+  }
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Prediction& prediction) {
+  for (const fact::PredictedConfiguration& candidate : prediction.candidates)
+    if (candidate.workers == prediction.workers && candidate.batch_size == prediction.batch_size)
+      choices_.add({.time = logged.time,
+                    .iteration = prediction.iteration,
+                    .policy = prediction.policy,
+                    .reason = prediction.reason,
+                    .relative = prediction.relative,
+                    .predicted = candidate});
+}
+
+void RunHistory::note(const LoggedEvent& logged) {
+  // These have curves and tables of their own.
+  if (std::holds_alternative<fact::Evaluation>(logged.event) ||
+      std::holds_alternative<fact::Checkpoint>(logged.event))
+    return;
+  EventText text = event_text(logged, numbers());
+  const bool is_outcome = std::holds_alternative<fact::TargetReached>(logged.event) ||
+                          std::holds_alternative<fact::End>(logged.event);
+  if (std::holds_alternative<fact::End>(logged.event))
+    text = {Attention::kMilestone, end_line(numbers())};
+  if (text.attention == Attention::kNone && !is_outcome) return;
+  if (const auto* reached = std::get_if<fact::TargetReached>(&logged.event))
+    text = {Attention::kMilestone,
+            "target reached: " + format_metric(reached->split, reached->metric, reached->value)};
+  notes_.add({.time = logged.time,
+              .iteration = numbers().iterations,
+              .kind = std::string(event_name(logged.event)),
+              .attention = text.attention,
+              .text = std::move(text.text)});
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,139 @@
+// What the page shows of a run over time, beside the sums of run_summary.h: curves, the lives of
+// processes, and what happened when. The same for a log that is read and for one that grows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elastic/report/downsampled_curve.h"
+#include "elastic/report/event.h"
+#include "elastic/report/progress_text.h"
+#include "elastic/report/recent_pace.h"
+#include "elastic/report/run_summary.h"
+
+namespace scavenger::elastic {
+
+// Where the seconds of iterations went: curves over the same iterations, so that their points
+// match. Means over the workers.
+struct TimerCurves {
+  DownsampledCurve seconds;
+  DownsampledCurve data_wait;
+  DownsampledCurve forward;
+  DownsampledCurve backward;
+  DownsampledCurve sync_wait;
+};
+
+// The noise scale in samples, as it was estimated meanwhile; points match.
+struct NoiseCurves {
+  DownsampledCurve value;
+  DownsampledCurve low;   // of its 95 % interval
+  DownsampledCurve high;  // not finite where it is open
+};
+
+struct MetricCurve {
+  std::string split;
+  std::string metric;
+  DownsampledCurve values;
+};
+
+enum class LifeEnd { kNone, kReleased, kLost };
+
+// A process of the job, from its start to its end; times in seconds of the job's life.
+struct ProcessLife {
+  fact::ProcessRole role = fact::ProcessRole::kWorker;
+  std::uint32_t index = 0;
+  std::int64_t pid = 0;
+  double started = 0.0;
+  std::optional<double> joined;
+  std::optional<double> ended;
+  LifeEnd end = LifeEnd::kNone;
+  std::string how;       // it was lost
+  bool trained = false;  // it is in a membership
+};
+
+// A machine from its request to its end; times as above.
+struct MachineLife {
+  fact::Machine machine;  // as it was said last
+  double requested = 0.0;
+  std::optional<double> ready;
+  std::optional<double> notice;
+  std::optional<double> ended;  // lost, released or refused
+};
+
+// What was chosen by a prediction, and what it was expected to take.
+struct ChosenConfiguration {
+  double time = 0.0;
+  std::uint64_t iteration = 0;
+  std::string policy;
+  std::string reason;
+  bool relative = false;
+  fact::PredictedConfiguration predicted;
+};
+
+// Something that people should see beside the curves.
+struct Note {
+  double time = 0.0;
+  std::uint64_t iteration = 0;  // complete at that time
+  std::string kind;             // the event's name
+  Attention attention = Attention::kNone;
+  std::string text;
+};
+
+// Pure; memory is bounded but for the number of memberships. One thread.
+class RunHistory final {
+ public:
+  // Throws InputError where events contradict each other, as RunSummary does.
+  void apply(const LoggedEvent& logged);
+
+  const RunNumbers& numbers() const { return summary_.numbers(); }
+  const RecentPace& pace() const { return pace_; }
+  const TimerCurves& timers() const { return timers_; }
+  const NoiseCurves& noise() const { return noise_; }
+  const std::vector<MetricCurve>& metrics() const { return metrics_; }  // by first evaluation
+  const LatestList<ProcessLife>& processes() const { return processes_; }
+  const LatestList<Timed<fact::Checkpoint>>& checkpoints() const { return checkpoints_; }
+  const LatestList<Timed<fact::NoiseStable>>& stable_noise() const { return stable_noise_; }
+  const LatestList<MachineLife>& machines() const { return machines_; }
+  const LatestList<ChosenConfiguration>& choices() const { return choices_; }
+  const LatestList<Note>& notes() const { return notes_; }
+
+ private:
+  void add(const LoggedEvent& logged, const fact::Iterations& iterations);
+  void add(const LoggedEvent& logged, const fact::Evaluation& evaluation);
+  void add(const LoggedEvent& logged, const fact::Start& start);
+  void add(const LoggedEvent& logged, const fact::End& end);
+  void add(const LoggedEvent& logged, const fact::Membership& membership);
+  void add(const LoggedEvent& logged, const fact::ProcessStarted& started);
+  void add(const LoggedEvent& logged, const fact::ProcessJoined& joined);
+  void add(const LoggedEvent& logged, const fact::ProcessLost& lost);
+  void add(const LoggedEvent& logged, const fact::Checkpoint& checkpoint);
+  void add(const LoggedEvent& logged, const fact::NoiseStable& stable);
+  void add(const LoggedEvent& logged, const fact::Machine& machine);
+  void add(const LoggedEvent& logged, const fact::Prediction& prediction);
+  template <typename Fact>
+  void add(const LoggedEvent&, const Fact&) {}
+
+  void add_timers(const LoggedEvent& logged, const fact::Iterations& iterations);
+  void sample_noise(double time);
+  void forget_after(std::uint64_t iteration);
+  void note(const LoggedEvent& logged);
+  ProcessLife* find_life(fact::ProcessRole role, std::uint32_t index, std::int64_t pid);
+  void end_lives(double time);
+
+  RunSummary summary_;
+  RecentPace pace_;
+  TimerCurves timers_;
+  NoiseCurves noise_;
+  double next_noise_time_ = 0.0;
+  std::vector<MetricCurve> metrics_;
+  LatestList<ProcessLife> processes_;
+  LatestList<Timed<fact::Checkpoint>> checkpoints_;
+  LatestList<Timed<fact::NoiseStable>> stable_noise_;
+  LatestList<MachineLife> machines_;
+  LatestList<ChosenConfiguration> choices_;
+  LatestList<Note> notes_;
+};
+
+}  // namespace scavenger::elastic
