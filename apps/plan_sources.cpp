@@ -13,6 +13,7 @@
 #include "elastic/model_service/remote_store.h"
 #include "elastic/plan/run_record.h"
 #include "perfmodel/store/observation_table.h"
+#include "runtime/base/duration.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
@@ -274,17 +275,6 @@ std::vector<double> parse_numbers(const std::string& text, const char* option) {
     begin = end + 1;
   }
   return numbers;
-}
-
-double parse_duration(const std::string& text, const char* option) {
-  const std::map<char, double> units = {{'s', 1.0}, {'m', 60.0}, {'h', 3600.0}, {'d', 86400.0}};
-  const auto unit = text.empty() ? units.end() : units.find(text.back());
-  double value = 0.0;
-  const char* const end = text.data() + text.size() - (unit == units.end() ? 0 : 1);
-  const auto [parsed, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || parsed != end || !(value > 0.0))
-    refuse(fmt::format("\"{}\" is no duration", text), option, "give 90s, 45m or 3h");
-  return value * (unit == units.end() ? 1.0 : unit->second);
 }
 
 }  // namespace scavenger

@@ -62,7 +62,6 @@ std::unique_ptr<perfmodel::ModelStore> open_named_store(const std::string& name,
 
 // "1-8" or "64,128,256". Throws InputError that names the option.
 std::vector<double> parse_numbers(const std::string& text, const char* option);
-double parse_duration(const std::string& text, const char* option);
 // The only model whose id begins so. Throws InputError where there is none, or more than one.
 std::string full_id(perfmodel::ModelStore& store, const std::string& beginning);
 

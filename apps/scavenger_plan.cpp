@@ -15,6 +15,7 @@
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
+#include "elastic/search/search_replay.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
@@ -190,6 +191,14 @@ int serve(const StoreArguments& arguments) {
   return 0;
 }
 
+int replay(const std::string& run_folder) {
+  const elastic::ReplayedSearch replayed = elastic::replay_search(run_folder);
+  for (const std::string& difference : replayed.differences) std::cout << difference << "\n";
+  fmt::print("{} decisions decided again, {} otherwise than recorded\n", replayed.decisions,
+             replayed.differences.size());
+  return replayed.differences.empty() ? 0 : 1;
+}
+
 class Commands final {
  public:
   explicit Commands(CLI::App& app) {
@@ -202,6 +211,8 @@ class Commands final {
     record->add_option("--samples", sources_.samples, "Of an epoch")->check(CLI::PositiveNumber);
     record->add_option("--column", sources_.columns, "As for a plan");
     record->add_option("--where", sources_.rows, "As for a plan");
+    CLI::App* again = app.add_subcommand("replay", "Decide again what a run's search has decided");
+    again->add_option("RUN", run_, "Its folder")->required();
     CLI::App* serve = add(app, "serve", "Let jobs on other machines use a store", false);
     serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");
     serve->get_option("--token-file")->required();
@@ -210,6 +221,7 @@ class Commands final {
   int run(CLI::App& app) const {
     if (app.got_subcommand("list")) return list_models(store_);
     if (app.got_subcommand("serve")) return serve(store_);
+    if (app.got_subcommand("replay")) return replay(run_);
     if (app.got_subcommand("forget")) return forget_model(store_);
     if (app.got_subcommand("record")) return record_sources(store_, sources_);
     const perfmodel::ModelRecord record = stored_record(store_);
@@ -229,6 +241,7 @@ class Commands final {
     return command;
   }
 
+  std::string run_;
   StoreArguments store_;
   PlanArguments sources_;
 };

@@ -1,4 +1,5 @@
 // scavenger-train: trains a model as a configuration says, or goes on with a job of before.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,11 +15,14 @@
 #include "elastic/coordinator/host.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/search/search_grid.h"
+#include "runtime/base/duration.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 #include "runtime/data/data_set.h"
 
 namespace scavenger {
@@ -31,6 +35,10 @@ struct Arguments {
   std::vector<std::string> overrides;
   std::uint32_t workers = 0;
   std::uint32_t batch_size = 0;
+  std::string search;
+  std::string policy;
+  double max_cost = 0.0;
+  std::string max_time;
   bool print_config = false;
   bool quiet = false;
 };
@@ -46,6 +54,16 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::PositiveNumber);
   app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
       ->check(CLI::PositiveNumber);
+  app.add_option("--search", arguments.search,
+                 "Find K and B while training: partial, adaptive, full, none or universal "
+                 "(search.mode; docs/search.md)");
+  app.add_option("--policy", arguments.policy,
+                 "What is best: min-time, min-cost or knee (search.policy)");
+  app.add_option("--max-cost", arguments.max_cost,
+                 "Dollars that the job may cost, over all resumes (stop.max_cost)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--max-time", arguments.max_time,
+                 "90s, 45m, 3h: what the job may take, over all resumes (stop.max_seconds)");
   app.add_option("--set", arguments.overrides,
                  "Replace a value of the configuration: --set optimizer.learning_rate=0.05");
   app.add_option("--run", arguments.run, "The run folder of a new job (runs/NAME where free)")
@@ -61,6 +79,13 @@ std::vector<std::string> all_overrides(const Arguments& arguments) {
     overrides.push_back("cluster.workers=" + std::to_string(arguments.workers));
   if (arguments.batch_size > 0)
     overrides.push_back("batch_size=" + std::to_string(arguments.batch_size));
+  if (!arguments.search.empty()) overrides.push_back("search.mode=" + arguments.search);
+  if (!arguments.policy.empty()) overrides.push_back("search.policy=" + arguments.policy);
+  if (arguments.max_cost > 0.0)
+    overrides.push_back(fmt::format("stop.max_cost={}", arguments.max_cost));
+  if (!arguments.max_time.empty())
+    overrides.push_back(
+        fmt::format("stop.max_seconds={}", parse_duration(arguments.max_time, "--max-time")));
   return overrides;
 }
 
@@ -72,6 +97,10 @@ elastic::DataSize check_data(const DataConfig& config) {
   check_splits_fit(train, test);
   return {train.size(), test.size(), std::string(train.vocabulary()),
           std::string(train.target_vocabulary())};
+}
+
+std::uint32_t room_for_workers(const ClusterConfig& cluster) {
+  return cluster.hosts.empty() ? elastic::usable_cores() : places(cluster);
 }
 
 int train(const Arguments& arguments) {
@@ -99,6 +128,11 @@ int train(const Arguments& arguments) {
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
+  if (start.config.search.mode != SearchMode::kOff) {
+    elastic::resolve_search(room_for_workers(start.config.cluster), data.train_samples,
+                            start.config);
+    elastic::search_grid(start.config.search);
+  }
   elastic::check_endpoints_are_free(start.config);
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 

@@ -99,7 +99,7 @@ Plan make_plan(const PlanRequest& request) {
   plan.reference_batch = statistics.model.reference_batch();
   plan.time_form = describe(time.best().form());
   plan.time_error_scale = time.best().error_scale();
-  plan.iteration_seconds = leave_one_out(request.times);
+  if (request.holds_out) plan.iteration_seconds = leave_one_out(request.times);
   plan.statistical_form = statistics.model.form();
   plan.statistical_scores = statistics.scores;
   const auto coefficients = statistics.model.coefficients();

@@ -32,6 +32,7 @@ struct PlanRequest {
   ClusterPrice price;
   Policy policy = Policy::kKnee;
   Constraints constraints;
+  bool holds_out = true;  // tell the held-out error of seconds, at a fit per observation
 };
 
 struct PlanRow {

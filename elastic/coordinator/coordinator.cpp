@@ -79,6 +79,7 @@ int Coordinator::run() {
         [config = start_.config.model_store] { return open_model_store(config); });
   asio::signal_set signals(io_, SIGINT, SIGTERM);
   watch_signals(signals);
+  begin_search();
   open_cluster();
   tick();
   io_.run();
@@ -246,7 +247,11 @@ void Coordinator::carry_out(const Announce& action) {
 void Coordinator::on_lost(const LostProcess& lost) {
   record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
                                 lost.how, lost.log_tail});
+  const std::uint32_t wanted = controller_.wanted_workers();
   feed(ProcessLost{lost.process, lost.how, lost.by_itself});
+  if (controller_.wanted_workers() < wanted)
+    end_search(controller_.wanted_workers(), controller_.wanted_batch_size(),
+               fmt::format("goes on with fewer workers: {} {}", lost.process.text(), lost.how));
   checkpoints_.lose(lost.process);
 }
 

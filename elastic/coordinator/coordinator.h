@@ -20,6 +20,7 @@
 #include "elastic/coordinator/job_record.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/store_feeder.h"
+#include "elastic/search/search.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {
@@ -93,12 +94,19 @@ class Coordinator final : private ClusterListener {
   nlohmann::json obey_one(const command::Pause& pause);
   nlohmann::json obey_one(const command::Stop&);
 
+  // The search for K and B: coordinator_search.cpp.
+  void begin_search();
+  void continue_search();
+  void end_search(std::uint32_t workers, std::uint32_t batch_size, const std::string& reason);
+  void want(std::uint32_t workers, std::uint32_t batch_size, const std::string& reason);
+
   bool fits_the_model();
   std::vector<std::uint32_t> hosts_of_workers() const;
   void take_checkpoint(LoadedCheckpoint loaded);
   void begin_membership(const ConfigureWorkers& action);
   void let_workers_keep_state(const ConfigureWorkers& action, ConfigureWorker& message) const;
   std::vector<ProcessName> state_holders() const;
+  void log_series(fact::Iterations series);
   void log_iterations();  // those that all workers have reported
   void feed_store();      // with what was measured so far
   void tell_store_problem();
@@ -144,6 +152,7 @@ class Coordinator final : private ClusterListener {
   CheckpointWriter checkpoints_;
   std::unique_ptr<StoreFeeder> store_;  // where the configuration names a store
   double last_fed_seconds_ = 0.0;
+  std::optional<SearchSetting> search_;  // where K and B are searched for
 
   std::optional<EndJob> end_;
   int interrupts_ = 0;

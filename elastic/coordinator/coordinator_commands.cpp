@@ -48,14 +48,10 @@ nlohmann::json Coordinator::obey_one(const command::Resize& resize) {
   if (batch_size > data_.train_samples)
     refuse(fmt::format("a batch of {} is larger than the data set", batch_size),
            fmt::format("at most {}", data_.train_samples));
-  // A resumed job goes on as it was.
-  JobConfig config = start_.config;
-  config.cluster.workers = workers;
-  config.batch_size = batch_size;
-  write_config(start_.folder, config);
-  feed_later(
-      ReshapeWanted{workers, batch_size,
-                    fmt::format("resized by the user to K = {}, B = {}", workers, batch_size)});
+  const std::string reason =
+      fmt::format("resized by the user to K = {}, B = {}", workers, batch_size);
+  end_search(workers, batch_size, reason);
+  want(workers, batch_size, reason);
   return {{"workers", workers}, {"batch_size", batch_size}};
 }
 

@@ -195,7 +195,7 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
   const bool goes_on = action.source == StateSource::kPresent;
   for (fact::Iterations& series :
        iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
-    record_.log(std::move(series));
+    log_series(std::move(series));
   iterations_.begin(membership);
   record_.log(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
                                controller_.ranks(), membership.shares, membership.first_iteration,
@@ -220,8 +220,13 @@ void Coordinator::on(const ProcessName& process, const IterationStats& stats) {
   feed(IterationsDone{*rank, iterations_.reported(*rank)});
 }
 
+void Coordinator::log_series(fact::Iterations series) {
+  record_.log(std::move(series));
+  continue_search();
+}
+
 void Coordinator::log_iterations() {
-  if (auto merged = iterations_.take()) record_.log(std::move(*merged));
+  if (auto merged = iterations_.take()) log_series(std::move(*merged));
 }
 
 // ---- Evaluation. ----

@@ -245,6 +245,7 @@ void visit_fields(Visitor& field, T& prediction) {
   field("time_form", prediction.time_form);
   field("statistical_form", prediction.statistical_form);
   field("noise_scale", prediction.noise_scale);
+  field("noise_phase", prediction.noise_phase);
   field("workers", prediction.workers);
   field("batch_size", prediction.batch_size);
   field("reason", prediction.reason);

@@ -82,10 +82,12 @@ LoggedEvent EventLogWriter::append(RunEvent event) {
   LoggedEvent logged{.time = now(), .event = std::move(event)};
   last_time_ = logged.time;
   const bool has_room = waiting_.size() <= kMaxWaitingBytes;
-  if (has_room || !std::holds_alternative<fact::Iterations>(logged.event))
-    waiting_ += to_json_line(logged) + "\n";
+  const bool is_rounded = std::holds_alternative<fact::Iterations>(logged.event);
+  const std::string line = to_json_line(logged);
+  if (has_room || !is_rounded) waiting_ += line + "\n";
   write_waiting();
-  return logged;
+  // Decisions that are made from it must be those that a replay makes.
+  return is_rounded ? from_json_line(line, path_.string()) : logged;
 }
 
 void EventLogWriter::write_waiting() {

@@ -36,7 +36,8 @@ class EventLogWriter final {
   // Seconds of the job's life until now, as append() would stamp them.
   double now() const;
 
-  // Stamps the event with the job's time, writes it, and returns it for those who want to know.
+  // Stamps the event with the job's time, writes it, and returns it as a reader of the log will see
+  // it: measured series are rounded.
   LoggedEvent append(RunEvent event);
 
   // Tries again to write what waits, and forces all to disk: against a power cut, which kills do

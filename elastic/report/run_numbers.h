@@ -82,6 +82,7 @@ struct PhaseNumbers : IterationTimers {
   std::uint64_t samples = 0;
   std::uint64_t discarded_iterations = 0;
   std::vector<WorkerNumbers> workers;
+  LatestSeries latest_iteration_seconds;
   NoiseMeter noise;  // of this membership alone
 };
 

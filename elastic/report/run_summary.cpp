@@ -37,6 +37,7 @@ PhaseNumbers new_phase(double time, const fact::Membership& membership, double p
 void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
   if (std::isnan(iterations.seconds[i])) return;  // nobody lived to tell
   phase.iteration_seconds.add(iterations.seconds[i]);
+  phase.latest_iteration_seconds.add(iterations.seconds[i]);
   if (iterations.workers.empty()) return;
   double data_wait = 0.0, forward = 0.0, backward = 0.0, sync_wait = 0.0;
   double most_compute = 0.0, transfer = std::numeric_limits<double>::infinity();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "runtime/base/check.h"
 
@@ -142,6 +143,15 @@ RobustMean SeriesStatistics::robust_mean() const {
   return {.mean = mean,
           .standard_error = count < 2.0 ? 0.0 : std::sqrt(squares / (count - 1.0) / count),
           .outliers = static_cast<std::uint64_t>(outliers)};
+}
+
+void LatestSeries::add(double seconds) {
+  current_.add(seconds);
+  const RunningMoments& moments = current_.moments();
+  if (moments.count() < kFewest || moments.mean() * static_cast<double>(moments.count()) < kSeconds)
+    return;
+  last_ = std::move(current_);
+  current_ = {};
 }
 
 }  // namespace scavenger::elastic

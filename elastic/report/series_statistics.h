@@ -91,4 +91,20 @@ class SeriesStatistics final {
   double maximum_ = 0.0;
 };
 
+// The latest stretch of a series of seconds: as many values as add up to kSeconds, kFewest at
+// least. What has changed since the series began shows there, and is not lost in the whole.
+class LatestSeries final {
+ public:
+  static constexpr double kSeconds = 10.0;
+  static constexpr std::uint64_t kFewest = 20;
+
+  void add(double seconds);
+  // The last complete stretch; empty before there is one.
+  const SeriesStatistics& last() const { return last_; }
+
+ private:
+  SeriesStatistics current_;
+  SeriesStatistics last_;
+};
+
 }  // namespace scavenger::elastic

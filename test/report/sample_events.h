@@ -168,6 +168,7 @@ inline std::vector<RunEvent> one_of_each() {
                        .time_form = "linear",
                        .statistical_form = "noise_scale",
                        .noise_scale = 120.0,
+                       .noise_phase = 1,
                        .workers = 2,
                        .batch_size = 64,
                        .reason = "the knee",

@@ -1,0 +1,425 @@
+#include "elastic/search/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "elastic/plan/run_record.h"
+#include "elastic/search/measured_configurations.h"
+#include "elastic/search/search_plan.h"
+#include "perfmodel/adaptive_search.h"
+#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using fact::SearchPhase;
+using perfmodel::Configuration;
+
+// A configuration is measured when its mean is known this well, or after so many times the wanted
+// iterations; and not from a moment in which the machine may have done something else.
+constexpr double kWantedRelativeError = 0.02;
+constexpr double kMostRounds = 10.0;
+constexpr double kShortestSeconds = 0.3;
+// An adaptive search ends here, or earlier where all that may be the best are known this well.
+constexpr std::size_t kAdaptivePoints = 9;
+constexpr double kGoodError = 0.03;
+constexpr double kMattersFrom = 0.1;  // of decision_importance
+// What is watched after the choice.
+constexpr double kDrift = 0.25;  // of seconds per iteration, outside of the predicted interval
+constexpr double kNoiseFactor = 2.0;
+constexpr double kShortestRest = 30.0;  // seconds between two looks
+constexpr double kRestShare = 0.3;      // of the job's life: looks get rarer
+constexpr double kShortestJobSeconds = 60.0;
+constexpr double kDefaultResizeSeconds = 1.0;  // before any was measured
+
+bool is_at(const Configuration& configuration, std::uint32_t workers, std::uint32_t batch_size) {
+  return configuration ==
+         Configuration{static_cast<double>(workers), static_cast<double>(batch_size)};
+}
+
+std::string text_of(const Configuration& configuration) {
+  return fmt::format("K = {}, B = {}", configuration.workers, configuration.global_batch);
+}
+
+// One look at the numbers.
+class SearchLook final {
+ public:
+  SearchLook(const SearchSetting& setting, const RunNumbers& numbers)
+      : setting_(setting),
+        numbers_(numbers),
+        membership_(numbers.phases.back().membership),
+        here_{static_cast<double>(membership_.workers),
+              static_cast<double>(membership_.batch_size)},
+        measured_(good_measurements()) {}
+
+  std::vector<RunEvent> begin();
+  std::vector<RunEvent> wait_for_noise(const fact::SearchStep& step);
+  std::vector<RunEvent> measure();
+  std::vector<RunEvent> measure_again();
+  std::vector<RunEvent> watch();
+
+ private:
+  RunEvent step(SearchPhase phase, const Configuration& wanted, std::string reason) const;
+  std::vector<RunEvent> measure_or_choose();
+  std::vector<RunEvent> choose(const perfmodel::Plan& plan, const std::string& source);
+  std::vector<RunEvent> plan_anew(const std::string& why);
+  std::optional<std::size_t> next_to_measure() const;
+  std::optional<std::size_t> most_telling() const;
+  std::optional<std::size_t> first_unmeasured(std::span<const std::size_t> order) const;
+  std::vector<std::size_t> planned_order() const;
+  bool is_known_well(const perfmodel::Plan& plan, std::span<const double> importance) const;
+  bool is_measured(const Configuration& configuration) const;
+  bool suffices(const MeasuredConfiguration& measured) const;
+  std::vector<MeasuredConfiguration> good_measurements() const;
+  perfmodel::PlanRequest request() const;
+  perfmodel::Plan plan() const;
+  bool is_worth_it(const perfmodel::Plan& plan, const perfmodel::JobPrediction& chosen) const;
+  double seconds_to_go(const perfmodel::Plan& plan, const perfmodel::JobPrediction& now) const;
+  double resize_seconds() const;
+  double since_seconds() const;
+  double rest_since() const;
+  bool noise_has_changed() const;
+
+  const SearchSetting& setting_;
+  const RunNumbers& numbers_;
+  const fact::Membership& membership_;
+  const Configuration here_;
+  const std::vector<MeasuredConfiguration> measured_;
+};
+
+RunEvent SearchLook::step(SearchPhase phase, const Configuration& wanted,
+                          std::string reason) const {
+  return fact::SearchStep{numbers_.iterations, phase, static_cast<std::uint32_t>(wanted.workers),
+                          static_cast<std::uint32_t>(wanted.global_batch), std::move(reason)};
+}
+
+// ---- What has been measured. ----
+
+// Nothing from before the machine was found to have changed.
+double SearchLook::since_seconds() const {
+  double since = 0.0;
+  for (const auto& timed : numbers_.search_steps.latest)
+    if (timed.fact.phase == SearchPhase::kAgain) since = timed.time;
+  return since;
+}
+
+std::vector<MeasuredConfiguration> SearchLook::good_measurements() const {
+  std::vector<MeasuredConfiguration> good;
+  for (const MeasuredConfiguration& one : measured_since(numbers_, since_seconds()))
+    if (suffices(one)) good.push_back(one);
+  return good;
+}
+
+bool SearchLook::suffices(const MeasuredConfiguration& one) const {
+  const auto wanted = static_cast<double>(setting_.config.search.iterations);
+  const auto iterations = static_cast<double>(one.iterations);
+  if (iterations < wanted) return false;
+  if (iterations >= kMostRounds * wanted && one.total_seconds >= kShortestSeconds) return true;
+  return one.total_seconds >= kShortestSeconds && one.relative_error() <= kWantedRelativeError;
+}
+
+bool SearchLook::is_measured(const Configuration& configuration) const {
+  return std::ranges::any_of(measured_, [&](const MeasuredConfiguration& one) {
+    return one.seconds.configuration == configuration;
+  });
+}
+
+// ---- What to measure next. ----
+
+// Fewest workers first; their batch sizes up and down in turn, so that each step is a small one.
+std::vector<std::size_t> SearchLook::planned_order() const {
+  const auto& candidates = setting_.candidates;
+  if (setting_.config.search.mode != SearchMode::kFull)
+    return perfmodel::corner_candidates(candidates);
+  std::vector<std::size_t> order;
+  bool downwards = false;
+  for (std::size_t begin = 0; begin < candidates.size(); begin = order.size()) {
+    for (std::size_t i = begin;
+         i < candidates.size() && candidates[i].workers == candidates[begin].workers; ++i)
+      order.push_back(i);
+    if (downwards) std::reverse(order.begin() + static_cast<std::ptrdiff_t>(begin), order.end());
+    downwards = !downwards;
+  }
+  return order;
+}
+
+// What the job has now comes last: where it was measured before, only leaving it and coming back
+// gives it a new mean.
+std::optional<std::size_t> SearchLook::first_unmeasured(std::span<const std::size_t> order) const {
+  std::optional<std::size_t> last;
+  for (const std::size_t i : order) {
+    if (is_measured(setting_.candidates[i])) continue;
+    if (setting_.candidates[i] != here_) return i;
+    last = i;
+  }
+  return last;
+}
+
+std::optional<std::size_t> SearchLook::next_to_measure() const {
+  if (const auto next = first_unmeasured(planned_order())) return next;
+  try {
+    if (setting_.config.search.mode == SearchMode::kAdaptive) return most_telling();
+    plan();
+    return std::nullopt;
+  } catch (const DataError&) {  // not enough yet: anything helps
+    std::vector<std::size_t> all(setting_.candidates.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    return first_unmeasured(all);
+  }
+}
+
+// Of every candidate that may be the best, the seconds per iteration.
+bool SearchLook::is_known_well(const perfmodel::Plan& plan,
+                               std::span<const double> importance) const {
+  for (std::size_t i = 0; i < importance.size(); ++i) {
+    const perfmodel::Estimate& seconds = plan.rows[i].prediction.iteration_seconds;
+    if (importance[i] > kMattersFrom && seconds.standard_error > kGoodError * seconds.value)
+      return false;
+  }
+  return true;
+}
+
+std::optional<std::size_t> SearchLook::most_telling() const {
+  if (measured_.size() >= kAdaptivePoints) return std::nullopt;
+  const perfmodel::Plan known = plan();
+  std::vector<perfmodel::TimeObservation> times;
+  for (const MeasuredConfiguration& one : measured_) times.push_back(one.seconds);
+  std::vector<bool> is_known;
+  for (const Configuration& candidate : setting_.candidates)
+    is_known.push_back(is_measured(candidate));
+  std::vector<perfmodel::Estimate> objectives;
+  for (std::size_t i = 0; i < setting_.candidates.size(); ++i)
+    objectives.push_back(known.policy == perfmodel::Policy::kMinimumCost
+                             ? known.rows[i].prediction.cost
+                             : known.rows[i].prediction.seconds);
+  // The knee depends on the whole curve; the other policies on those that may be best.
+  const auto importance = known.policy == perfmodel::Policy::kKnee
+                              ? std::vector<double>(setting_.candidates.size(), 1.0)
+                              : perfmodel::decision_importance(objectives);
+  if (is_known_well(known, importance)) return std::nullopt;
+  return perfmodel::next_candidate(perfmodel::TimeModel(times), setting_.candidates, is_known,
+                                   importance);
+}
+
+// ---- What to choose. ----
+
+perfmodel::PlanRequest SearchLook::request() const {
+  std::vector<Configuration> candidates = setting_.candidates;
+  if (std::ranges::find(candidates, here_) == candidates.end()) candidates.push_back(here_);
+  return make_search_request(setting_.config, numbers_, candidates);
+}
+
+perfmodel::Plan SearchLook::plan() const {
+  return plan_from_measurements(request(), measured_, numbers_, setting_.stored);
+}
+
+double SearchLook::resize_seconds() const {
+  double sum = 0.0, count = 0.0;
+  for (const auto& timed : numbers_.recoveries.list.latest) {
+    if (!timed.fact.lost.empty()) continue;
+    sum += timed.fact.seconds;
+    ++count;
+  }
+  return count > 0.0 ? sum / count : kDefaultResizeSeconds;
+}
+
+// Where nobody knows how long the job will take: as long again as it has taken, and not too short.
+double SearchLook::seconds_to_go(const perfmodel::Plan& plan,
+                                 const perfmodel::JobPrediction& now) const {
+  if (plan.relative) return std::max(numbers_.seconds, kShortestJobSeconds);
+  double progress = 0.0;
+  for (const PhaseNumbers& phase : numbers_.phases) {
+    double epochs = now.epochs.value;
+    for (const perfmodel::PlanRow& row : plan.rows)
+      if (row.prediction.configuration.global_batch == phase.membership.batch_size)
+        epochs = row.prediction.epochs.value;
+    progress += static_cast<double>(phase.samples) /
+                (epochs * static_cast<double>(numbers_.start.samples_per_epoch));
+  }
+  return std::max(0.0, 1.0 - progress) * now.seconds.value;
+}
+
+bool SearchLook::is_worth_it(const perfmodel::Plan& plan,
+                             const perfmodel::JobPrediction& chosen) const {
+  const auto row = std::ranges::find_if(plan.rows, [&](const perfmodel::PlanRow& one) {
+    return one.prediction.configuration == here_;
+  });
+  if (row == plan.rows.end()) return true;
+  const perfmodel::JobPrediction& now = row->prediction;
+  const perfmodel::PlanRequest asked = request();
+  const perfmodel::Candidate staying{here_, now.seconds.value, now.cost.value};
+  // Beyond the limits, gain is not the question.
+  if (!plan.relative && !perfmodel::choose({&staying, 1}, plan.policy, asked.constraints).choice)
+    return true;
+  const double left = seconds_to_go(plan, now);
+  const double workers = chosen.configuration.workers;
+  perfmodel::Move move;
+  move.stay_seconds = left;
+  move.stay_cost = perfmodel::cluster_cost(left, here_.workers, asked.price);
+  move.move_seconds = left * chosen.seconds.value / now.seconds.value;
+  move.move_cost = perfmodel::cluster_cost(move.move_seconds, workers, asked.price);
+  move.resize_seconds = resize_seconds();
+  move.resize_cost = perfmodel::cluster_cost(move.resize_seconds, workers, asked.price);
+  return perfmodel::worth_moving(move, plan.policy, setting_.config.search.margin);
+}
+
+std::vector<RunEvent> SearchLook::choose(const perfmodel::Plan& plan, const std::string& source) {
+  const fact::Prediction prediction = make_prediction(plan, numbers_);
+  const Configuration chosen{static_cast<double>(prediction.workers),
+                             static_cast<double>(prediction.batch_size)};
+  const auto row = std::ranges::find_if(plan.rows, [&](const perfmodel::PlanRow& one) {
+    return one.prediction.configuration == chosen;
+  });
+  const std::string reason = fmt::format("{}; {}", prediction.reason, source);
+  std::vector<RunEvent> events{prediction};
+  if (chosen == here_)
+    events.push_back(step(SearchPhase::kSettled, here_, "stays: " + reason));
+  else if (is_worth_it(plan, row->prediction))
+    events.push_back(step(SearchPhase::kSettled, chosen, reason));
+  else
+    events.push_back(step(SearchPhase::kSettled, here_,
+                          fmt::format("stays: {} would be better, but by less than {:g} % of what "
+                                      "is left, with the cost of moving",
+                                      text_of(chosen), 100.0 * setting_.config.search.margin)));
+  return events;
+}
+
+// ---- The phases. ----
+
+std::vector<RunEvent> SearchLook::begin() {
+  const SearchMode mode = setting_.config.search.mode;
+  std::optional<StoredPlan> known;
+  if (mode == SearchMode::kNone)
+    known =
+        plan_from_most_similar(request(), signature_of(setting_.config, numbers_), setting_.stored);
+  if (mode == SearchMode::kUniversal) known = plan_from_all(request(), setting_.stored);
+  if (known) return choose(known->plan, "from " + known->source);
+  const bool misses = mode == SearchMode::kNone || mode == SearchMode::kUniversal;
+  return {step(SearchPhase::kColdStart, here_,
+               misses ? "the store says too little: measuring the corners instead, once the "
+                        "gradient noise has settled"
+                      : "waits until the gradient noise has settled")};
+}
+
+std::vector<RunEvent> SearchLook::wait_for_noise(const fact::SearchStep& begun) {
+  const auto noise = numbers_.noise.numbers();
+  const bool is_stable = noise && noise->estimate.stable;
+  const std::uint64_t waited = numbers_.iterations - std::min(numbers_.iterations, begun.iteration);
+  if (!is_stable && waited < setting_.config.search.cold_start_iterations) return {};
+  const auto now = measured_now(numbers_);
+  if (!now || !suffices(*now)) return {};
+  return measure_or_choose();
+}
+
+std::vector<RunEvent> SearchLook::measure() {
+  if (!is_measured(here_)) return {};
+  return measure_or_choose();
+}
+
+std::vector<RunEvent> SearchLook::measure_again() {
+  return measure_or_choose();
+}
+
+std::vector<RunEvent> SearchLook::measure_or_choose() {
+  const std::size_t known = measured_.size();
+  if (const auto next = next_to_measure())
+    return {step(SearchPhase::kProfiling, setting_.candidates[*next],
+                 fmt::format("measures this configuration; {} of {} are known", known,
+                             setting_.candidates.size()))};
+  try {
+    return choose(plan(), fmt::format("{} of {} configurations were measured", known,
+                                      setting_.candidates.size()));
+  } catch (const DataError& error) {  // everything was measured: more of the same does not help
+    return {step(SearchPhase::kEnded, here_, std::string("stays: ") + error.what())};
+  }
+}
+
+// ---- After the choice. ----
+
+double SearchLook::rest_since() const {
+  const double last = std::max(numbers_.search_steps.latest.back().time,
+                               numbers_.prediction ? numbers_.prediction->time : 0.0);
+  return numbers_.seconds - last;
+}
+
+bool SearchLook::noise_has_changed() const {
+  const auto noise = numbers_.noise.numbers();
+  if (!noise || !noise->estimate.stable) return false;
+  if (noise->phase != numbers_.prediction->fact.noise_phase) return true;
+  const double ratio = noise->estimate.noise_scale.value / numbers_.prediction->fact.noise_scale;
+  return std::isfinite(ratio) && ratio > 0.0 && std::abs(std::log(ratio)) > std::log(kNoiseFactor);
+}
+
+std::vector<RunEvent> SearchLook::plan_anew(const std::string& why) {
+  try {
+    std::vector<RunEvent> events = choose(plan(), why);
+    const auto& settled = std::get<fact::SearchStep>(events.back());
+    if (is_at(here_, settled.workers, settled.batch_size)) events.pop_back();  // no news
+    return events;
+  } catch (
+      const DataError&) {  // the choice came from a store, and this run has measured too little
+    return {};
+  }
+}
+
+std::vector<RunEvent> SearchLook::watch() {
+  const double last = numbers_.seconds - rest_since();
+  if (!numbers_.prediction || rest_since() < std::max(kShortestRest, kRestShare * last)) return {};
+  const auto now = measured_lately(numbers_);
+  if (!now) return {};
+  for (const fact::PredictedConfiguration& predicted : numbers_.prediction->fact.candidates) {
+    if (!is_at(here_, predicted.workers, predicted.batch_size)) continue;
+    const double seconds = now->seconds.seconds;
+    const bool drifts =
+        (seconds < predicted.iteration_seconds_low || seconds > predicted.iteration_seconds_high) &&
+        std::abs(seconds / predicted.iteration_seconds - 1.0) > kDrift;
+    if (!drifts) continue;
+    const std::string news =
+        fmt::format("an iteration takes {:.3g} s, and {:.3g} s were {}", seconds,
+                    predicted.iteration_seconds, predicted.measured ? "measured" : "predicted");
+    if (predicted.measured) return {step(SearchPhase::kAgain, here_, news + ": measures again")};
+    return plan_anew(news);
+  }
+  return noise_has_changed() ? plan_anew("the gradient noise has changed")
+                             : std::vector<RunEvent>{};
+}
+
+}  // namespace
+
+std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNumbers& numbers) {
+  if (numbers.phases.empty() || numbers.status) return {};
+  SearchLook look(setting, numbers);
+  if (numbers.search_steps.total == 0) return look.begin();
+  const fact::SearchStep& last = numbers.search_steps.latest.back().fact;
+  const fact::Membership& now = numbers.phases.back().membership;
+  // On its way; or somebody is missing for the moment.
+  if (last.workers != now.workers || last.batch_size != now.batch_size) return {};
+  switch (last.phase) {
+    case SearchPhase::kColdStart:
+      return look.wait_for_noise(last);
+    case SearchPhase::kProfiling:
+      return look.measure();
+    case SearchPhase::kAgain:
+      return look.measure_again();
+    case SearchPhase::kSettled:
+      return look.watch();
+    case SearchPhase::kEnded:
+      break;
+  }
+  return {};
+}
+
+std::vector<RunEvent> end_search(const RunNumbers& numbers, std::uint32_t workers,
+                                 std::uint32_t batch_size, std::string reason) {
+  const auto& steps = numbers.search_steps;
+  if (steps.total > 0 && steps.latest.back().fact.phase == SearchPhase::kEnded) return {};
+  return {fact::SearchStep{numbers.iterations, SearchPhase::kEnded, workers, batch_size,
+                           std::move(reason)}};
+}
+
+}  // namespace scavenger::elastic

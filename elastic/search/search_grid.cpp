@@ -1,0 +1,57 @@
+#include "elastic/search/search_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+std::vector<std::uint32_t> sorted(std::set<std::uint32_t> values) {
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& config) {
+  SearchConfig& search = config.search;
+  if (search.workers.empty()) {
+    std::set<std::uint32_t> workers{config.cluster.workers};
+    for (std::uint32_t k = 1; k <= room; k *= 2) workers.insert(k);
+    search.workers = sorted(std::move(workers));
+  }
+  if (search.batch_sizes.empty()) {
+    std::set<std::uint32_t> batch_sizes{config.batch_size};
+    for (std::uint64_t factor = 2; factor <= 8; factor *= 2)
+      if (config.batch_size * factor <= train_samples)
+        batch_sizes.insert(static_cast<std::uint32_t>(config.batch_size * factor));
+    search.batch_sizes = sorted(std::move(batch_sizes));
+  }
+}
+
+std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search) {
+  const std::set<std::uint32_t> workers(search.workers.begin(), search.workers.end());
+  const std::set<std::uint32_t> batch_sizes(search.batch_sizes.begin(), search.batch_sizes.end());
+  std::vector<perfmodel::Configuration> grid;
+  std::set<std::uint32_t> usable;
+  for (const std::uint32_t k : workers)
+    for (const std::uint32_t b : batch_sizes) {
+      const std::uint32_t largest_share = (b + k - 1) / k;
+      if (b < k || (search.max_local_batch > 0 && largest_share > search.max_local_batch)) continue;
+      grid.push_back({static_cast<double>(k), static_cast<double>(b)});
+      usable.insert(k);
+    }
+  if (usable.size() < 2 || grid.size() < 3)
+    throw ConfigError(
+        {.what = fmt::format("{} configurations with {} numbers of workers are too few to search",
+                             grid.size(), usable.size()),
+         .where = "search.workers, search.batch_sizes",
+         .remedy = "name two numbers of workers and three configurations at least, such as "
+                   "--set search.workers=[1,2,4] --set search.batch_sizes=[64,128,256]"});
+  return grid;
+}
+
+}  // namespace scavenger::elastic

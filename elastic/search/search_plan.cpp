@@ -1,0 +1,170 @@
+#include "elastic/search/search_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "elastic/plan/run_record.h"
+#include "perfmodel/store/observations.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// B_s where the gradient is nothing but noise: batch size costs no epochs then.
+constexpr double kAllNoise = 1e12;
+
+std::optional<double> noise_scale_of(const RunNumbers& numbers) {
+  const auto noise = numbers.noise.numbers();
+  if (!noise || std::isnan(noise->estimate.noise_scale.value)) return std::nullopt;
+  return std::clamp(noise->estimate.noise_scale.value, 1e-6, kAllNoise);
+}
+
+std::string target_text(const fact::Target& target) {
+  return fmt::format("{} {} {}", target.split, target.metric, target.value);
+}
+
+// Epochs of earlier runs count where they led to this job's target.
+void add_known_epochs(const RunNumbers& numbers, const perfmodel::ModelRecord& record,
+                      perfmodel::PlanRequest& request) {
+  if (!numbers.start.target) return;
+  for (const perfmodel::EpochRow& row : record.epochs)
+    if (row.target == target_text(*numbers.start.target))
+      request.epochs.push_back({row.batch_size, row.epochs});
+}
+
+std::optional<perfmodel::PlanRequest> request_from(const perfmodel::PlanRequest& base,
+                                                   const perfmodel::ModelRecord& record) {
+  try {
+    const perfmodel::Observations observed = perfmodel::observations_of(record);
+    perfmodel::PlanRequest request = base;
+    request.times = observed.times;
+    request.epochs = observed.epochs;
+    request.noise = observed.noise;
+    request.noise_scale = observed.noise_scale;
+    perfmodel::make_plan(request);
+    return request;
+  } catch (const DataError&) {  // it says too little
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+perfmodel::Policy policy_of(SearchPolicy policy) {
+  switch (policy) {
+    case SearchPolicy::kMinimumTime:
+      return perfmodel::Policy::kMinimumTime;
+    case SearchPolicy::kMinimumCost:
+      return perfmodel::Policy::kMinimumCost;
+    case SearchPolicy::kKnee:
+      break;
+  }
+  return perfmodel::Policy::kKnee;
+}
+
+perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNumbers& numbers,
+                                           std::span<const perfmodel::Configuration> candidates) {
+  perfmodel::PlanRequest request;
+  request.candidates.assign(candidates.begin(), candidates.end());
+  request.samples_per_epoch = static_cast<double>(numbers.start.samples_per_epoch);
+  const double price = config.cluster.price_per_worker_hour;
+  request.price.worker_per_hour = price > 0.0 ? price : 1.0;
+  request.price.billing = perfmodel::kExactBilling;  // machines are kept from one to the next
+  request.policy = policy_of(config.search.policy);
+  request.holds_out = false;  // nobody is to wait for it
+  if (config.stop.max_seconds > 0.0) request.constraints.max_seconds = config.stop.max_seconds;
+  if (config.stop.max_cost > 0.0) request.constraints.max_cost = config.stop.max_cost;
+  return request;
+}
+
+perfmodel::Plan plan_from_measurements(const perfmodel::PlanRequest& base,
+                                       std::span<const MeasuredConfiguration> measured,
+                                       const RunNumbers& numbers,
+                                       std::span<const perfmodel::ModelRecord> stored) {
+  perfmodel::PlanRequest request = base;
+  for (const MeasuredConfiguration& one : measured) request.times.push_back(one.seconds);
+  request.noise_scale = noise_scale_of(numbers);
+  if (!request.noise_scale)
+    throw DataError({.what = "the gradient noise is not known",
+                     .where = "search",
+                     .remedy = "train longer before choosing: search.cold_start_iterations"});
+  for (const perfmodel::ModelRecord& record : stored)
+    if (numbers.model && record.signature.architecture == numbers.model->fact.architecture)
+      add_known_epochs(numbers, record, request);
+  if (request.epochs.empty()) {  // relative: shares of an unknown whole, which no limit holds for
+    request.constraints.max_seconds.reset();
+    request.constraints.max_cost.reset();
+  }
+  return perfmodel::make_plan(request);
+}
+
+std::optional<StoredPlan> plan_from_most_similar(const perfmodel::PlanRequest& request,
+                                                 const perfmodel::ModelSignature& signature,
+                                                 std::span<const perfmodel::ModelRecord> stored) {
+  std::optional<StoredPlan> best;
+  double most = 0.0;
+  for (const perfmodel::ModelRecord& record : stored) {
+    const double alike = perfmodel::similarity(record.signature, signature);
+    if (alike <= most) continue;
+    const auto known = request_from(request, record);
+    if (!known) continue;
+    most = alike;
+    best = StoredPlan{perfmodel::make_plan(*known),
+                      fmt::format("the stored model {} ({}), similarity {:.2f}", record.name,
+                                  record.signature.id(), alike)};
+  }
+  return best;
+}
+
+std::optional<StoredPlan> plan_from_all(const perfmodel::PlanRequest& request,
+                                        std::span<const perfmodel::ModelRecord> stored) {
+  std::vector<perfmodel::PlanRequest> known;
+  for (const perfmodel::ModelRecord& record : stored)
+    if (auto one = request_from(request, record)) known.push_back(std::move(*one));
+  if (known.size() < 2) return std::nullopt;
+  return StoredPlan{perfmodel::make_universal_plan(known),
+                    fmt::format("the mean of {} stored models", known.size())};
+}
+
+fact::Prediction make_prediction(const perfmodel::Plan& plan, const RunNumbers& numbers) {
+  fact::Prediction prediction;
+  prediction.iteration = numbers.iterations;
+  prediction.policy = std::string(perfmodel::name_of(plan.policy));
+  prediction.relative = plan.relative;
+  prediction.reference_batch = plan.reference_batch;
+  prediction.time_form = plan.time_form;
+  prediction.statistical_form = std::string(perfmodel::name_of(plan.statistical_form));
+  prediction.noise_scale =
+      noise_scale_of(numbers).value_or(std::numeric_limits<double>::quiet_NaN());
+  if (const auto noise = numbers.noise.numbers()) prediction.noise_phase = noise->phase;
+  for (const perfmodel::PlanRow& row : plan.rows) {
+    const perfmodel::JobPrediction& job = row.prediction;
+    prediction.candidates.push_back(
+        {.workers = static_cast<std::uint32_t>(job.configuration.workers),
+         .batch_size = static_cast<std::uint32_t>(job.configuration.global_batch),
+         .iteration_seconds = job.iteration_seconds.value,
+         .iteration_seconds_low = job.iteration_seconds.low,
+         .iteration_seconds_high = job.iteration_seconds.high,
+         .epochs = job.epochs.value,
+         .seconds = job.seconds.value,
+         .seconds_low = job.seconds.low,
+         .seconds_high = job.seconds.high,
+         .cost = job.cost.value,
+         .measured = row.is_measured,
+         .extrapolated = job.extrapolated,
+         .pareto = row.is_pareto,
+         .knee = row.is_knee});
+  }
+  const auto& decision = plan.decision;
+  const std::size_t index = decision.choice ? decision.choice->index : decision.infeasible->nearest;
+  prediction.workers = prediction.candidates.at(index).workers;
+  prediction.batch_size = prediction.candidates.at(index).batch_size;
+  prediction.reason = decision.choice ? decision.choice->reason : decision.infeasible->message;
+  return prediction;
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,49 @@
+// From what a run has measured, and what earlier runs have left, to what every candidate would
+// take.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "elastic/report/run_numbers.h"
+#include "elastic/search/measured_configurations.h"
+#include "perfmodel/plan.h"
+#include "perfmodel/store/model_record.h"
+#include "runtime/config/job_config.h"
+
+namespace scavenger::elastic {
+
+perfmodel::Policy policy_of(SearchPolicy policy);
+
+// What every search of this job asks for: candidates, policy, price, limits. Where workers have no
+// price, one worker-hour counts as a dollar. The limits on time and cost hold for the whole job,
+// and only count where epochs are known.
+perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNumbers& numbers,
+                                           std::span<const perfmodel::Configuration> candidates);
+
+// From this run's measurements, with the epochs that earlier runs of the same model, data,
+// optimizer and target have taken. Throws DataError where that is too little.
+perfmodel::Plan plan_from_measurements(const perfmodel::PlanRequest& request,
+                                       std::span<const MeasuredConfiguration> measured,
+                                       const RunNumbers& numbers,
+                                       std::span<const perfmodel::ModelRecord> stored);
+
+struct StoredPlan {
+  perfmodel::Plan plan;
+  std::string source;  // for people: which model, or how many
+};
+
+// From the stored model that is most similar; nothing where no stored model says enough.
+std::optional<StoredPlan> plan_from_most_similar(const perfmodel::PlanRequest& request,
+                                                 const perfmodel::ModelSignature& signature,
+                                                 std::span<const perfmodel::ModelRecord> stored);
+
+// From the mean of all stored models; nothing where fewer than two say enough.
+std::optional<StoredPlan> plan_from_all(const perfmodel::PlanRequest& request,
+                                        std::span<const perfmodel::ModelRecord> stored);
+
+fact::Prediction make_prediction(const perfmodel::Plan& plan, const RunNumbers& numbers);
+
+}  // namespace scavenger::elastic

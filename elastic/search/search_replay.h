@@ -1,0 +1,42 @@
+// Decides again what a recorded run has decided, from its event log alone.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elastic/report/run_summary.h"
+#include "elastic/search/search.h"
+
+namespace scavenger::elastic {
+
+// Takes the events of a log in their order. Pure; one thread.
+class SearchReplay final {
+ public:
+  explicit SearchReplay(SearchSetting setting) : setting_(std::move(setting)) {}
+
+  // What the log should have said here, and did not, or the other way round; in words.
+  std::optional<std::string> add(const LoggedEvent& logged);
+  std::uint64_t decisions() const { return decisions_; }
+
+ private:
+  std::optional<std::string> compare(const RunEvent& recorded);
+
+  const SearchSetting setting_;
+  RunSummary summary_;
+  bool iterations_came_ = false;  // and nothing was decided on them yet
+  std::deque<RunEvent> expected_;
+  std::uint64_t decisions_ = 0;
+};
+
+struct ReplayedSearch {
+  std::uint64_t decisions = 0;           // that are as recorded
+  std::vector<std::string> differences;  // with the line of the log
+};
+
+// Reads a run folder. Throws InputError where it is none, or its search is off.
+ReplayedSearch replay_search(const std::filesystem::path& run_folder);
+
+}  // namespace scavenger::elastic

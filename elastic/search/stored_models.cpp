@@ -1,0 +1,47 @@
+#include "elastic/search/stored_models.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+
+namespace scavenger::elastic {
+namespace {
+
+std::filesystem::path file_in(const std::filesystem::path& run_folder) {
+  return run_folder / "stored_models.json";
+}
+
+}  // namespace
+
+std::vector<perfmodel::ModelRecord> all_models(perfmodel::ModelStore& store) {
+  std::vector<perfmodel::ModelRecord> models;
+  for (const perfmodel::ModelSummary& summary : store.list())
+    if (auto record = store.find(summary.id)) models.push_back(std::move(*record));
+  return models;
+}
+
+void write_stored_models(const std::filesystem::path& run_folder,
+                         const std::vector<perfmodel::ModelRecord>& models) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const perfmodel::ModelRecord& model : models)
+    list.push_back(nlohmann::json::parse(to_json_text(model)));
+  write_file_atomically(file_in(run_folder), list.dump(1) + "\n");
+}
+
+std::vector<perfmodel::ModelRecord> read_stored_models(const std::filesystem::path& run_folder) {
+  const std::filesystem::path file = file_in(run_folder);
+  if (!std::filesystem::exists(file)) return {};
+  const nlohmann::json list = nlohmann::json::parse(read_file(file), nullptr, false);
+  if (!list.is_array())
+    throw DataError({.what = "this is no list of stored models",
+                     .where = file.string(),
+                     .remedy = "remove the file: the search then goes by what it measures"});
+  std::vector<perfmodel::ModelRecord> models;
+  for (const nlohmann::json& model : list)
+    models.push_back(perfmodel::parse_model_record(model.dump(), file.string()));
+  return models;
+}
+
+}  // namespace scavenger::elastic
