@@ -277,8 +277,9 @@ awaitable<ChangeResult> ComputeClient::remove(std::string zone, std::string name
     if (begun.reply) {
       const auto operation = co_await wait(zone, parse_operation(*begun.reply), until);
       if (operation && operation->has_failed) {
+        // Under this request id it will always be the same operation.
         result.fault = fault_of_operation(operation->raw);
-        if (!is_passing(*result.fault)) result.outcome = Outcome::kRefused;
+        result.outcome = Outcome::kRefused;
       }
     } else {
       result.fault = begun.fault;
@@ -291,7 +292,10 @@ awaitable<ChangeResult> ComputeClient::remove(std::string zone, std::string name
     if (clock_.now_seconds() >= until) break;
     if (result.outcome == Outcome::kUncertain) co_await pause(patience_.backoff.initial_seconds);
   }
-  if (result.outcome == Outcome::kDone) result.fault.reset();
+  if (result.outcome == Outcome::kDone)
+    result.fault.reset();
+  else if (!result.fault)
+    result.fault = transport_fault("the deletion cannot be followed");
   co_return result;
 }
 

@@ -55,8 +55,11 @@ class Api:
                 return error.status, {"error": {"code": error.status, "message": error.message, "errors": reasons}}
 
     def _kill_client(self):
-        os.kill(self._kill[0], signal.SIGKILL)
-        self._kill = None
+        process, self._kill = self._kill[0], None
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            return  # it has ended before
         raise NoReply
 
     def _compute(self, method, path, parameters, headers, body):

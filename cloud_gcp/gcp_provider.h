@@ -1,0 +1,89 @@
+// Compute Engine as a provider: one VM for each worker, which starts it by itself.
+//
+// Each VM carries the job's label, and the ledger in the job's state folder says what was asked
+// for: so begin() removes what an earlier process has left, the watch removes what nobody knows (a
+// request that was carried out although it looked lost), and end() returns only when a list by
+// label is empty.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cloud_gcp/compute_client.h"
+#include "cloud_gcp/gcp_settings.h"
+#include "cloud_gcp/offers.h"
+#include "cloud_gcp/vm_ledger.h"
+#include "runtime/base/clock.h"
+#include "runtime/provider/lessor.h"
+
+namespace scavenger::gcp {
+
+// Thread: the io_context's.
+class GcpProvider final : public Lessor {
+ public:
+  // `state_folder`: of the job, the same for each of its processes. Throws InputError for settings
+  // that cannot be used: no price, no project, a key that is none. The clock must outlive it.
+  GcpProvider(asio::io_context& io, GcpSettings settings, const std::string& job_name,
+              const std::filesystem::path& state_folder, const Clock& clock);
+  ~GcpProvider() override;
+
+  std::string name() const override { return "gcp"; }
+  std::string controller_address() const override { return controller_address_; }
+  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+
+ private:
+  struct Vm {
+    std::string name;
+    Offer offer;
+    bool is_spot = false;
+    bool is_ready = false;
+  };
+
+  awaitable<void> open() override;
+  awaitable<Machine> obtain(MachineId id, const MachineRequest& request) override;
+  awaitable<void> give_back(MachineId id) override;
+  awaitable<std::vector<std::string>> close() override;
+
+  OfferChoice& offers_for(const std::string& type, bool spot);
+  std::vector<Offer> make_offers(const std::string& type, bool spot) const;
+  VmOrder order_of(const Vm& vm, const MachineRequest& request) const;
+  // The machine, or nothing where this offer is to be had no more.
+  awaitable<std::optional<Machine>> take(MachineId id, MachineRequest request, Offer offer,
+                                         OfferChoice& offers);
+  Machine machine_of(const Vm& vm, const Instance& instance) const;
+  void note_refusal(MachineId id, const Offer& offer, const CloudFault& fault, OfferChoice& offers);
+  Refusal refusal_of(const CloudFault& fault, const Offer& offer) const;
+
+  // Deletes a VM, and does not give up soon. `may_still_come`: a request for it may be under way.
+  void dispose(const std::string& zone, const std::string& name, bool may_still_come);
+  awaitable<void> dispose_of(std::string zone, std::string name, bool may_still_come);
+  awaitable<void> find_controller_address();
+  awaitable<void> watch();
+  awaitable<void> look_at(std::string zone);
+  awaitable<void> notice_loss(MachineId id, Vm vm);
+  awaitable<void> rest(double seconds);
+  std::set<std::string> all_zones() const;
+  bool is_known(const std::string& vm) const;
+
+  const GcpSettings settings_;
+  const std::string job_name_;
+  const Clock& clock_;
+  const PriceCatalog prices_;
+  HttpClient http_;
+  std::unique_ptr<TokenSource> tokens_;
+  std::unique_ptr<ComputeClient> client_;
+  VmLedger ledger_;
+  RandomStream random_;
+  std::string controller_address_;
+  std::map<std::string, OfferChoice> offers_;  // by type and kind
+  std::map<MachineId, Vm> vms_;
+  std::map<std::string, std::string> disposals_;  // under way: name, and zone
+  bool is_closing_ = false;
+};
+
+}  // namespace scavenger::gcp

@@ -1,0 +1,197 @@
+// Two hundred jobs rent and return VMs of a cloud in which nothing can be relied on.
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "runtime/base/file.h"
+#include "runtime/base/log.h"
+#include "test/cloud_gcp/fake_cloud.h"
+#include "test/cloud_gcp/rented_job.h"
+
+namespace scavenger::gcp {
+namespace {
+
+constexpr double kTimeScale = 600.0;  // a minute of the cloud is a tenth of a second
+constexpr int kClouds = 8;
+constexpr int kJobsPerCloud = 25;
+
+json unreliable_cloud(int seed) {
+  json cloud = small_cloud();
+  cloud["seed"] = seed;
+  cloud["time_scale"] = kTimeScale;
+  cloud["zones"] = {{"us-central1-a", {{"*", 30}}}, {"us-central1-b", {{"*", 30}}}};
+  cloud["quotas"] = {{"us-central1", {{"CPUS", seed % 2 == 0 ? 400 : 150}}}};
+  cloud["page_size"] = 7;
+  cloud["spot_lives"] = {{"early_share", 0.3}, {"early_hours", 0.1}, {"mean_hours", 1.0}};
+  cloud["faults"] = {{"reply_lost", 0.05},   {"late", 0.03},
+                     {"duplicate", 0.05},    {"error_before", 0.05},
+                     {"error_after", 0.03},  {"rate_limit", 0.02},
+                     {"stock_out", 0.1},     {"operation_error", 0.05},
+                     {"slow_wait", 0.2},     {"lost_operation", 0.03},
+                     {"token_expiry", 0.02}, {"no_notice", 0.5}};
+  return cloud;
+}
+
+struct Tally {
+  std::map<RentedJob::End, int> ends;
+  int rented = 0;
+  int lost = 0;
+};
+
+// What the cloud knows, against what the jobs say.
+void check_ledger(const json& ledger, const std::map<std::string, double>& max_costs) {
+  const PriceCatalog& prices = PriceCatalog::built_in();
+  std::map<std::string, int> names;
+  std::map<std::string, int> requests;
+  std::map<std::string, double> costs;  // by job
+  for (const json& vm : ledger["vms"]) {
+    const std::string name = vm["name"];
+    INFO(name);
+    CHECK_FALSE(vm["gone"].is_null());  // leaked
+    ++names[name];
+    ++requests[vm["request_id"]];
+    if (vm["running"].is_null() || vm["gone"].is_null()) continue;
+    const double per_hour =
+        prices.per_hour(vm["machine_type"], "us-central1",
+                        vm["spot"] ? Provisioning::kSpot : Provisioning::kOnDemand);
+    const std::string job = vm["labels"]["scavenger-job"];
+    costs[job.substr(0, job.rfind('-'))] +=
+        vm_cost(per_hour, vm["gone"].get<double>() - vm["running"].get<double>());
+  }
+  for (const auto& [name, count] : names) CHECK(count == 1);
+  for (const auto& [request, count] : requests) CHECK(count == 1);
+  for (const auto& [job, limit] : max_costs) {
+    INFO(job);
+    CHECK(costs[job] <= limit);
+  }
+  CHECK(ledger["violations"] == json::array());
+}
+
+void run_jobs(int seed, Tally& tally) {
+  asio::io_context io;
+  FakeCloud fake(io, unreliable_cloud(seed));
+  TemporaryFolder folder;
+  std::vector<std::unique_ptr<RentedJob>> jobs;
+  std::map<std::string, double> max_costs;
+  int running = kJobsPerCloud;
+  for (int i = 0; i < kJobsPerCloud; ++i) {
+    RandomStream stream(static_cast<std::uint64_t>(seed), "job", {static_cast<std::uint64_t>(i)});
+    RentedJobPlan plan;
+    plan.name = "job-" + std::to_string(i);
+    plan.workers = 1 + static_cast<unsigned>(stream.below(4));
+    plan.spot = stream.uniform() < 0.8;
+    plan.seconds = 1.0 + 2.0 * stream.uniform();
+    plan.time_scale = kTimeScale;
+    plan.max_cost = stream.uniform() < 0.3 ? 0.022 * plan.workers : 10.0;
+    max_costs[plan.name] = plan.max_cost;
+    jobs.push_back(std::make_unique<RentedJob>(io, quick_settings(fake.endpoint(), kTimeScale),
+                                               plan, folder.path() / plan.name));
+    jobs.back()->start([&running] { --running; });
+  }
+  io.restart();
+  while (running > 0 && io.run_one() > 0) {
+  }
+  for (const auto& job : jobs) {
+    ++tally.ends[job->end()];
+    tally.rented += job->rented();
+    tally.lost += job->lost();
+    CHECK(job->left() == std::vector<std::string>{});
+    CHECK(job->breaches() == std::vector<std::string>{});
+    if (job->end() == RentedJob::End::kRefused)
+      CHECK_THAT(job->message(),
+                 Catch::Contains("no VM is to be had") && Catch::Contains("name more zones"));
+  }
+  check_ledger(fake.ledger(), max_costs);
+}
+
+}  // namespace
+
+TEST_CASE("Two hundred jobs in an unreliable cloud leave no VM, and rent none twice") {
+  start_log("test", LogLevel::kError);
+  ::setenv("SCAVENGER_GCP_TOKEN", "dev", 1);
+  Tally tally;
+  for (int seed = 1; seed <= kClouds; ++seed) {
+    INFO("seed " << seed);
+    run_jobs(seed, tally);
+  }
+  CHECK(tally.ends[RentedJob::End::kTarget] > 0);
+  CHECK(tally.ends[RentedJob::End::kCostLimit] > 0);
+  CHECK(tally.lost > 0);
+  WARN(tally.ends[RentedJob::End::kTarget]
+       << " ended in time, " << tally.ends[RentedJob::End::kCostLimit] << " at their cost limit, "
+       << tally.ends[RentedJob::End::kRefused] << " without capacity; " << tally.rented
+       << " VMs rented, " << tally.lost << " lost");
+}
+
+TEST_CASE("Where there is no capacity at all, the job ends and says which zones were asked") {
+  ::setenv("SCAVENGER_GCP_TOKEN", "dev", 1);
+  asio::io_context io;
+  json cloud = small_cloud();
+  cloud["zones"] = {{"us-central1-a", {{"*", 0}}}, {"us-central1-b", {{"*", 0}}}};
+  cloud["time_scale"] = kTimeScale;
+  FakeCloud fake(io, cloud);
+  TemporaryFolder folder;
+  RentedJobPlan plan;
+  plan.name = "job";
+  plan.time_scale = kTimeScale;
+  plan.seconds = 60.0;
+  RentedJob job(io, quick_settings(fake.endpoint(), kTimeScale), plan, folder.path());
+  bool has_ended = false;
+  job.start([&has_ended] { has_ended = true; });
+  io.restart();
+  while (!has_ended && io.run_one() > 0) {
+  }
+  CHECK(job.end() == RentedJob::End::kRefused);
+  CHECK_THAT(job.message(), Catch::Contains("us-central1-a e2-standard-2: stock-out") &&
+                                Catch::Contains("us-central1-b n2d-standard-2: stock-out"));
+  CHECK(fake.ledger()["vms"].empty());
+}
+
+TEST_CASE("A missing permission ends the job at once, with its name") {
+  ::setenv("SCAVENGER_GCP_TOKEN", "dev", 1);
+  asio::io_context io;
+  json cloud = small_cloud();
+  cloud["accounts"]["developer@demo"]["permissions"] = {"compute.instances.list"};
+  FakeCloud fake(io, cloud);
+  TemporaryFolder folder;
+  RentedJobPlan plan;
+  plan.name = "job";
+  plan.seconds = 60.0;
+  RentedJob job(io, quick_settings(fake.endpoint(), 200.0), plan, folder.path());
+  bool has_ended = false;
+  job.start([&has_ended] { has_ended = true; });
+  io.restart();
+  while (!has_ended && io.run_one() > 0) {
+  }
+  CHECK(job.end() == RentedJob::End::kRefused);
+  CHECK_THAT(job.message(), Catch::Contains("compute.instances.create") && Catch::Contains("role"));
+}
+
+TEST_CASE("The secret of a job is in no file of it, and in the VM's metadata only") {
+  ::setenv("SCAVENGER_GCP_TOKEN", "a-token-that-must-not-be-seen", 1);
+  asio::io_context io;
+  json cloud = small_cloud();
+  cloud["accounts"]["developer@demo"]["token"] = "a-token-that-must-not-be-seen";
+  FakeCloud fake(io, cloud);
+  TemporaryFolder folder;
+  RentedJobPlan plan;
+  plan.name = "job";
+  plan.workers = 2;
+  plan.seconds = 0.5;
+  RentedJob job(io, quick_settings(fake.endpoint(), 200.0), plan, folder.path());
+  bool has_ended = false;
+  job.start([&has_ended] { has_ended = true; });
+  io.restart();
+  while (!has_ended && io.run_one() > 0) {
+  }
+  REQUIRE(job.rented() == 2);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    const std::string text = read_file(entry.path());
+    CHECK_THAT(text, !Catch::Contains("secret") && !Catch::Contains("must-not-be-seen"));
+  }
+  ::setenv("SCAVENGER_GCP_TOKEN", "dev", 1);
+}
+
+}  // namespace scavenger::gcp
