@@ -17,6 +17,14 @@ std::vector<std::int64_t> weight_shape(const ConvolutionShape& shape) {
   return {shape.outputs, shape.inputs, shape.kernel, shape.kernel};
 }
 
+// Convolutions are fastest where each pixel's channels lie together (channels-last), as oneDNN then
+// computes on the images as they are. The price is that it rearranges the weights, which
+// checkpoints and gradients have channel by channel. So the larger of the two stays as it is.
+at::Tensor in_faster_order(const at::Tensor& x, const at::Tensor& weight) {
+  return x.contiguous(x.numel() > weight.numel() ? at::MemoryFormat::ChannelsLast
+                                                 : at::MemoryFormat::Contiguous);
+}
+
 constexpr double kRunningShare = 0.1;  // PyTorch's defaults
 constexpr double kVarianceFloor = 1e-5;
 
@@ -41,7 +49,8 @@ ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix,
       stride_(shape.stride) {}
 
 at::Tensor ConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_.tensor, bias_.tensor, stride_, weight_.tensor.size(2) / 2);
+  return at::conv2d(in_faster_order(x, weight_.tensor), weight_.tensor, bias_.tensor, stride_,
+                    weight_.tensor.size(2) / 2);
 }
 
 UnbiasedConvolutionLayer::UnbiasedConvolutionLayer(Model& model, const std::string& prefix,
@@ -51,7 +60,8 @@ UnbiasedConvolutionLayer::UnbiasedConvolutionLayer(Model& model, const std::stri
       stride_(shape.stride) {}
 
 at::Tensor UnbiasedConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(x, weight_.tensor, {}, stride_, weight_.tensor.size(2) / 2);
+  return at::conv2d(in_faster_order(x, weight_.tensor), weight_.tensor, {}, stride_,
+                    weight_.tensor.size(2) / 2);
 }
 
 BatchNormLayer::BatchNormLayer(Model& model, const std::string& prefix, std::int64_t channels)
