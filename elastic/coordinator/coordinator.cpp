@@ -248,6 +248,7 @@ void Coordinator::on_lost(const LostProcess& lost) {
   record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
                                 lost.how, lost.log_tail});
   const std::uint32_t wanted = controller_.wanted_workers();
+  if (buffers_lender_ == lost.process) buffers_lender_.reset();
   feed(ProcessLost{lost.process, lost.how, lost.by_itself});
   if (controller_.wanted_workers() < wanted)
     end_search(controller_.wanted_workers(), controller_.wanted_batch_size(),

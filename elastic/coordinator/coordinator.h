@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -101,12 +102,14 @@ class Coordinator final : private ClusterListener {
   void want(std::uint32_t workers, std::uint32_t batch_size, const std::string& reason);
 
   bool fits_the_model();
+  void require_buffers(const ProcessName& process, std::span<const float> values) const;
   std::vector<std::uint32_t> hosts_of_workers() const;
   void take_checkpoint(LoadedCheckpoint loaded);
   void begin_membership(const ConfigureWorkers& action);
   void let_workers_keep_state(const ConfigureWorkers& action, ConfigureWorker& message) const;
   std::vector<ProcessName> state_holders() const;
   void log_series(fact::Iterations series);
+  void request_evaluations();
   void log_iterations();  // those that all workers have reported
   void feed_store();      // with what was measured so far
   void tell_store_problem();
@@ -149,6 +152,8 @@ class Coordinator final : private ClusterListener {
   // The model's buffers as a worker last had them, for workers that come later.
   std::vector<float> known_buffers_;
   std::optional<EvaluationRound> evaluation_;
+  // The worker that has been asked for its buffers, with which all are to evaluate.
+  std::optional<ProcessName> buffers_lender_;
   CheckpointWriter checkpoints_;
   std::unique_ptr<StoreFeeder> store_;  // where the configuration names a store
   double last_fed_seconds_ = 0.0;

@@ -55,12 +55,16 @@ void Coordinator::on(const ProcessName& process, const Ready& message) {
 
 void Coordinator::on(const ProcessName& process, const Halted& message) {
   if (process.role == Role::kWorker && message.has_weights) {
-    if (message.buffers.size() != buffers_.flat_size())
-      throw ProtocolError(
-          {.what = process.text() + " sent buffers of another model", .where = {}, .remedy = {}});
+    require_buffers(process, message.buffers);
     known_buffers_ = message.buffers;
   }
   feed(ProcessHalted{process, message.iteration, message.has_weights});
+}
+
+void Coordinator::require_buffers(const ProcessName& process, std::span<const float> values) const {
+  if (values.size() == buffers_.flat_size()) return;
+  throw ProtocolError(
+      {.what = process.text() + " sent buffers of another model", .where = {}, .remedy = {}});
 }
 
 void Coordinator::on(const ProcessName& process, const Stuck& message) {
@@ -237,6 +241,12 @@ void Coordinator::carry_out(const EvaluateModel& action) {
       action.split == Split::kTrain ? data_.train_samples : data_.test_samples;
   evaluation_.emplace(action.split, samples, start_.config.evaluation.batch_size,
                       controller_.membership().workers(), clock_.now_seconds());
+  if (buffers_.flat_size() == 0) return request_evaluations();
+  buffers_lender_ = workers().front();
+  cluster_->send(*buffers_lender_, SendBuffers{});
+}
+
+void Coordinator::request_evaluations() {
   for (const ProcessName& worker : workers())
     cluster_->send(worker, evaluation_->request_for(*rank_of(worker)));
 }
@@ -306,8 +316,15 @@ void Coordinator::on(const ProcessName& process, const SnapshotTaken& message) {
   checkpoints_.state_copied(process, message);
 }
 
+// For the evaluation that waits for them, or for a checkpoint: the one comes after the other.
 void Coordinator::on(const ProcessName& process, const Buffers& message) {
-  checkpoints_.buffers_arrived(process, message.values);
+  if (buffers_lender_ != process) return checkpoints_.buffers_arrived(process, message.values);
+  buffers_lender_.reset();
+  require_buffers(process, message.values);
+  if (!evaluation_) return;  // it ended while all were being halted
+  for (const ProcessName& worker : workers())
+    if (worker != process) cluster_->send(worker, message);
+  request_evaluations();
 }
 
 std::span<std::byte> Coordinator::state_destination(const ProcessName& process,

@@ -165,6 +165,13 @@ void Worker::on(const SendBuffers&) {
   surroundings_.post(Buffers{buffers()});
 }
 
+// Another worker's, so that all evaluate the same model.
+void Worker::on(const Buffers& message) {
+  if (message.values.size() != parts_.trainer.buffers().flat_size())
+    throw ProtocolError({.what = "buffers of another model came", .where = {}, .remedy = {}});
+  parts_.trainer.write_buffers(message.values);
+}
+
 void Worker::on(const Snapshot& message) {
   StateHolder* const holder = trains_ ? synchroniser_->state_holder() : nullptr;
   if (holder == nullptr)

@@ -55,6 +55,7 @@ class Worker final {
   void on(const Halt&);
   void on(const Evaluate& message);
   void on(const SendBuffers&);
+  void on(const Buffers& message);
   void on(const Snapshot& message);
   template <typename Other>
   void on(const Other&);

@@ -67,6 +67,7 @@ class TorchScriptTest(job.JobTest):
         return [loss for event in job.events(run, "iterations") for loss in event["loss"]]
 
     def test_it_follows_ddp_and_goes_back_to_python(self):
+        import ddp_reference
         import safetensors.torch
         import torch
         model = self.make_model()
@@ -92,8 +93,12 @@ class TorchScriptTest(job.JobTest):
             self.assertEqual(tensor.shape, trained[name].shape)
             self.assertLess((tensor - trained[name]).abs().max().item(), 1e-4, name)
         model.load_state_dict(tensors)
-        images = torch.rand(4, 3, 32, 32)
-        self.assertTrue(torch.allclose(model.eval()(images), module(images), atol=1e-6))
+        images, labels = ddp_reference.read_images(self.folder / "test.bin")
+        with torch.no_grad():
+            self.assertTrue(torch.allclose(model.eval()(images), module(images), atol=1e-6))
+            loss = torch.nn.functional.cross_entropy(module(images), labels).item()
+        # Both workers have evaluated with the buffers that the checkpoint has.
+        self.assertAlmostEqual(job.events(run, "evaluation")[-1]["loss"], loss, delta=1e-5)
 
     def test_it_resumes_with_the_same_bits(self):
         config = self.script(self.make_model())
