@@ -21,6 +21,8 @@ constexpr std::size_t kLogTailBytes = 2000;
 // Who has lost its connection is about to end by itself, and its exit tells more; who has ended may
 // have said why. Neither is waited for for long.
 constexpr auto kLastNewsDelay = std::chrono::milliseconds(300);
+// The others begin when one is released, and to end takes a process some milliseconds of a core.
+constexpr auto kFarewellDelay = std::chrono::milliseconds(300);
 
 void check_build(const Joined& message) {
   if (message.version_line == version_line("scavenger")) return;
@@ -259,6 +261,14 @@ void Cluster::release(const ProcessName& process) {
   member->released = true;
   if (member->status) return forget(member);
   if (!member->connection || !member->connection->is_open()) return member->child->signal(SIGKILL);
+  member->news_timer.expires_after(kFarewellDelay);
+  member->news_timer.async_wait([this, member](const boost::system::error_code& error) {
+    if (!error && !member->status) dismiss(member);
+  });
+}
+
+void Cluster::dismiss(const MemberPointer& member) {
+  if (!member->connection->is_open()) return member->child->signal(SIGKILL);
   post_message(*member->connection, Stop{});
   member->news_timer.expires_after(
       std::chrono::milliseconds(static_cast<long>(settings_.limits.stop_seconds * 1000)));

@@ -82,8 +82,8 @@ class Cluster final {
   std::shared_ptr<FrameConnection> shared_connection(const ProcessName& process);
   double seconds_since_start(const ProcessName& process) const;
 
-  // Asks a process to end that is not needed any more, and kills it where it does not within
-  // limits.stop_seconds; on_left() follows.
+  // A moment later asks a process to end that is not needed any more, and kills it where it does
+  // not within limits.stop_seconds; on_left() follows.
   void release(const ProcessName& process);
   // Kills a process; on_lost() follows, and says why.
   void kill(const ProcessName& process, const std::string& why);
@@ -123,6 +123,7 @@ class Cluster final {
   void on_exit(const MemberPointer& member, const ExitStatus& status);
   void on_disconnected(const MemberPointer& member, const Error& failure);
   void announce_loss(const MemberPointer& member);
+  void dismiss(const MemberPointer& member);
   void forget(const MemberPointer& member);
   bool any_running() const;
 

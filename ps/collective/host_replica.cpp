@@ -10,6 +10,7 @@ namespace scavenger::ps {
 HostReplica::HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer)
     : layout_(layout),
       optimizer_(optimizer),
+      clip_norm_(optimizer.clip_norm),
       memory_(layout_, 0, optimizer_),
       gradients_(layout_.flat_size()),
       local_sqr_norms_(layout_.chunk_count()),
@@ -74,16 +75,29 @@ void HostReplica::weight(FlatRange range, float share) {
 
 void HostReplica::step(FlatRange range) {
   for_chunks(range, [&](std::uint32_t chunk, const ChunkRange& part) {
-    const Contribution sum{.gradient = gradients_.span().data() + part.first, .share = 1.0F};
+    const std::span<float> gradient = gradients_.span().subspan(part.first, part.size);
+    const Contribution sum{.gradient = gradient.data(), .share = 1.0F};
     double sqr_norm = 0.0;
-    global_sqr_norms_[chunk] = reducer_.update({&sum, 1}, *step_, from_.part(part.first, part.size),
-                                               to_.part(part.first, part.size), {&sqr_norm, 1});
+    global_sqr_norms_[chunk] = clips() ? reducer_.sum_with_norm({&sum, 1}, gradient, {&sqr_norm, 1})
+                                       : step_chunk(part, 1.0F, {&sqr_norm, 1});
     if (alone_) local_sqr_norms_[chunk] = sqr_norm;
   });
 }
 
+double HostReplica::step_chunk(const ChunkRange& part, float scale, std::span<double> sqr_norm) {
+  const Contribution sum{.gradient = gradients_.span().data() + part.first, .share = scale};
+  return reducer_.update({&sum, 1}, *step_, from_.part(part.first, part.size),
+                         to_.part(part.first, part.size), sqr_norm);
+}
+
 GradientNorms HostReplica::finish() {
-  return {sum_in_chunk_order(local_sqr_norms_), sum_in_chunk_order(global_sqr_norms_)};
+  const double global_sqr_norm = sum_in_chunk_order(global_sqr_norms_);
+  if (clips()) {  // now that the norm of the whole is known
+    const float scale = clip_scale(global_sqr_norm, clip_norm_);
+    for_chunks({0, layout_.flat_size()},
+               [&](std::uint32_t, const ChunkRange& part) { step_chunk(part, scale, {}); });
+  }
+  return {sum_in_chunk_order(local_sqr_norms_), global_sqr_norm};
 }
 
 }  // namespace scavenger::ps

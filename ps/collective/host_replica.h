@@ -40,9 +40,12 @@ class HostReplica final : public Replica {
  private:
   template <typename Do>
   void for_chunks(FlatRange range, const Do& what) const;
+  bool clips() const { return clip_norm_ > 0.0; }
+  double step_chunk(const ChunkRange& part, float scale, std::span<double> sqr_norm);
 
   const ChunkLayout layout_;
   const Optimizer optimizer_;
+  const double clip_norm_;  // 0: gradients are not clipped
   ShardMemory memory_;
   FloatBuffer gradients_;
   ChunkReducer reducer_;

@@ -87,9 +87,6 @@ AddressKind kind_of(const std::string& address) {
 
 void ConsistencyCheck::check_optimizer() {
   const OptimizerConfig& optimizer = config_.optimizer;
-  if (optimizer.clip_norm > 0.0 && config_.sync.strategy != SyncStrategy::kParameterServer)
-    fail("/optimizer/clip_norm", "gradients are clipped by the parameter server only",
-         "set sync.strategy to parameter_server, or leave clip_norm out");
   if (!optimizer.nesterov) return;
   if (optimizer.momentum <= 0.0)
     fail("/optimizer/nesterov", "Nesterov's method needs momentum", "set momentum, say to 0.9");

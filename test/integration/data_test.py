@@ -63,6 +63,9 @@ class ClippingTest(job.JobTest):
         self.assertEqual(three, small)
         unclipped = self.weights("unclipped", "--set", "optimizer.clip_norm=null")
         self.assertNotEqual(shared, unclipped)
+        all_reduced = self.weights("gloo", "--set", "sync.strategy=gloo")
+        self.assertLess(job.largest_difference(shared, all_reduced), 1e-5)
+        self.assertGreater(job.largest_difference(unclipped, all_reduced), 1e-3)
 
 
 class LearningRateTest(job.JobTest):

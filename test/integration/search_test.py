@@ -1,4 +1,5 @@
-"""A job finds its number of workers and its batch size while it trains, and its decisions can be made again from its log."""
+"""A job finds its number of workers and its batch size while it trains. That every decision can be made again from the
+log is checked after each test (job.py)."""
 
 import json
 import signal
@@ -35,10 +36,6 @@ class SearchTest(job.JobTest):
         output, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, output)
 
-    def assert_replays(self, run):
-        """Every decision is made again from the log alone."""
-        self.assertIn(" 0 otherwise than recorded", self.program("scavenger-plan", "replay", run))
-
     def assert_arrives(self, run, step):
         last = job.events(run, "membership")[-1]
         self.assertEqual((last["workers"], last["batch_size"]), (step["workers"], step["batch_size"]))
@@ -58,7 +55,6 @@ class SearchTest(job.JobTest):
         self.assertGreaterEqual(sum(one["measured"] for one in prediction["candidates"]), 4)
         self.assert_arrives(run, settled)
         self.assertEqual(job.report(run)["prediction"]["workers"], prediction["workers"])
-        self.assert_replays(run)
 
     def test_a_job_killed_while_it_searches_goes_on_with_what_it_knows(self):
         run = self.run_folder()
@@ -76,7 +72,6 @@ class SearchTest(job.JobTest):
         self.assertEqual(measured[:len(before)], before)
         # The last one before the kill may have to be measured again, by going on with it.
         self.assertEqual(len(measured), len(set(measured)), "nothing is asked for twice")
-        self.assert_replays(run)
 
     def test_who_resizes_by_hand_decides(self):
         run = self.run_folder()
@@ -88,7 +83,6 @@ class SearchTest(job.JobTest):
         self.stop(run, process)
         self.assertEqual(job.events(run, "search_step")[-1]["phase"], "ended")
         self.assert_arrives(run, {"workers": 2, "batch_size": 64})
-        self.assert_replays(run)
 
     def test_a_second_job_chooses_from_what_the_first_has_measured(self):
         store = ["--set", f"model_store.path={self.folder / 'models.db'}"]
@@ -103,10 +97,9 @@ class SearchTest(job.JobTest):
         self.stop(second, process)
         self.assertEqual(self.steps(second, "profiling"), [])
         self.assertIn("similarity 1.00", settled["reason"] + json.dumps(job.events(second, "prediction")))
-        self.assert_replays(second)
 
     def test_a_changed_log_does_not_replay(self):
-        run = self.run_folder()
+        run = self.run_folder("changed")
         process = self.start(*ENDLESS, "--search", "partial", "--run", run)
         self.wait_for_phase(run, "settled")
         self.stop(run, process)

@@ -19,10 +19,12 @@ OptimizerConfig adamw() {
 TEST_CASE("all-reduce in rank order has the parameter server's bits, norms included") {
   const auto batch_sizes = GENERATE(from_range(kBatchSizes));
   const bool is_adam = GENERATE(false, true);
+  const double clip_norm = GENERATE(0.0, 0.05);
   ShardJob::Options options;
   if (is_adam) options.optimizer = adamw();
+  options.optimizer.clip_norm = clip_norm;
   const std::size_t workers = batch_sizes.size();
-  CAPTURE(workers, is_adam);
+  CAPTURE(workers, is_adam, clip_norm);
   ShardJob server(options);
   CollectiveJob job(options);
   for (std::size_t i = 0; i < workers; ++i) job.add_worker();
@@ -31,7 +33,10 @@ TEST_CASE("all-reduce in rank order has the parameter server's bits, norms inclu
   REQUIRE(job.reconfigure(batch_sizes));
   for (std::uint64_t iteration = 0; iteration < 5; ++iteration) {
     REQUIRE(job.train_until(iteration + 1));
-    server.iterate(iteration);
+    if (clip_norm > 0.0)
+      CHECK(server.iterate_clipped(iteration) > clip_norm);
+    else
+      server.iterate(iteration);
 
     for (std::size_t i = 0; i < workers; ++i) {
       CHECK(job.weights(i) == server.weights());

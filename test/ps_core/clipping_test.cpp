@@ -15,21 +15,6 @@ ShardJob::Options options(std::uint32_t shards, double clip_norm) {
   return options;
 }
 
-// All of an iteration, and the norm of its gradient.
-double iterate_clipped(ShardJob& job, std::uint64_t order_key) {
-  const std::uint64_t iteration = job.shards()[0].iteration();
-  job.iterate(order_key);
-  std::vector<double> norms(job.layout().chunk_count());
-  for (const ParameterShard& shard : job.shards()) {
-    const std::vector<double> of_shard = shard.summed_sqr_norms();
-    for (std::size_t i = 0; i < of_shard.size(); ++i) norms[shard.chunks()[i]] = of_shard[i];
-  }
-  const double sqr_norm = sum_in_chunk_order(norms);
-  for (ParameterShard& shard : job.shards())
-    CHECK(shard.step_clipped(job.epoch(), iteration, sqr_norm) == Outcome::kIterationComplete);
-  return std::sqrt(sqr_norm);
-}
-
 std::vector<float> random_part(std::uint64_t key) {
   return random_floats(5000, key);
 }
@@ -74,7 +59,7 @@ TEST_CASE("A limit that is never reached changes no bit") {
 
   for (std::uint64_t i = 0; i < 3; ++i) {
     plain.iterate(i);
-    iterate_clipped(clipped, i + 7);
+    clipped.iterate_clipped(i + 7);
   }
 
   CHECK(clipped.weights() == plain.weights());
@@ -86,8 +71,8 @@ TEST_CASE("Clipped weights do not depend on the number of shards or the order of
   ShardJob one(options(1, kClipNorm)), three(options(3, kClipNorm)), plain(options(1, 0.0));
   for (ShardJob* job : {&one, &three, &plain}) job->reconfigure(1, {3, 5});
   for (std::uint64_t i = 0; i < 4; ++i) {
-    CHECK(iterate_clipped(one, i) > kClipNorm);
-    iterate_clipped(three, i + 9);
+    CHECK(one.iterate_clipped(i) > kClipNorm);
+    three.iterate_clipped(i + 9);
     plain.iterate(i);
   }
 
@@ -103,7 +88,7 @@ TEST_CASE("A clipped step is a step with the gradient scaled to the limit") {
   job.reconfigure(1, {4});
   const std::vector<float> before = job.weights();
 
-  iterate_clipped(job, 0);
+  job.iterate_clipped(0);
 
   double sqr_step = 0.0;
   for (std::size_t i = 0; i < before.size(); ++i)
@@ -120,7 +105,7 @@ TEST_CASE("A step before all is summed is refused, and a late one changes nothin
   CHECK_THROWS_AS(shard.step_clipped(1, 0, 1.0), ProtocolError);
   CHECK_THROWS_AS(shard.step_clipped(2, 0, 1.0), ProtocolError);
   job.reconfigure(2, {4});  // begins the iteration anew
-  iterate_clipped(job, 0);
+  job.iterate_clipped(0);
   const std::vector<float> weights = job.weights();
   CHECK(shard.step_clipped(2, 0, 1.0) == Outcome::kStale);
   CHECK(shard.step_clipped(1, 1, 1.0) == Outcome::kStale);
@@ -130,13 +115,13 @@ TEST_CASE("A step before all is summed is refused, and a late one changes nothin
 TEST_CASE("A clipped iteration can be undone, and a snapshot keeps the one before") {
   ShardJob job(options(1, kClipNorm)), again(options(1, kClipNorm));
   for (ShardJob* each : {&job, &again}) each->reconfigure(1, {3, 5});
-  iterate_clipped(job, 0);
-  iterate_clipped(again, 0);
+  job.iterate_clipped(0);
+  again.iterate_clipped(0);
   ParameterShard& shard = job.shards()[0];
   const std::vector<float> boundary = job.weights();
   shard.begin_snapshot();
-  iterate_clipped(job, 1);
-  iterate_clipped(job, 2);
+  job.iterate_clipped(1);
+  job.iterate_clipped(2);
   while (shard.copy_chunk_to_snapshot()) {
   }
   const ShardSnapshot snapshot = shard.take_snapshot();

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "ps/core/shard_state.h"
+#include "runtime/base/check.h"
 #include "runtime/base/random.h"
 #include "test/ps_core/random_floats.h"
 
@@ -84,6 +86,22 @@ class ShardJob final {
     for (const std::uint32_t i : permutation(random, layout_.chunk_count() * ranks)) {
       bring(i / ranks, i % ranks);
     }
+  }
+
+  // The same where the optimizer clips; returns the norm of the gradient.
+  double iterate_clipped(std::uint64_t order_key) {
+    const std::uint64_t iteration = shards_[0].iteration();
+    iterate(order_key);
+    std::vector<double> norms(layout_.chunk_count());
+    for (const ParameterShard& shard : shards_) {
+      const std::vector<double> of_shard = shard.summed_sqr_norms();
+      for (std::size_t i = 0; i < of_shard.size(); ++i) norms[shard.chunks()[i]] = of_shard[i];
+    }
+    const double sqr_norm = sum_in_chunk_order(norms);
+    for (ParameterShard& shard : shards_)
+      SCAVENGER_CHECK(shard.step_clipped(epoch_, iteration, sqr_norm) ==
+                      Outcome::kIterationComplete);
+    return std::sqrt(sqr_norm);
   }
 
   std::vector<float> weights() const { return flat(0); }
