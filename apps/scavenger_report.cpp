@@ -8,6 +8,7 @@
 #include "apps/user_program.h"
 #include "elastic/page/page_data.h"
 #include "elastic/page/report_page.h"
+#include "elastic/page/tensorboard_mirror.h"
 #include "elastic/report/event_log.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
@@ -20,6 +21,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> runs;
   std::string output;
+  std::string tensorboard;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -29,6 +31,8 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->required();
   app.add_option("--output", arguments.output,
                  "The page to write (RUN/report.html; of several runs: report.html)");
+  app.add_option("--tensorboard", arguments.tensorboard,
+                 "Instead: write the run's scalars for TensorBoard into this folder");
 }
 
 elastic::RunHistory read_history(const std::filesystem::path& run) {
@@ -44,6 +48,15 @@ elastic::RunHistory read_history(const std::filesystem::path& run) {
   if (history.numbers().starts.total == 0)
     throw InputError({.what = "the event log is empty", .where = log.string(), .remedy = {}});
   return history;
+}
+
+void write_tensorboard(const Arguments& arguments) {
+  if (arguments.runs.size() != 1)
+    throw InputError({.what = "TensorBoard wants a folder for each run",
+                      .where = "--tensorboard",
+                      .remedy = "call this once for each run, with folders beside each other"});
+  read_history(arguments.runs[0]);  // it is a run
+  elastic::mirror_to_tensorboard(arguments.runs[0], arguments.tensorboard);
 }
 
 void write_page(const Arguments& arguments) {
@@ -74,7 +87,10 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   CLI11_PARSE(app, argc, argv);
   return run_user_program("scavenger-report", [&] {
-    write_page(arguments);
+    if (arguments.tensorboard.empty())
+      write_page(arguments);
+    else
+      write_tensorboard(arguments);
     return 0;
   });
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/onlookers.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
@@ -41,6 +42,7 @@ struct Arguments {
   std::string max_time;
   bool print_config = false;
   bool quiet = false;
+  OnlookerOptions onlookers;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -71,6 +73,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--print-config", arguments.print_config,
                "Print the complete configuration and end");
   app.add_flag("--quiet", arguments.quiet, "Print nothing but errors and the end");
+  declare_onlookers(app, arguments.onlookers);
 }
 
 std::vector<std::string> all_overrides(const Arguments& arguments) {
@@ -136,6 +139,7 @@ int train(const Arguments& arguments) {
   elastic::check_endpoints_are_free(start.config);
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
+  const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
   const elastic::CoordinatorOptions options{
       .program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path(),
       .display = {std::cout, STDOUT_FILENO,
@@ -153,7 +157,11 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a neural network with synchronous data parallelism.", "scavenger-train");
   Arguments arguments;
   declare(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(arguments_with_serve(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
   start_log("controller", LogLevel::kWarning);
   return run_user_program("scavenger-train", [&] { return train(arguments); });
 }

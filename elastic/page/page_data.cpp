@@ -215,6 +215,7 @@ json phases_json(const RunNumbers& numbers) {
                    {"workers", membership.workers},
                    {"batch_size", membership.batch_size},
                    {"shares", membership.shares},
+                   {"indices", membership.indices},
                    {"reason", membership.reason},
                    {"first_iteration", membership.first_iteration},
                    {"position", membership.position},

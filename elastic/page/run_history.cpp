@@ -126,22 +126,17 @@ void RunHistory::end_lives(double time) {
   }
 }
 
-// Those that trained before stay, the ones with the highest indices leave; newcomers take what
-// places are left, and others of them wait.
+// Who trained before and does not any more has been released; who has not yet waits for its turn.
 void RunHistory::add(const LoggedEvent& logged, const fact::Membership& membership) {
-  std::vector<ProcessLife*> alive;
-  for (ProcessLife& life : processes_.latest)
-    if (!life.ended && life.joined && life.role == fact::ProcessRole::kWorker)
-      alive.push_back(&life);
-  std::sort(alive.begin(), alive.end(), [](const ProcessLife* a, const ProcessLife* b) {
-    return std::pair(!a->trained, a->index) < std::pair(!b->trained, b->index);
-  });
-  for (std::size_t i = 0; i < alive.size(); ++i) {
-    if (i >= membership.workers && alive[i]->trained) {
-      alive[i]->ended = logged.time;
-      alive[i]->end = LifeEnd::kReleased;
+  for (ProcessLife& life : processes_.latest) {
+    if (life.ended || life.role != fact::ProcessRole::kWorker) continue;
+    const bool trains = std::find(membership.indices.begin(), membership.indices.end(),
+                                  life.index) != membership.indices.end();
+    if (life.trained && !trains) {
+      life.ended = logged.time;
+      life.end = LifeEnd::kReleased;
     }
-    alive[i]->trained |= i < membership.workers;
+    life.trained = trains;
   }
 }
 

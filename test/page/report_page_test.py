@@ -67,7 +67,7 @@ class OneRun(ReportTest):
             self.assert_near(column(page, "timers", "forward")[:1], [sum(forward) / each])
             self.assert_near(column(page, "workers-k", "workers"), [event["workers"] for event in memberships])
             self.assert_near(column(page, "batch", "samples"), [event["batch_size"] for event in memberships])
-            self.assert_near(column(page, "shares", "rank 0"), [event["shares"][0] for event in memberships])
+            self.assert_near(column(page, "shares", "worker 0"), [event["shares"][0] for event in memberships])
             columns, rows = numbers(page, "metric-accuracy")
             shown = sorted((row[1], int(row[2]), float(row[5])) for row in rows)
             self.assertEqual(shown, sorted((event["split"], event["iteration"], float(f'{event["accuracy"]:.6g}')) for event in evaluations))

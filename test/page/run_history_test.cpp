@@ -117,7 +117,7 @@ TEST_CASE("A process lives from its start to its loss, and its successor after i
   CHECK_FALSE(lives[2].joined.has_value());
 }
 
-TEST_CASE("Of workers that leave, those with the highest indices do, and newcomers wait") {
+TEST_CASE("Workers that are in a membership no more have left, and newcomers wait") {
   RunHistory history;
   apply(history, 0.0, sample_start());
   for (std::uint32_t index = 0; index < 3; ++index) {

@@ -54,12 +54,12 @@ class Job:
         self.log.add("machine", name=self.text(name), change=change, worker=worker, machine_type=self.text("n2-standard-4"), zone=self.text("us-central1-a"),
                      spot=spot, price_per_hour=0.0567, reason=self.text(reason) if reason else "")
 
-    def membership(self, workers, batch_size, reason, shares=None):
+    def membership(self, workers, batch_size, reason, shares=None, indices=None):
         self.workers, self.batch_size = workers, batch_size
         base, rest = divmod(batch_size, workers)
         self.shares = shares or [base + (rank < rest) for rank in range(workers)]
         self.epoch += 1
-        self.log.add("membership", membership_epoch=self.epoch, workers=workers, batch_size=batch_size, shares=self.shares,
+        self.log.add("membership", membership_epoch=self.epoch, workers=workers, batch_size=batch_size, shares=self.shares, indices=indices or list(range(workers)),
                      first_iteration=self.iteration, position=self.position, reason=self.text(reason))
 
     def loss_now(self):
@@ -117,7 +117,7 @@ class Job:
             one["pareto"] = not any(other["seconds"] <= one["seconds"] and other["cost"] <= one["cost"] and other is not one for other in candidates)
             one["knee"] = (one["workers"], one["batch_size"]) == choose
         self.log.add("prediction", iteration=self.iteration, policy="knee", relative=False, reference_batch=64.0, time_form=self.text("affine"), statistical_form=self.text("noise_scale"),
-                     noise_scale=310.5, workers=choose[0], batch_size=choose[1], reason=self.text(reason), candidates=candidates)
+                     noise_scale=310.5, noise_phase=1, workers=choose[0], batch_size=choose[1], reason=self.text(reason), candidates=candidates)
 
     def search(self, phase, workers, batch_size, reason):
         self.log.add("search_step", iteration=self.iteration, phase=phase, workers=workers, batch_size=batch_size, reason=self.text(reason))
@@ -167,7 +167,7 @@ def eventful_job(folder, seed=1, name="fashion_cnn", text=str, ends=True):
     job.log.time += 3
     job.log.add("process_lost", role="worker", index=1, pid=1001, how=job.text("killed by signal 9"), log_tail=job.text("line one\nline two"))
     job.machine("vm1", "lost", 1, "was preempted")
-    job.membership(3, 255, "worker 1 was lost")
+    job.membership(3, 255, "worker 1 was lost", indices=[0, 2, 3])
     job.log.time += 0.1
     job.log.add("recovery", membership_epoch=job.epoch, lost=["worker 1"], iteration=job.iteration, iterations_lost=0, seconds=0.11)
     job.train(90)
@@ -199,7 +199,7 @@ def long_job(folder):
     log = Log(folder)
     log.add("start", **{**START, "name": "ten hours"})
     log.time = 2.0
-    log.add("membership", membership_epoch=1, workers=2, batch_size=64, shares=[32, 32], first_iteration=0, position=0, reason="the job begins")
+    log.add("membership", membership_epoch=1, workers=2, batch_size=64, shares=[32, 32], indices=[0, 1], first_iteration=0, position=0, reason="the job begins")
     count = 100
     # Parts of lines, made once: the log is what takes time here, not its content.
     lists = [json.dumps([digits(draw.uniform(0.8, 1.2) * scale) for _ in range(count)]) for scale in (0.5, 0.036, 0.2, 0.0004, 0.01, 0.02, 0.005, 1.5) for _ in range(16)]

@@ -4,6 +4,7 @@ const Live = {
   sections: {},
 
   begin() {
+    history.replaceState(null, "", location.pathname); // the cookie has the token now; it need not be seen over a shoulder
     Live.link = html("span", { class: "link away", role: "status" }, "connecting");
     Live.answer = html("span", { class: "answer", role: "status" });
     Live.pause = html("button", { type: "button", id: "control-pause", onclick: Live.askPause }, "Pause");

@@ -123,13 +123,13 @@ function costChart(runs) {
 }
 
 function sharesChart(run, axis) {
-  const most = Math.max(0, ...run.phases.map((phase) => phase.workers));
-  const ranks = Array.from({ length: Math.min(most, 64) }, (_, rank) => rank);
+  const workers = [...new Set(run.phases.flatMap((phase) => phase.indices))].sort((a, b) => a - b).slice(0, 64);
+  const share = (phase, index) => phase.shares[phase.indices.indexOf(index)] ?? null;
   return { id: "shares", spec: {
     title: "Samples of each worker", hint: "b_k: how the global batch is shared out.", height: 240,
     x: axisSpec(axis, [run]), y: { label: "samples", format: Format.count, zero: true, integer: true },
-    series: ranks.map((rank) => ({ kind: "step", name: `rank ${rank}`, color: rank % 8, ...stepOf(run, axis, (phase) => phase.shares[rank] ?? null) })),
-    table: () => ({ columns: ["seconds", "iteration", ...ranks.map((rank) => `rank ${rank}`)], rows: run.phases.map((phase) => [phase.begin, phase.first_iteration, ...ranks.map((rank) => phase.shares[rank] ?? Format.missing)]) }),
+    series: workers.map((index) => ({ kind: "step", name: `worker ${index}`, color: index % 8, ...stepOf(run, axis, (phase) => share(phase, index)) })),
+    table: () => ({ columns: ["seconds", "iteration", ...workers.map((index) => `worker ${index}`)], rows: run.phases.map((phase) => [phase.begin, phase.first_iteration, ...workers.map((index) => share(phase, index) ?? Format.missing)]) }),
   } };
 }
 
@@ -164,14 +164,14 @@ function workersChart(run) {
   const rows = phases.flatMap((phase) => phase.by_worker.slice(0, 32).map((worker) => {
     let from = 0;
     const bars = WORKER_PARTS.map(([key, kind, color]) => ({ kind, color, from, to: (from += worker[key] ?? 0), text: `${kind}: ${Format.brief(worker[key])} of ${worker.share} samples` }));
-    return { name: `${phases.length > 1 ? `K${phase.workers} B${phase.batch_size} ` : ""}rank ${worker.rank}`, bars };
+    return { name: `${phases.length > 1 ? `K${phase.workers} B${phase.batch_size} ` : ""}worker ${worker.index}`, bars };
   }));
   const most = Math.max(...rows.map((row) => row.bars.at(-1).to), 1e-9);
   return { id: "workers", rows: true, spec: {
     title: "Worker by worker", hint: "Mean seconds of an iteration of the latest memberships.", wide: rows.length > 12,
     x: { to: most * 1.03, label: "seconds", format: Format.brief }, rows, kinds: WORKER_PARTS.map((part) => part[1]),
-    table: () => ({ columns: ["from second", "K", "B", "rank", "samples", ...WORKER_PARTS.map((part) => part[1])],
-      rows: phases.flatMap((phase) => phase.by_worker.map((worker) => [phase.begin, phase.workers, phase.batch_size, worker.rank, worker.share, ...WORKER_PARTS.map(([key]) => worker[key] ?? Format.missing)])) }),
+    table: () => ({ columns: ["from second", "K", "B", "worker", "samples", ...WORKER_PARTS.map((part) => part[1])],
+      rows: phases.flatMap((phase) => phase.by_worker.map((worker) => [phase.begin, phase.workers, phase.batch_size, worker.index, worker.share, ...WORKER_PARTS.map(([key]) => worker[key] ?? Format.missing)])) }),
   } };
 }
 
