@@ -133,7 +133,8 @@ class Chart final {
     return fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\"/>\n{}<text x=\"{}\" "
         "y=\"{}\" fill=\"{}\">B = {:.0f}</text>\n",
-        points, colour, marks, kWidth - kRight + 20, kTop + 20.0 * (index + 1.0), colour, batch);
+        points, colour, marks, kWidth - kRight + 20, kTop + 20.0 * static_cast<double>(index + 1),
+        colour, batch);
   }
 
   double unit_;

@@ -22,7 +22,11 @@ TEST_CASE("the parts of an evaluation cover the split, each sample once") {
 }
 
 Evaluated part(std::uint64_t samples, std::uint64_t correct, double loss) {
-  return {{.samples = samples, .predictions = samples, .correct = correct, .loss = loss}};
+  EvaluationSums sums;
+  sums.samples = sums.predictions = samples;
+  sums.correct = correct;
+  sums.loss = loss;
+  return {sums};
 }
 
 TEST_CASE("an evaluation is over with its last part, and adds all of them up") {

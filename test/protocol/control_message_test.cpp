@@ -142,7 +142,10 @@ TEST_CASE("an evaluation that would never end, or of what is not there, is refus
   CHECK_THROWS_AS(decode(changed(request, "/batch_size", 0)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(request, "/first", 101)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(request, "/split", "secret")), ProtocolError);
-  const Evaluated sums{{.samples = 10, .predictions = 12, .correct = 11}};
+  Evaluated sums;
+  sums.sums.samples = 10;
+  sums.sums.predictions = 12;
+  sums.sums.correct = 11;
   CHECK_NOTHROW(decode(unpacked(sums)));
   CHECK_THROWS_AS(decode(changed(sums, "/sums/correct", 13)), ProtocolError);
   CHECK_THROWS_AS(decode(changed(sums, "/sums/predictions", 9)), ProtocolError);

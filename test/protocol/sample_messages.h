@@ -76,7 +76,8 @@ class SampleMessages final {
                             .correct = samples / 2,
                             .loss = number(),
                             .negative_log_likelihood = number(),
-                            .squared_error = number()};
+                            .squared_error = number(),
+                            .bleu = {}};
         sums.bleu = {samples, samples, {4, 3, 2, 1}, {8, 6, 4, 2}};
         return Evaluated{sums};
       }

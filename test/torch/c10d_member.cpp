@@ -66,7 +66,8 @@ class Member final {
     std::size_t floats = 0;
     words >> floats;
     std::vector<std::vector<float>> vectors(3, std::vector<float>(floats));
-    for (auto& values : vectors) std::fill(values.begin(), values.end(), rank_ + 1.0F);
+    for (auto& values : vectors)
+      std::fill(values.begin(), values.end(), static_cast<float>(rank_ + 1));
     try {
       for (auto& values : vectors) collective_->begin_sum(values);
       for (std::size_t i = 0; i < vectors.size(); ++i) collective_->finish_sum();

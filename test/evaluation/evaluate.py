@@ -1,0 +1,181 @@
+"""What searching costs and finds, against every fixed configuration: real jobs on an emulated cluster of this machine.
+
+    .venv/bin/python test/evaluation/evaluate.py build/release/bin --out DIR configs/fashion_mlp.json [CONFIG ...]
+
+Needs root (network namespaces) and a quiet machine. Runs each (K, B) of the grid to the target, for each seed: the best of them is
+the oracle. Then runs each kind of search from the smallest configuration, with nothing told. Writes DIR/evaluation.json and prints
+the tables of docs/evaluation.md. What was run before in DIR is not run again, so it can be interrupted.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+POLICIES = {"min-time": lambda run: run["seconds"], "min-cost": lambda run: run["cost"], "knee": lambda run: run["seconds"] * run["cost"]}
+
+
+def parse():
+    numbers = lambda text: [int(part) for part in text.split(",")]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("configs", type=pathlib.Path, nargs="+")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--workers", type=numbers, default=[1, 2, 4, 8])
+    parser.add_argument("--batch-sizes", type=numbers, default=[64, 128, 256, 512])
+    parser.add_argument("--seeds", type=numbers, default=[1])
+    parser.add_argument("--modes", default="full,partial,adaptive,none,universal")
+    parser.add_argument("--policy", choices=POLICIES, default="knee")
+    parser.add_argument("--cores", type=float, default=0.2, help="of each emulated machine")
+    parser.add_argument("--link-megabits", type=float, default=1000)
+    parser.add_argument("--target", type=float, help="in place of the configuration's")
+    parser.add_argument("--timeout", type=float, default=1200, help="seconds of one job")
+    return parser.parse_args()
+
+
+class Evaluation:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        self.runs = arguments.out / "runs"
+
+    def settings(self, seed):
+        a = self.arguments
+        machine = {"type": "small", "cores": a.cores, "link_megabits": a.link_megabits, "price_per_hour": 0.1, "start_seconds": 1,
+                   "count": max(a.workers)}
+        settings = [f"provider={json.dumps({'type': 'emulated', 'machines': [machine]})}", f"seed={seed}", "cluster.threads_per_worker=1",
+                    "evaluation.every_epochs=0.25", "checkpoint.every_epochs=1000", f"search.workers={a.workers}",
+                    f"search.batch_sizes={a.batch_sizes}"]
+        if a.target:
+            settings.append(f"stop.target.value={a.target}")
+        return [word for setting in settings for word in ("--set", setting)]
+
+    def run(self, name, config, seed, *more):
+        """One job to its end, or what is left of it from before: its report."""
+        folder = self.runs / name
+        report = folder / "report.json"
+        if not (report.exists() and json.loads(report.read_text())["status"] == "target_reached"):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            begin = time.monotonic()
+            done = subprocess.run([str(self.arguments.programs / "scavenger-train"), str(config), "--quiet", "--run", str(folder),
+                                   *self.settings(seed), *map(str, more)], timeout=self.arguments.timeout, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if done.returncode != 0:
+                sys.exit(f"{name} ended with {done.returncode}:\n{done.stdout}")
+            print(f"{name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+        report = json.loads(report.read_text())
+        if report["status"] != "target_reached":
+            sys.exit(f"{name} did not reach its target: {report['status']}. Raise stop.max_epochs, or lower --target")
+        return report
+
+    def summary(self, report):
+        phase = max(report["phases"], key=lambda phase: phase["iterations"])["membership"]
+        last = report["phases"][-1]["membership"]
+        # From the first iteration on: what machines take to start is the same for all.
+        seconds = report["totals"]["seconds"] - report["totals"]["start_up_seconds"]
+        return {"seconds": seconds, "cost": report["totals"]["cost"], "epochs": report["totals"]["epochs"],
+                "longest": [phase["workers"], phase["batch_size"]], "last": [last["workers"], last["batch_size"]]}
+
+    def fixed(self, config, seed):
+        a = self.arguments
+        table = []
+        for workers in a.workers:
+            for batch_size in a.batch_sizes:
+                report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers,
+                                  "--batch-size", batch_size)
+                measured = report["configurations"][0]["iteration_seconds"]["mean"]
+                table.append({"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)})
+        return table
+
+    def search(self, config, seed, mode, store):
+        a = self.arguments
+        more = ["--set", f"model_store.path={store.resolve()}"] if store else []
+        report = self.run(f"{config.stem}/seed{seed}/{mode}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
+                          "--search", mode, "--policy", a.policy, *more)
+        return {"mode": mode, **self.summary(report), "steps": [step["reason"] for step in report["search_steps"]["latest"]],
+                "prediction": report["prediction"]}
+
+
+def prediction_error(prediction, table):
+    """Of seconds per iteration of configurations that the search had not measured, against the fixed runs."""
+    actual = {(run["workers"], run["batch_size"]): run["iteration_seconds"] for run in table}
+    errors = [abs(one["iteration_seconds"] / actual[one["workers"], one["batch_size"]] - 1)
+              for one in (prediction or {}).get("candidates", []) if not one["measured"] and (one["workers"], one["batch_size"]) in actual]
+    return statistics.mean(errors) if errors else None
+
+
+def judge(search, table, policy):
+    objective = POLICIES[policy]
+    oracle = min(table, key=objective)
+    chosen = next((run for run in table if [run["workers"], run["batch_size"]] == search["last"]), None)
+    return {**search, "oracle": [oracle["workers"], oracle["batch_size"]],
+            "regret": objective(chosen) / objective(oracle) - 1 if chosen else None,
+            "time_over_oracle": search["seconds"] / oracle["seconds"] - 1, "cost_over_oracle": search["cost"] / oracle["cost"] - 1,
+            "times_faster_than_slowest": max(run["seconds"] for run in table) / search["seconds"],
+            "cheaper_than_dearest": 1 - search["cost"] / max(run["cost"] for run in table),
+            "prediction_error": prediction_error(search["prediction"], table)}
+
+
+def percent(value):
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def show(name, tables, judged):
+    print(f"\n### {name}\n\n| K | B | s/iteration | epochs | seconds | cost |\n| --- | --- | --- | --- | --- | --- |")
+    for runs in zip(*tables):
+        mean = lambda key: statistics.mean(run[key] for run in runs)
+        print(f"| {runs[0]['workers']} | {runs[0]['batch_size']} | {mean('iteration_seconds'):.4f} | {mean('epochs'):.2f} | "
+              f"{mean('seconds'):.1f} | ${mean('cost'):.5f} |")
+    print("\n| search | seed | ended at (K, B) | oracle | regret | time over oracle | cost over oracle | faster than the slowest | "
+          "cheaper than the dearest | error of unmeasured s/iteration |\n" + "| --- " * 10 + "|")
+    for one in judged:
+        print(f"| {one['mode']} | {one['seed']} | {tuple(one['last'])} | {tuple(one['oracle'])} | {percent(one['regret'])} | "
+              f"{percent(one['time_over_oracle'])} | {percent(one['cost_over_oracle'])} | {one['times_faster_than_slowest']:.1f}x | "
+              f"{percent(one['cheaper_than_dearest'])} | {percent(one['prediction_error'])} |")
+
+
+def main():
+    arguments = parse()
+    evaluation = Evaluation(arguments)
+    modes = arguments.modes.split(",")
+    result = {}
+    for config in arguments.configs:
+        tables, judged = [], []
+        for seed in arguments.seeds:
+            table = evaluation.fixed(config, seed)
+            tables.append(table)
+            own = arguments.out / f"{config.stem}_seed{seed}.db"
+            for mode in modes:
+                # A full search fills the store that "none" chooses from; "universal" has what the other models have left.
+                store = own if mode in ("full", "none") else arguments.out / "all.db" if mode == "universal" else None
+                if mode == "universal":
+                    others = [other for other in arguments.out.glob("*_seed*.db") if other != own]
+                    if len(others) < 2:
+                        print(f"{config.stem}: a universal search needs the stores of two other models", file=sys.stderr)
+                        continue
+                    merge(arguments.programs, others, store)
+                judged.append({"seed": seed, **judge(evaluation.search(config, seed, mode, store), table, arguments.policy)})
+        result[config.stem] = {"fixed": tables, "searches": judged}
+        show(config.stem, tables, judged)
+        (arguments.out / "evaluation.json").write_text(json.dumps(result, indent=1))
+
+
+def merge(programs, stores, into):
+    into.unlink(missing_ok=True)
+    plan = str(programs / "scavenger-plan")
+    for store in stores:
+        listed = subprocess.run([plan, "list", "--store", str(store)], check=True, text=True, stdout=subprocess.PIPE).stdout
+        for line in listed.splitlines()[1:]:
+            export = into.with_suffix(".export.json")
+            export.write_text(subprocess.run([plan, "export", line.split()[0], "--store", str(store)], check=True, text=True,
+                                             stdout=subprocess.PIPE).stdout)
+            subprocess.run([plan, "record", str(export), "--store", str(into)], check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
