@@ -282,11 +282,18 @@ Matrix TimeFit::parameter_precision(const Cholesky& observations) const {
     const auto white = observations.whiten(column);
     std::copy(white.begin(), white.end(), whitened.row(j).begin());
   }
+  // The base of synchronisation lies between nothing and all of the synchronisation that there was.
+  double most_sync = 0.0;
+  for (const Configuration& c : configurations_)
+    most_sync = std::max(most_sync, evaluate(form_, parameters_, c).sync);
+  const double base_deviation = most_sync / std::sqrt(12.0);  // of a uniform distribution
   Matrix result(free_.size(), free_.size());
   for (std::size_t j = 0; j < free_.size(); ++j) {
     for (std::size_t k = 0; k < free_.size(); ++k)
       result(j, k) = dot(whitened.row(j), whitened.row(k));
-    const double deviation = prior_of(free_[j], longest_seconds_, largest_batch_).deviation;
+    double deviation = prior_of(free_[j], longest_seconds_, largest_batch_).deviation;
+    if (free_[j] == kSyncBase && base_deviation > 0.0)
+      deviation = std::min(deviation, base_deviation);
     if (deviation > 0.0) result(j, j) += 1.0 / (deviation * deviation);
   }
   return result;
