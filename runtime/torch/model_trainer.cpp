@@ -1,6 +1,7 @@
 #include "runtime/torch/model_trainer.h"
 
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -17,12 +19,15 @@
 #include "runtime/torch/alignment.h"
 #include "runtime/torch/frozen_parameters.h"
 #include "runtime/torch/memory_limit.h"
+#include "runtime/torch/memory_meter.h"
 #include "runtime/torch/reduced_precision.h"
 
 namespace scavenger {
 namespace {
 
 constexpr std::size_t kKeptViews = 4;
+constexpr std::uint32_t kTrialSamples = 2;  // batch normalisation needs more than one
+constexpr double kUsableMemory = 0.75;      // of what there is: other things grow too
 
 template <typename Named>
 TensorLayout layout_of(const std::vector<Named>& tensors) {
@@ -115,6 +120,13 @@ TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t ra
   model_->set_training(true);
   std::vector<float> buffers(buffers_.flat_size());
   read_buffers(buffers);
+  if (options_.compute.micro_batch == 0 && batch.size > largest_batch_) {
+    if (largest_batch_ == 0) {
+      measure_samples(batch);
+      write_buffers(buffers);
+    }
+    leave_room(batch.size);
+  }
   for (;;) {
     if (model_->draws_random_numbers()) at::manual_seed(random_key);
     if (const auto step = try_forward_backward(batch, ready)) return *step;
@@ -150,6 +162,45 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
   collector_.finish();
   step.loss_sum = loss_sum * batch.size;
   return step;
+}
+
+// By the growth from one small pass to another of twice as many samples: gradients and what the
+// layers take for themselves is the same in both.
+void ModelTrainer::measure_samples(const Batch& batch) {
+  if (batch.size < 2 * kTrialSamples) return;
+  try {
+    const std::int64_t few = most_bytes_of_pass(batch, kTrialSamples);
+    const std::int64_t more = most_bytes_of_pass(batch, 2 * kTrialSamples);
+    bytes_per_sample_ =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(more - few, 0)) / kTrialSamples;
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+  }
+}
+
+std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t samples) {
+  const ReducedPrecision reduced(options_.compute.precision);
+  const GradientReady nobody;
+  collector_.begin(nobody);
+  collector_.begin_pass(/*is_last=*/true);
+  const MemoryMeter meter;
+  loss_of(batch, 0, samples).backward();
+  collector_.finish();
+  return meter.most_bytes();
+}
+
+// Linux gives a process more memory than there is, and ends it when it uses it. So a pass takes no
+// more samples than there is room for, where this process has as much of the machine's memory as
+// of its cores.
+void ModelTrainer::leave_room(std::uint32_t batch_size) {
+  largest_batch_ = batch_size;
+  if (bytes_per_sample_ == 0) return;
+  const double cores = std::max(1u, std::thread::hardware_concurrency());
+  const double share = std::min(1.0, at::get_num_threads() / cores) * kUsableMemory;
+  const double room = share * static_cast<double>(options_.available_bytes()) /
+                      static_cast<double>(bytes_per_sample_);
+  const std::uint32_t before = micro_batch_ == 0 ? batch_size : micro_batch_;
+  if (room < before) micro_batch_ = std::max(1u, static_cast<std::uint32_t>(room));
 }
 
 void ModelTrainer::halve_micro_batch(std::uint32_t batch_size) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/memory.h"
 #include "runtime/config/job_config.h"
 #include "runtime/torch/batch_tensors.h"
 #include "runtime/torch/gradient_collector.h"
@@ -26,6 +28,8 @@ struct TrainerOptions {
   std::uint64_t seed = 1;        // decides initial values and dropout
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   ComputeConfig compute;
+  // Of memory: how much there is, now.
+  std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); };
 };
 
 class ModelTrainer final : public Trainer {
@@ -42,10 +46,14 @@ class ModelTrainer final : public Trainer {
   TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
+  std::uint64_t bytes_per_sample() const override { return bytes_per_sample_; }
 
  private:
   // Without a value where memory did not suffice and nothing has been told of yet.
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
+  void measure_samples(const Batch& batch);
+  std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
+  void leave_room(std::uint32_t batch_size);
   void halve_micro_batch(std::uint32_t batch_size);
   // Of rows [first, last): their part of the batch's loss.
   at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
@@ -59,6 +67,8 @@ class ModelTrainer final : public Trainer {
   TensorLayout buffers_;
   GradientCollector collector_;  // after model_, whose hooks point to it
   std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
+  std::uint64_t bytes_per_sample_ = 0;
+  std::uint32_t largest_batch_ = 0;  // for which there was room
   float* weights_ = nullptr;
   bool has_gradients_ = false;
   // The parameters as views of the vectors used last: a synchroniser takes turns between two.

@@ -53,6 +53,9 @@ class Trainer {
                                         const GradientReady& ready) = 0;
 
   virtual EvaluationSums evaluate(const Batch& batch) = 0;
+
+  // What each sample adds to the memory that a forward and backward pass takes; 0: not known (yet).
+  virtual std::uint64_t bytes_per_sample() const { return 0; }
 };
 
 }  // namespace scavenger

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/memory.h"
 #include "runtime/training/state_holder.h"
 
 namespace scavenger {
@@ -44,7 +45,9 @@ void Worker::run() {
 void Worker::run_iteration() {
   surroundings_.begins_iteration(loop_->iteration());
   buffers_before_ = buffers();
+  const bool was_measured = parts_.trainer.bytes_per_sample() > 0;
   if (loop_->run_iteration()) {
+    if (!was_measured && parts_.trainer.bytes_per_sample() > 0) say_room();
     if (!parts_.commands.granted(loop_->iteration()))
       loop_->flush();  // the controller waits for these
     return;
@@ -52,6 +55,12 @@ void Worker::run_iteration() {
   trains_ = false;
   unfinished_ = true;
   say_stuck();
+}
+
+void Worker::say_room() {
+  const std::uint64_t sample = parts_.trainer.bytes_per_sample();
+  log_info("a sample takes {} bytes in a pass: this machine has room for {}", sample,
+           available_memory_bytes() / sample);
 }
 
 // Where a connection was lost: who was interrupted is not stuck.

@@ -64,6 +64,7 @@ class Worker final {
   void load_from(const SyncGroup& group);
   void settle_buffers(const ConfigureWorker& message);
   std::vector<float> buffers() const;
+  void say_room();
   void say_stuck();
 
   Parts parts_;

@@ -96,6 +96,20 @@ class HungryModel final : public Model {
   Parameter weight_ = add_parameter("weight", {kWidth, kWidth}, count_up);
 };
 
+// Keeps 1000 floats of each sample for backward.
+class WideModel final : public Model {
+ public:
+  at::Tensor forward(const ModelInput& input) override {
+    most_samples = std::max(most_samples, input.samples.size(0));
+    const at::Tensor wide = input.samples.repeat({1, 1000 / kWidth}).mul(scale_.tensor);
+    return wide.view({-1, 1000 / kWidth, kWidth}).mean(1);
+  }
+  static inline std::int64_t most_samples = 0;
+
+ private:
+  Parameter scale_ = add_parameter("scale", {1000}, count_up);
+};
+
 BoundTrainer bound_trainer(std::unique_ptr<Model> model, std::uint32_t micro_batch = 0) {
   TrainerOptions options;
   options.compute.micro_batch = micro_batch;
@@ -247,6 +261,35 @@ TEST_CASE("Where memory does not suffice, micro-batches are halved until it does
   HungryModel::most_samples = 0;
   bound.trainer->forward_backward(batch, 0, {});
   CHECK(HungryModel::most_samples == 1);  // 7, 3, 1: it remembers
+}
+
+TEST_CASE(
+    "What a sample takes is measured, and as many are computed at a time as there is room for") {
+  const Batch batch = random_batch({kWidth}, 40, kWidth);
+  const auto trainer_with = [](std::uint64_t available) {
+    TrainerOptions options;
+    options.data.sample_shape = {kWidth};
+    options.data.classes = kWidth;
+    options.available_bytes = [available] { return available; };
+    return BoundTrainer(std::make_unique<ModelTrainer>(std::make_unique<WideModel>(), options));
+  };
+  BoundTrainer enough = trainer_with(std::uint64_t{1} << 40);
+  BoundTrainer little = trainer_with(0);
+
+  WideModel::most_samples = 0;
+  enough.trainer->forward_backward(batch, 0, {});
+  CHECK(WideModel::most_samples == 40);
+  CHECK(enough.trainer->bytes_per_sample() >= 1000 * sizeof(float));
+  CHECK(enough.trainer->bytes_per_sample() <= 4 * 1000 * sizeof(float));
+
+  WideModel::most_samples = 0;
+  little.trainer->forward_backward(batch, 0, {});
+  CHECK(WideModel::most_samples == 4);  // in the trial; one at a time afterwards
+  for (std::size_t i = 0; i < 1000; ++i)
+    CHECK(little.gradients[i] == Approx(enough.gradients[i]).margin(1e-6));
+  WideModel::most_samples = 0;
+  little.trainer->forward_backward(batch, 0, {});
+  CHECK(WideModel::most_samples == 1);
 }
 
 }  // namespace scavenger

@@ -1,0 +1,67 @@
+#include "runtime/base/memory.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+
+namespace scavenger {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::uint64_t> leading_number(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+// What follows `key` at the start of a line.
+std::optional<std::string_view> after(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with(key)) return line.substr(key.size());
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+// Nothing where there is no such file, and where it says "max".
+std::optional<std::uint64_t> number_in(const fs::path& file) {
+  return fs::exists(file) ? leading_number(read_file(file)) : std::nullopt;
+}
+
+// A group's limit holds for all groups in it.
+std::uint64_t least_room(const fs::path& root, fs::path group) {
+  std::uint64_t least = UINT64_MAX;
+  for (;; group = group.parent_path()) {
+    const fs::path folder = root / "sys/fs/cgroup" / group.relative_path();
+    const auto limit = number_in(folder / "memory.max");
+    const auto used = number_in(folder / "memory.current");
+    if (limit && used) least = std::min(least, *limit - std::min(*limit, *used));
+    if (!group.has_relative_path()) return least;
+  }
+}
+
+}  // namespace
+
+std::uint64_t available_memory_bytes(const std::filesystem::path& root) {
+  const std::string facts = read_file(root / "proc/meminfo");
+  const auto line = after(facts, "MemAvailable:");
+  const auto kibibytes = line ? leading_number(*line) : std::nullopt;
+  if (!kibibytes)
+    throw SystemError({.what = "the machine does not say how much memory it has left",
+                       .where = (root / "proc/meminfo").string(),
+                       .remedy = "set compute.micro_batch"});
+  const fs::path membership = root / "proc/self/cgroup";
+  const std::string groups = fs::exists(membership) ? read_file(membership) : "";
+  const auto group = after(groups, "0::");
+  return std::min(*kibibytes * 1024, group ? least_room(root, std::string(*group)) : UINT64_MAX);
+}
+
+}  // namespace scavenger
