@@ -6,12 +6,15 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "runtime/base/error.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
+#include "runtime/provider/emulated_network.h"
+#include "runtime/provider/slurm_provider.h"
 
 namespace scavenger {
 namespace {
@@ -31,8 +34,7 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-ctl"));
-  app.add_option("RUN", arguments.run, "The run folder of a running job, such as runs/fashion_mlp")
-      ->required();
+  app.add_option("RUN", arguments.run, "The run folder of a running job, such as runs/fashion_mlp");
   app.require_subcommand(1);
   const auto add = [&](const char* name, const char* what) {
     CLI::App* const command = app.add_subcommand(name, what);
@@ -51,6 +53,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   add("pause", "Write a checkpoint, and wait");
   add("continue", "Go on after a pause");
   add("stop", "Finish the iteration, write a checkpoint, and end");
+  add("clean", "Remove what killed jobs have left on this machine (needs no RUN)");
 }
 
 Json command_of(const Arguments& arguments) {
@@ -101,7 +104,28 @@ void wait_for_size(const std::string& run, const Json& wanted) {
   }
 }
 
+void clean(bool as_json) {
+  std::vector<std::string> removed = remove_abandoned_emulated();
+  asio::io_context io;
+  asio::co_spawn(io, cancel_abandoned_slurm_jobs(),
+                 [&](std::exception_ptr, const std::vector<std::string>& jobs) {
+                   removed.insert(removed.end(), jobs.begin(), jobs.end());
+                 });
+  io.run();
+  if (as_json) {
+    std::cout << Json{{"removed", removed}}.dump() << "\n";
+    return;
+  }
+  for (const std::string& what : removed) std::cout << "removed " << what << "\n";
+  if (removed.empty()) std::cout << "there was nothing to remove\n";
+}
+
 void control(const Arguments& arguments) {
+  if (arguments.command == "clean") return clean(arguments.json);
+  if (arguments.run.empty())
+    throw InputError({.what = "it is not said which job",
+                      .where = "command line",
+                      .remedy = "name its run folder: scavenger-ctl RUN " + arguments.command});
   const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
   if (arguments.wait) wait_for_size(arguments.run, answer);
   std::cout << (arguments.json ? answer.dump() : text_of(arguments.command, answer)) << "\n";

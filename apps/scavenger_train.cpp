@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/onlookers.h"
+#include "apps/provider_choice.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
@@ -140,11 +141,16 @@ int train(const Arguments& arguments) {
   if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
 
   const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
+  const std::uint32_t cores = elastic::usable_cores();
+  const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const elastic::CoordinatorOptions options{
-      .program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path(),
+      .program_folder = program_folder,
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
-      .host_cores = elastic::usable_cores()};
+      .host_cores = cores,
+      .make_provider = [=](asio::io_context& io, const elastic::JobStart& job) {
+        return make_provider(io, job.config, cores, program_folder);
+      }};
   elastic::Coordinator coordinator(std::move(start), std::move(data), options);
   return coordinator.run();
 }

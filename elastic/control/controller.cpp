@@ -120,8 +120,8 @@ bool Controller::stops_here() {
 
 bool Controller::evaluation_is_due() const {
   if (evaluated_at_ == done_) return false;
-  if (ending_ && ending_->status == Status::kInterrupted)
-    return false;  // somebody waits for us to end
+  if (ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxCost))
+    return false;  // somebody waits for us to end, or pays for it
   return done_ >= next_evaluation_ || ending_.has_value();
 }
 
@@ -200,6 +200,8 @@ void Controller::after_checkpoint() {
 
 void Controller::on(const CheckpointDone& event) {
   writing_ = false;
+  if (event.written)
+    checkpoint_seconds_ = std::max(checkpoint_seconds_, now_seconds_ - last_checkpoint_seconds_);
   if (event.by_loss) {
     checkpointed_at_.reset();
     checkpoint_wanted_ = true;
@@ -257,6 +259,34 @@ void Controller::on(const Interrupted& event) {
   if (state_ == State::kTraining && done_ == granted_) at_boundary();
 }
 
+// What it may take from here to a checkpoint on disk and the end of all processes, generously.
+double Controller::seconds_to_stop() const {
+  constexpr double kEndSeconds = 2.0;
+  constexpr double kFirstCheckpointSeconds = 3.0;  // where none was written yet
+  const double granted_seconds = static_cast<double>(granted_ - done_) * iteration_seconds_;
+  const double checkpoint_seconds =
+      checkpoint_seconds_ > 0.0 ? checkpoint_seconds_ : kFirstCheckpointSeconds;
+  return kEndSeconds + 2.0 * (granted_seconds + checkpoint_seconds);
+}
+
+// The limit is a hard one: the job stops while there is still enough for a checkpoint, and at once
+// where there is not.
+void Controller::on(const CostMetered& event) {
+  const double limit = plan_.stop.max_cost;
+  if (limit <= 0.0 || state_ == State::kEnding) return;
+  const double dollars_per_second = event.dollars_per_hour / 3600.0;
+  const std::string reason =
+      fmt::format("${:.4f} of ${:g} (stop.max_cost) are spent", event.dollars, limit);
+  constexpr double kNextMeteringSeconds = 1.0;
+  if (event.dollars + dollars_per_second * kNextMeteringSeconds >= limit)
+    return finish(Status::kMaxCost, reason);
+  if (ending_ || event.dollars + dollars_per_second * seconds_to_stop() < limit) return;
+  ending_ = {Status::kMaxCost, reason};
+  if (!has_trained_) return finish(ending_->status, ending_->reason);
+  boundary_wanted_ = true;
+  if (state_ == State::kTraining && done_ == granted_) at_boundary();
+}
+
 void Controller::on(const AllProcessesEnded&) {
   if (state_ != State::kEnding) return;
   state_ = State::kEnded;
@@ -266,6 +296,7 @@ void Controller::on(const AllProcessesEnded&) {
 void Controller::on(const TimePassed&) {
   check_membership_deadlines();
   check_deadlines();
+  replace_deferred();
   ask_for_timed_boundaries();
   // Where nothing was granted, no iteration will lead to the boundary.
   if (state_ == State::kTraining && boundary_wanted_ && done_ == granted_) at_boundary();

@@ -49,6 +49,8 @@ class Controller final {
   // What the job has, or is on its way to.
   std::uint32_t wanted_workers() const { return wanted_workers_; }
   std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
+  // It is part of the job, on its way, or about to be asked for again.
+  bool expects(const ProcessName& process) const { return roster_.expects(process); }
   // For people: "training", "evaluating", ...
   std::string state_name() const;
   // How the job will end, once that is decided.
@@ -78,6 +80,8 @@ class Controller final {
   };
 
   // Coming together: controller_membership.cpp.
+  void on(const ProcessStarted& event);
+  void on(const MachineRefused& event);
   void on(const ProcessJoined& event);
   void on(const ProcessReady& event);
   void on(const ProcessHalted& event);
@@ -88,8 +92,10 @@ class Controller final {
   void halt_all(double limit_seconds);
   void ask_to_halt(const std::vector<ProcessName>& processes);
   bool breaks_the_membership(const ProcessName& process) const;
+  void replace_soon(const ProcessName& process);
   void replace(const ProcessName& process);
   void replace_gone();
+  void replace_deferred();
   void gather();
   void go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position);
   void forget_what_was_lost();
@@ -120,6 +126,7 @@ class Controller final {
   void on(const CheckpointWanted& event);
   void on(const PauseWanted& event);
   void on(const Interrupted& event);
+  void on(const CostMetered& event);
   void on(const AllProcessesEnded& event);
   void on(const TimePassed& event);
   void plan_boundaries();
@@ -132,6 +139,7 @@ class Controller final {
   void fail(std::string reason);
   void check_deadlines();
   void ask_for_timed_boundaries();
+  double seconds_to_stop() const;
   bool stops_here();
   bool evaluation_is_due() const;
   std::uint64_t planned_boundary() const;
@@ -175,6 +183,7 @@ class Controller final {
   std::uint64_t next_evaluation_ = kNever;
   std::uint64_t next_checkpoint_ = kNever;
   double last_checkpoint_seconds_;
+  double checkpoint_seconds_ = 0.0;  // the longest so far, from asking for it to the disk
 
   bool boundary_wanted_ = false;  // stop extending the grant
   bool paused_ = false;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "elastic/control/controller.h"
@@ -14,10 +15,48 @@ namespace {
 
 // So often in a row something may take too long, without anybody being lost, before the job ends.
 constexpr std::uint32_t kDelayLimit = 3;
+constexpr double kLongestBackoffSeconds = 60.0;
+
+// Before the next try, after so many that failed in a row.
+double backoff_seconds(std::uint32_t failures) {
+  if (failures <= 1) return 0.0;
+  return std::min(kLongestBackoffSeconds, std::ldexp(1.0, static_cast<int>(failures) - 2));
+}
 
 }  // namespace
 
 // ---- Who is there. ----
+
+void Controller::on(const ProcessStarted& event) {
+  roster_.run(event.process, now_seconds_);
+}
+
+// It is asked for again, later, while the others train; where it cannot be had at all, they go on
+// without it.
+void Controller::on(const MachineRefused& event) {
+  const ProcessName& process = event.process;
+  if (state_ == State::kEnding || std::ranges::count(roster_.starting(), process) == 0) return;
+  const std::string refusal = fmt::format("no machine for {}: {}", process.text(), event.why);
+  roster_.lose(process, true);
+  if (event.retry_after_seconds) {
+    const double delay_seconds =
+        std::max(*event.retry_after_seconds, backoff_seconds(roster_.failures(process)));
+    actions_.push_back(
+        Announce{fmt::format("{}; asking again in {}", refusal, format_duration(delay_seconds))});
+    roster_.defer(process, now_seconds_, delay_seconds);
+  } else {
+    if (roster_.active_workers().size() == 1) return fail(refusal);
+    actions_.push_back(Announce{refusal + "; going on without it"});
+    roster_.give_up(process);
+    if (wanted_workers_ > 1) --wanted_workers_;
+  }
+  if (state_ == State::kGathering || state_ == State::kHalting) gather();
+}
+
+void Controller::replace_deferred() {
+  if (state_ == State::kEnding) return;
+  for (const ProcessName& process : roster_.deferred_until(now_seconds_)) replace(process);
+}
 
 void Controller::on(const ProcessJoined& event) {
   if (state_ == State::kEnding || !roster_.knows(event.process)) return;
@@ -47,8 +86,8 @@ void Controller::on(const ProcessLost& event) {
   const ProcessName& process = event.process;
   const std::string loss = fmt::format("{} {}", process.text(), event.how);
   killed_.erase(process);
-  ++losses_;
-  const bool given_up = roster_.lose(process);
+  if (!event.with_machine) ++losses_;
+  const bool given_up = roster_.lose(process, event.with_machine);
   const FaultsConfig& faults = plan_.faults;
   if (event.by_itself) return fail(loss);
   if (faults.on_worker_loss == OnWorkerLoss::kStop)
@@ -70,7 +109,7 @@ void Controller::on(const ProcessLost& event) {
   if (process.role == Role::kShard) shards_asked_ = false;
   const bool breaks = breaks_the_membership(process);
   if (state_ == State::kDraining && !breaks) return;
-  if (!given_up) replace(process);
+  if (!given_up) replace_soon(process);
   if (break_) break_->lost.push_back(process);
   if (breaks) {
     if (!break_) break_ = Break{now_seconds_, {process}, loss, 0};
@@ -78,6 +117,13 @@ void Controller::on(const ProcessLost& event) {
   } else if (state_ == State::kGathering || state_ == State::kHalting) {
     gather();
   }
+}
+
+// At once, unless its predecessors did not live to take part.
+void Controller::replace_soon(const ProcessName& process) {
+  const double delay_seconds = backoff_seconds(roster_.failures(process));
+  if (process.role == Role::kShard || delay_seconds == 0.0) return replace(process);
+  roster_.defer(process, now_seconds_, delay_seconds);
 }
 
 void Controller::replace(const ProcessName& process) {
@@ -149,8 +195,9 @@ void Controller::gather() {
     halt_seconds_ = now_seconds_;
     return ask_to_halt({{Role::kShard, 0}});
   }
-  const bool someone_comes = !roster_.starting().empty();
-  const bool all_wait = !has_trained_ && someone_comes;  // a job starts with all of its workers
+  const bool someone_starts = !roster_.starting().empty();
+  const bool someone_comes = someone_starts || !roster_.deferred().empty();
+  const bool all_wait = !has_trained_ && someone_starts;  // a job starts with all that can be had
   if (all_wait || !roster_.all_shards_joined()) return;
   if (roster_.joined_workers().empty()) {
     if (!someone_comes) fail("no workers are left");
@@ -198,7 +245,8 @@ void Controller::forget_what_was_lost() {
   replans_ = true;
   checkpoint_wanted_ = false;
   const bool holds =
-      ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxTime);
+      ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxTime ||
+                  ending_->status == Status::kMaxCost);
   if (holds) return;
   ending_.reset();  // what was reached has to be reached again
   staff();

@@ -42,6 +42,10 @@ void Controller::staff() {
     const ProcessName last{Role::kWorker, active.back()};
     active.pop_back();
     if (roster_.has_joined(last)) continue;
+    if (std::ranges::count(roster_.deferred(), last) > 0) {
+      roster_.forget(last);
+      continue;
+    }
     roster_.release(last);
     actions_.push_back(ReleaseProcess{last});
   }
@@ -87,7 +91,8 @@ bool Controller::reshape_is_due() const {
            std::ranges::find(ranks, index) == ranks.end();
   };
   if (std::ranges::any_of(ranks_, leaves)) return true;
-  const bool all_have_come = roster_.active_workers().size() <= roster_.staying_workers().size();
+  const bool all_have_come = roster_.active_workers().size() <=
+                             roster_.staying_workers().size() + roster_.deferred().size();
   return all_have_come ||
          (ranks.size() > ranks_.size() && now_seconds_ - newcomer_seconds_ > kCompanySeconds);
 }

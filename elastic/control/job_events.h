@@ -33,6 +33,14 @@ struct ProcessName {
 std::string names_of(const std::vector<ProcessName>& processes);  // "worker 0 and shard 1"
 
 // ---- What can happen. ----
+struct ProcessStarted {  // its machine is there: from now on it has limits.start_seconds to join
+  ProcessName process;
+};
+struct MachineRefused {  // it was not started, since no machine could be had for it
+  ProcessName process;
+  std::string why;
+  std::optional<double> retry_after_seconds;  // none: never
+};
 struct ProcessJoined {
   ProcessName process;
 };
@@ -68,7 +76,8 @@ struct CheckpointFound {  // the answer to FindCheckpoint; no iteration: there i
 struct ProcessLost {  // it is gone, without having been asked to end
   ProcessName process;
   std::string how;
-  bool by_itself = false;  // it found an error that its replacement would find again
+  bool by_itself = false;     // it found an error that its replacement would find again
+  bool with_machine = false;  // its machine was taken away: it is no fault of its own
 };
 struct JobImpossible {  // found while coming together: the checkpoint is of another model, and the
                         // like
@@ -93,21 +102,26 @@ struct PauseWanted {  // at the next boundary, with a checkpoint; or its end
 struct Interrupted {  // Ctrl-C, or whoever else may end the job
   std::string by = "the user";
 };
+struct CostMetered {     // at least once a second, where something costs anything
+  double dollars = 0.0;  // of the job's whole life, until now
+  double dollars_per_hour = 0.0;
+};
 struct AllProcessesEnded {};
 struct TimePassed {};  // at least once a second
 
 using ControllerEvent =
-    std::variant<ProcessJoined, ProcessReady, ProcessHalted, ProcessStuck, IterationsDone,
-                 EvaluationDone, CheckpointSafe, CheckpointDone, CheckpointFound, ProcessLost,
-                 JobImpossible, ProcessLeft, ProcessLeaving, ReshapeWanted, CheckpointWanted,
-                 PauseWanted, Interrupted, AllProcessesEnded, TimePassed>;
+    std::variant<ProcessStarted, MachineRefused, ProcessJoined, ProcessReady, ProcessHalted,
+                 ProcessStuck, IterationsDone, EvaluationDone, CheckpointSafe, CheckpointDone,
+                 CheckpointFound, ProcessLost, JobImpossible, ProcessLeft, ProcessLeaving,
+                 ReshapeWanted, CheckpointWanted, PauseWanted, Interrupted, CostMetered,
+                 AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----
 // Where a membership's weights and optimizer state come from: those who hold it, the checkpoint
 // that was found, or the beginning.
 enum class StateSource { kPresent, kCheckpoint, kInitial };
 
-struct StartProcess {  // in place of one that is gone, or one more
+struct StartProcess {  // in place of one that is gone, or one more; a worker needs a machine
   ProcessName process;
 };
 struct ReleaseProcess {  // it takes part in nothing any more, and is to end

@@ -21,7 +21,15 @@ void Roster::start(const ProcessName& process, double now_seconds) {
   Process& started = processes_[process];
   started.life = Life::kStarting;
   started.start_seconds = now_seconds;
-  started.settled = started.leaving = false;
+  started.settled = started.leaving = started.is_running = false;
+  started.again_seconds.reset();
+}
+
+void Roster::run(const ProcessName& process, double now_seconds) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.life != Life::kStarting) return;
+  found->second.is_running = true;
+  found->second.start_seconds = now_seconds;
 }
 
 void Roster::join(const ProcessName& process) {
@@ -31,14 +39,42 @@ void Roster::join(const ProcessName& process) {
 void Roster::settle(const ProcessName& process) {
   Process& settled = processes_.at(process);
   settled.settled = settled.has_weights = true;
+  settled.failures = 0;
 }
 
-bool Roster::lose(const ProcessName& process) {
+bool Roster::lose(const ProcessName& process, bool with_machine) {
   Process& lost = processes_.at(process);
-  lost.early_losses = lost.settled ? 0 : lost.early_losses + 1;
+  if (lost.settled) lost.early_losses = 0;
+  if (!lost.settled) ++(with_machine ? lost.failures : lost.early_losses);
   lost.life = lost.early_losses < kEarlyLossLimit ? Life::kGone : Life::kGivenUp;
   lost.halting = lost.has_weights = false;
   return lost.life == Life::kGivenUp;
+}
+
+void Roster::give_up(const ProcessName& process) {
+  processes_.at(process).life = Life::kGivenUp;
+}
+
+void Roster::defer(const ProcessName& process, double now_seconds, double delay_seconds) {
+  Process& deferred = processes_.at(process);
+  deferred.life = Life::kGone;
+  deferred.again_seconds = now_seconds + delay_seconds;
+}
+
+std::vector<ProcessName> Roster::deferred() const {
+  return those([](const auto&, const Process& p) {
+    return p.life == Life::kGone && p.again_seconds.has_value();
+  });
+}
+
+std::vector<ProcessName> Roster::deferred_until(double now_seconds) const {
+  return those([&](const auto&, const Process& p) {
+    return p.life == Life::kGone && p.again_seconds && *p.again_seconds <= now_seconds;
+  });
+}
+
+std::uint32_t Roster::failures(const ProcessName& process) const {
+  return processes_.at(process).failures;
 }
 
 void Roster::release(const ProcessName& process) {
@@ -60,6 +96,12 @@ std::uint32_t Roster::free_worker_index() const {
   std::uint32_t index = 0;
   while (processes_.contains({Role::kWorker, index})) ++index;
   return index;
+}
+
+bool Roster::expects(const ProcessName& process) const {
+  const auto found = processes_.find(process);
+  return found != processes_.end() && found->second.life != Life::kGivenUp &&
+         found->second.life != Life::kReleased;
 }
 
 bool Roster::has_joined(const ProcessName& process) const {
@@ -106,7 +148,7 @@ bool Roster::all_shards_joined() const {
 
 std::vector<ProcessName> Roster::late(double seconds, double now_seconds) const {
   return those([&](const auto&, const Process& p) {
-    return p.life == Life::kStarting && now_seconds - p.start_seconds > seconds;
+    return p.life == Life::kStarting && p.is_running && now_seconds - p.start_seconds > seconds;
   });
 }
 

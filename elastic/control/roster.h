@@ -22,15 +22,25 @@ class Roster final {
   // A process that is lost this often in a row before it was ready is not started again.
   static constexpr std::uint32_t kEarlyLossLimit = 3;
 
-  // All have just been started.
+  // All have just been asked for.
   Roster(std::uint32_t workers, std::uint32_t shards, double now_seconds);
 
   void start(const ProcessName& process, double now_seconds);
   void join(const ProcessName& process);
+  // Its machine is there, and it has begun to run.
+  void run(const ProcessName& process, double now_seconds);
   // It takes part: it did not die at its start.
   void settle(const ProcessName& process);
-  // True where it should not be started again.
-  bool lose(const ProcessName& process);
+  // True where it should not be started again. A machine that is taken away is nobody's fault.
+  bool lose(const ProcessName& process, bool with_machine);
+  // No machine can be had for it.
+  void give_up(const ProcessName& process);
+  // It is gone, and to be asked for again at that time, or later where that fails again and again.
+  void defer(const ProcessName& process, double now_seconds, double delay_seconds);
+  std::vector<ProcessName> deferred() const;
+  std::vector<ProcessName> deferred_until(double now_seconds) const;
+  // How often in a row it was lost with its machine before it took part.
+  std::uint32_t failures(const ProcessName& process) const;
   // It is no part of the job any more, and may still run until forget().
   void release(const ProcessName& process);
   // It is to be let go at the next boundary, and another to take its place.
@@ -38,6 +48,8 @@ class Roster final {
   void forget(const ProcessName& process) { processes_.erase(process); }
 
   bool knows(const ProcessName& process) const { return processes_.contains(process); }
+  // It is there, on its way, or about to be asked for again.
+  bool expects(const ProcessName& process) const;
   bool has_joined(const ProcessName& process) const;
   std::vector<ProcessName> starting() const;
   std::vector<ProcessName> gone() const;              // and not given up
@@ -51,7 +63,7 @@ class Roster final {
   // The least index that no worker has.
   std::uint32_t free_worker_index() const;
   bool all_shards_joined() const;
-  // Those that were started more than `seconds` ago, and have not joined.
+  // Those that have run for more than `seconds`, and have not joined.
   std::vector<ProcessName> late(double seconds, double now_seconds) const;
 
   // ---- Halting: each is asked once, and answers once. ----
@@ -74,7 +86,10 @@ class Roster final {
     Life life = Life::kStarting;
     double start_seconds = 0.0;
     bool settled = false;
-    std::uint32_t early_losses = 0;  // in a row
+    bool is_running = false;
+    std::uint32_t early_losses = 0;       // in a row, by its own fault
+    std::uint32_t failures = 0;           // in a row, with its machine or for want of one
+    std::optional<double> again_seconds;  // when it is to be asked for again
     bool leaving = false;
     bool halting = false;
     bool has_weights = false;

@@ -32,10 +32,9 @@ void check_build(const Joined& message) {
                        .remedy = "install one build everywhere"});
 }
 
-// The host's launch words, which end with the program that they are to start there.
-ChildProcess::Command command_on(const HostConfig* host, const std::filesystem::path& program) {
-  std::vector<std::string> words;
-  if (host != nullptr) words = host->launch;
+// The place's launch words, which end with the program that they are to start there.
+ChildProcess::Command command_at(const ProcessPlace& place, const std::filesystem::path& program) {
+  std::vector<std::string> words = place.launch;
   words.push_back(program.string());
   ChildProcess::Command command;
   command.program = words.front();
@@ -78,8 +77,7 @@ Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& list
       listener_(listener),
       credentials_(credentials),
       settings_(std::move(settings)),
-      control_(io, {settings_.config.cluster.listen_address, 0}, credentials_,
-               kControlQueueLimitBytes,
+      control_(io, {settings_.address, 0}, credentials_, kControlQueueLimitBytes,
                [this](std::shared_ptr<FrameConnection> connection) {
                  return serve(std::move(connection));
                }),
@@ -94,40 +92,38 @@ std::filesystem::path Cluster::log_of(const ProcessName& process) const {
          fmt::format("{}_{}.log", scavenger::name_of(process.role), process.index);
 }
 
-const HostConfig* Cluster::host_of(const ProcessName& process) const {
-  return process.role == Role::kWorker ? host_of_worker(settings_.config.cluster, process.index)
-                                       : host_of_shard(settings_.config, process.index);
-}
-
 std::int64_t Cluster::pid_of(const ProcessName& process) const {
   return members_.at(process)->pid;
 }
 
 std::string Cluster::address_of_shard(std::uint32_t shard) const {
   const HostConfig* const host = host_of_shard(settings_.config, shard);
-  return host != nullptr ? host->address : settings_.config.cluster.listen_address;
+  return host != nullptr ? host->address : settings_.address;
 }
 
-std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
-                            std::uint16_t listen_port, const std::string& config) {
+LaunchTicket Cluster::ticket_for(const ProcessName& process, const std::string& config) const {
   LaunchTicket ticket;
   ticket.role = process.role;
   ticket.index = process.index;
   ticket.credentials = credentials_;
-  const HostConfig* const host = host_of(process);
-  const bool is_here = host == nullptr || host->launch.empty();
-  ticket.controller = {settings_.config.cluster.listen_address, control_.port()};
-  ticket.parent_pid = is_here ? ::getpid() : 0;
+  ticket.controller = {settings_.address, control_.port()};
+  ticket.config = config;
+  return ticket;
+}
+
+std::int64_t Cluster::start(const ProcessName& process, const ProcessPlace& place,
+                            std::uint32_t threads, std::uint16_t listen_port,
+                            const std::string& config) {
+  LaunchTicket ticket = ticket_for(process, config);
+  ticket.parent_pid = place.launch.empty() ? ::getpid() : 0;
   ticket.threads = threads;
-  ticket.listen_host = process.role == Role::kShard
-                           ? address_of_shard(process.index)
-                           : address_of_worker(settings_.config.cluster, process.index);
+  ticket.listen_host = place.address;
   ticket.listen_port = listen_port;
   ticket.has_shared_file = settings_.shared_file >= 0;
-  ticket.config = config;
-  ChildProcess::Command command =
-      command_on(host, settings_.program_folder /
-                           (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps"));
+  const auto& folder =
+      place.program_folder.empty() ? settings_.program_folder : place.program_folder;
+  ChildProcess::Command command = command_at(
+      place, folder / (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps"));
   command.standard_input = encode(ticket);
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;
@@ -142,6 +138,18 @@ std::int64_t Cluster::start(const ProcessName& process, std::uint32_t threads,
   const std::int64_t pid = member->child->pid();
   members_[process] = std::move(member);
   return pid;
+}
+
+std::string Cluster::ticket_of_stranger(const ProcessName& process,
+                                        const std::string& config) const {
+  return encode(ticket_for(process, config));
+}
+
+void Cluster::expect(const ProcessName& process) {
+  auto member = std::make_shared<Member>(io_);
+  member->name = process;
+  member->start_seconds = clock_.now_seconds();
+  members_[process] = std::move(member);
 }
 
 // ---- Talking. ----
@@ -162,6 +170,10 @@ awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
     co_await serve_member(member);
   } catch (const Error& failure) {
     connection->close();
+    if (member && !member->child) {
+      end_stranger(member, fmt::format("lost its connection: {}", failure.what()));
+      co_return;
+    }
     if (ending_) co_return;
     if (!member) throw;
     on_disconnected(member, failure);
@@ -232,6 +244,7 @@ void Cluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
   }
   if (member->released) return forget(member);
   if (!member->is_read) return announce_loss(member);
+  if (!member->why_ended.empty()) return member->connection->close();  // we know why
   // What it said last is still to be read: its socket ends with it, so that is soon.
   member->news_timer.expires_after(kLastNewsDelay);
   member->news_timer.async_wait([member](const boost::system::error_code& error) {
@@ -260,7 +273,7 @@ void Cluster::release(const ProcessName& process) {
   const MemberPointer member = members_.at(process);
   member->released = true;
   if (member->status) return forget(member);
-  if (!member->connection || !member->connection->is_open()) return member->child->signal(SIGKILL);
+  if (!member->connection || !member->connection->is_open()) return end_hard(member);
   member->news_timer.expires_after(kFarewellDelay);
   member->news_timer.async_wait([this, member](const boost::system::error_code& error) {
     if (!error && !member->status) dismiss(member);
@@ -268,13 +281,34 @@ void Cluster::release(const ProcessName& process) {
 }
 
 void Cluster::dismiss(const MemberPointer& member) {
-  if (!member->connection->is_open()) return member->child->signal(SIGKILL);
+  if (!member->connection->is_open()) return end_hard(member);
   post_message(*member->connection, Stop{});
   member->news_timer.expires_after(
       std::chrono::milliseconds(static_cast<long>(settings_.limits.stop_seconds * 1000)));
-  member->news_timer.async_wait([member](const boost::system::error_code& error) {
-    if (!error && !member->status) member->child->signal(SIGKILL);
+  member->news_timer.async_wait([this, member](const boost::system::error_code& error) {
+    if (!error && !member->status) end_hard(member);
   });
+}
+
+// What was started from here is killed; what was not loses its connection, and its machine ends.
+void Cluster::end_hard(const MemberPointer& member) {
+  if (member->child) return member->child->signal(SIGKILL);
+  if (member->connection) member->connection->close();
+  asio::post(io_, [this, member] { end_stranger(member, "it was ended"); });
+}
+
+// One that was not started from here is gone with its connection.
+void Cluster::end_stranger(const MemberPointer& member, const std::string& why) {
+  if (member->status) return;
+  member->status = ExitStatus();
+  if (member->why_ended.empty()) member->why_ended = why;
+  if (ending_) {
+    if (any_running()) return;
+    kill_timer_.cancel();
+    return listener_.on_all_ended();
+  }
+  if (member->released) return forget(member);
+  announce_loss(member);
 }
 
 // Later, since it may be one of its own handlers that calls.
@@ -294,22 +328,23 @@ void Cluster::announce_loss(const MemberPointer& member) {
   const ExitStatus& status = *member->status;
   LostProcess lost;
   lost.process = member->name;
-  lost.pid = member->child->pid();
+  lost.pid = member->child ? member->child->pid() : member->pid;
   lost.how = status.signal != 0 ? "was " + status.text() : "ended with " + status.text();
   if (!member->failure.empty()) lost.how = "failed: " + member->failure;
   if (!member->why_ended.empty()) lost.how = member->why_ended;
   lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
   const bool told = !member->failure.empty() && !member->failed_by_peer;
-  const bool never_joined = !member->connection && status.signal == 0;
+  lost.has_joined = member->connection != nullptr;
+  const bool never_joined = member->child && !lost.has_joined && status.signal == 0;
   lost.by_itself = member->refused || (member->why_ended.empty() && (told || never_joined));
   listener_.on_lost(lost);
 }
 
 void Cluster::kill(const ProcessName& process, const std::string& why) {
-  Member& member = *members_.at(process);
-  if (member.status) return;
-  if (member.why_ended.empty()) member.why_ended = why;
-  member.child->signal(SIGKILL);
+  const MemberPointer member = members_.at(process);
+  if (member->status) return;
+  if (member->why_ended.empty()) member->why_ended = why;
+  end_hard(member);
 }
 
 void Cluster::check_signs_of_life() {
@@ -329,7 +364,8 @@ void Cluster::check_signs_of_life() {
 
 bool Cluster::any_running() const {
   for (const auto& [process, member] : members_)
-    if (member->child->running()) return true;
+    if (member->child ? member->child->running() : member->connection && !member->status)
+      return true;
   return false;
 }
 
@@ -339,7 +375,7 @@ void Cluster::end_all() {
     if (member->connection && member->connection->is_open())
       post_message(*member->connection, Stop{});
     else
-      member->child->signal(SIGKILL);
+      end_hard(member);
   }
   kill_timer_.expires_after(
       std::chrono::milliseconds(static_cast<long>(settings_.limits.stop_seconds * 1000)));
@@ -353,7 +389,7 @@ void Cluster::end_all() {
 
 void Cluster::kill_all() {
   ending_ = true;
-  for (auto& [process, member] : members_) member->child->signal(SIGKILL);
+  for (auto& [process, member] : members_) end_hard(member);
   if (!any_running()) asio::post(io_, [this] { listener_.on_all_ended(); });
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/control/job_events.h"
 #include "runtime/base/clock.h"
@@ -25,12 +26,20 @@ namespace scavenger::elastic {
 // controller could not listen at its configured port.
 void check_endpoints_are_free(const JobConfig& config);
 
+// Where a process is to run.
+struct ProcessPlace {
+  std::string address;                        // at which the others reach it
+  std::vector<std::string> launch;            // words before its command; none: on this machine
+  std::filesystem::path program_folder = {};  // empty: as here
+};
+
 struct LostProcess {
   ProcessName process;
   std::int64_t pid = 0;
   std::string how;         // "was killed by signal 9 (Killed)"
   std::string log_tail;    // its last words
   bool by_itself = false;  // it found an error, and ended: another one would do the same
+  bool has_joined = false;
 };
 
 // What the cluster tells its owner, always on the io_context's thread.
@@ -56,21 +65,25 @@ class Cluster final {
   struct Settings {
     std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
     std::filesystem::path log_folder;
-    JobConfig config;  // says what runs where
+    JobConfig config;
+    std::string address;  // of this machine, for processes elsewhere
     LimitsConfig limits;
     std::uint32_t state_payload_limit_bytes = 0;
     int shared_file = -1;  // for all processes to inherit, where they share memory
   };
 
-  // Listens on a free port at cluster.listen_address. The references must outlive the cluster.
+  // Listens on a free port at the settings' address. The references must outlive the cluster.
   Cluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
           JobCredentials credentials, Settings settings);
   ~Cluster();
 
   // Starts a process, the first time or in place of one that was lost; returns its pid. `config`:
   // the job's resolved configuration, JSON.
-  std::int64_t start(const ProcessName& process, std::uint32_t threads, std::uint16_t listen_port,
-                     const std::string& config);
+  std::int64_t start(const ProcessName& process, const ProcessPlace& place, std::uint32_t threads,
+                     std::uint16_t listen_port, const std::string& config);
+  // For a worker that may not be started from here: what it has to be told, and that it may come.
+  std::string ticket_of_stranger(const ProcessName& process, const std::string& config) const;
+  void expect(const ProcessName& process);
   // The process's own, on its host; after it has joined.
   std::int64_t pid_of(const ProcessName& process) const;
   // Where the others reach a shard.
@@ -100,7 +113,7 @@ class Cluster final {
     explicit Member(asio::io_context& io) : news_timer(io) {}
 
     ProcessName name;
-    std::unique_ptr<ChildProcess> child;
+    std::unique_ptr<ChildProcess> child;  // null: it was not started from here, at least not yet
     std::shared_ptr<FrameConnection> connection;  // null before it has joined
     std::int64_t pid = 0;                         // as it says itself
     double start_seconds = 0.0;
@@ -116,7 +129,7 @@ class Cluster final {
   };
   using MemberPointer = std::shared_ptr<Member>;
 
-  const HostConfig* host_of(const ProcessName& process) const;
+  LaunchTicket ticket_for(const ProcessName& process, const std::string& config) const;
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_member(MemberPointer member);
   MemberPointer admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
@@ -125,6 +138,8 @@ class Cluster final {
   void announce_loss(const MemberPointer& member);
   void dismiss(const MemberPointer& member);
   void forget(const MemberPointer& member);
+  void end_hard(const MemberPointer& member);
+  void end_stranger(const MemberPointer& member, const std::string& why);
   bool any_running() const;
 
   asio::io_context& io_;

@@ -26,18 +26,29 @@ constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 constexpr double kStorePeriodSeconds = 10.0;
 constexpr double kStorePatienceSeconds = 15.0;  // at the end of the job
 
+// A worker's price is that of its machine.
+JobStart with_price(JobStart start, const Provider& provider) {
+  if (!start.config.provider.is_remote()) return start;
+  if (const auto price = provider.price({}, start.config.provider.spot))
+    start.config.cluster.price_per_worker_hour = price->per_hour;
+  return start;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions options)
-    : start_(std::move(start)),
+    : options_(std::move(options)),
+      provider_(options_.make_provider(io_, start)),
+      start_(with_price(std::move(start), *provider_)),
       data_(std::move(data)),
-      options_(std::move(options)),
       shard_count_(shard_count(start_.config)),
       config_json_(to_json(start_.config).dump()),
       record_(start_.folder, clock_, options_.display),
       controller_(make_plan(start_, data_, shard_count_, record_.time_before()),
                   clock_.now_seconds()),
       iterations_(controller_.membership()),
+      fleet_(*provider_, record_, *this, start_.config.provider.spot,
+             start_.config.provider.is_remote()),
       tick_timer_(io_),
       shard_ports_(shard_count_),
       checkpoints_(
@@ -80,8 +91,8 @@ int Coordinator::run() {
   asio::signal_set signals(io_, SIGINT, SIGTERM);
   watch_signals(signals);
   begin_search();
-  open_cluster();
-  tick();
+  meter_cost();
+  if (!controller_.ending()) open_fleet();
   io_.run();
   SCAVENGER_CHECK(end_.has_value());
   close_store();
@@ -115,6 +126,8 @@ void Coordinator::open_cluster() {
   settings.program_folder = options_.program_folder;
   settings.log_folder = start_.folder.logs();
   settings.config = start_.config;
+  settings.address = provider_->controller_address();
+  if (settings.address.empty()) settings.address = start_.config.cluster.listen_address;
   settings.limits = start_.config.limits;
   settings.state_payload_limit_bytes = static_cast<std::uint32_t>(start_.config.ps.chunk_bytes);
   if (uses_shared_memory(start_.config)) shared_file_ = make_shared_file();
@@ -128,23 +141,6 @@ void Coordinator::open_cluster() {
     start_process({Role::kWorker, i});
 }
 
-void Coordinator::start_process(const ProcessName& process) {
-  const std::uint32_t threads = process.role == Role::kWorker ? threads_for(process.index) : 1;
-  const std::uint16_t first_port = start_.config.ps.port;
-  const bool any_port = process.role != Role::kShard || first_port == 0;
-  const auto port = static_cast<std::uint16_t>(any_port ? 0 : first_port + process.index);
-  const std::int64_t pid = cluster_->start(process, threads, port, config_json_);
-  const auto log_file = std::filesystem::path("logs") / cluster_->log_of(process).filename();
-  record_.log(fact::ProcessStarted{fact_role(process.role), process.index, pid, log_file.string()});
-}
-
-// With as many workers as there are to be.
-std::uint32_t Coordinator::threads_for(std::uint32_t worker) const {
-  ClusterConfig cluster = start_.config.cluster;
-  cluster.workers = controller_.wanted_workers();
-  return threads_of(cluster, worker, options_.host_cores);
-}
-
 void Coordinator::watch_signals(asio::signal_set& signals) {
   signals.async_wait([this, &signals](const boost::system::error_code& error, int) {
     if (error) return;
@@ -152,6 +148,7 @@ void Coordinator::watch_signals(asio::signal_set& signals) {
       feed(Interrupted{});
     } else {
       end_ = EndJob{Status::kInterrupted, "ended at once by the user"};
+      if (interrupts_ > 2 || !cluster_) return carry_out(EndJob(*end_));
       cluster_->kill_all();
     }
     watch_signals(signals);
@@ -161,6 +158,7 @@ void Coordinator::watch_signals(asio::signal_set& signals) {
 void Coordinator::tick() {
   cluster_->check_signs_of_life();
   log_iterations();
+  meter_cost();
   feed(TimePassed{});
   if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
   tell_store_problem();
@@ -212,13 +210,17 @@ void Coordinator::feed_later(const ControllerEvent& event) {
 }
 
 void Coordinator::on_all_ended() {
-  feed(AllProcessesEnded{});
-  if (end_ && !io_.stopped()) carry_out(*end_);  // where the user did not wait for the controller
+  fleet_.end([this] {
+    feed(AllProcessesEnded{});
+    // Where the user did not wait for the controller.
+    if (end_ && !io_.stopped()) carry_out(EndJob(*end_));
+  });
 }
 
 void Coordinator::carry_out(const EndProcesses&) {
   log_iterations();
   const auto& ending = controller_.ending();
+  if (!cluster_) return feed_later(AllProcessesEnded{});
   if (ending && ending->status == Status::kFailed)
     cluster_->kill_all();  // the others may wait for who is gone, and there is nothing to lose
   else
@@ -247,13 +249,20 @@ void Coordinator::carry_out(const Announce& action) {
 void Coordinator::on_lost(const LostProcess& lost) {
   record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
                                 lost.how, lost.log_tail});
-  const std::uint32_t wanted = controller_.wanted_workers();
   if (buffers_lender_ == lost.process) buffers_lender_.reset();
-  feed(ProcessLost{lost.process, lost.how, lost.by_itself});
-  if (controller_.wanted_workers() < wanted)
-    end_search(controller_.wanted_workers(), controller_.wanted_batch_size(),
-               fmt::format("goes on with fewer workers: {} {}", lost.process.text(), lost.how));
+  const bool is_worker = lost.process.role == Role::kWorker;
+  const bool with_machine = is_worker && machines_lost_.erase(lost.process.index) > 0;
+  // Where a worker does not even begin, it may be its machine that is of no use.
+  const bool is_rented = is_worker && start_.config.provider.is_remote();
+  if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
+  const bool by_itself = lost.by_itself && !with_machine && (lost.has_joined || !is_rented);
+  feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine},
+                fmt::format("{} {}", lost.process.text(), lost.how));
   checkpoints_.lose(lost.process);
+  // What starts its worker by itself does so once; and who is not replaced needs no machine.
+  const Machine* const machine = is_worker ? fleet_.machine_of(lost.process.index) : nullptr;
+  if (machine != nullptr && (machine->starts_worker || !controller_.expects(lost.process)))
+    fleet_.release(lost.process.index);
 }
 
 void Coordinator::carry_out(const StartProcess& action) {
@@ -269,6 +278,7 @@ void Coordinator::carry_out(const ReleaseProcess& action) {
 }
 
 void Coordinator::on_left(const ProcessName& process) {
+  fleet_.release(process.index);
   feed(ProcessLeft{process});
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/control_socket.h"
 #include "elastic/coordinator/evaluation_round.h"
+#include "elastic/coordinator/fleet.h"
 #include "elastic/coordinator/iteration_merge.h"
 #include "elastic/coordinator/job_facts.h"
 #include "elastic/coordinator/job_record.h"
@@ -30,10 +32,12 @@ struct CoordinatorOptions {
   std::filesystem::path program_folder;  // where scavenger-ps and scavenger-worker are
   Display display;
   std::uint32_t host_cores = 1;
+  // Where workers' machines come from.
+  std::function<std::unique_ptr<Provider>(asio::io_context&, const JobStart&)> make_provider;
 };
 
 // Thread: the one that calls run().
-class Coordinator final : private ClusterListener {
+class Coordinator final : private ClusterListener, private FleetListener {
  public:
   // Throws InputError where another process works on the run folder.
   Coordinator(JobStart start, DataSize data, CoordinatorOptions options);
@@ -44,13 +48,18 @@ class Coordinator final : private ClusterListener {
 
  private:
   void begin_record();
+  void open_fleet();
   void open_cluster();
   void start_process(const ProcessName& process);
+  void start_at(const ProcessName& process, const ProcessPlace& place);
+  std::string address_of_worker(std::uint32_t worker) const;
+  void meter_cost();
   std::uint32_t threads_for(std::uint32_t worker) const;
   void watch_signals(asio::signal_set& signals);
   void tick();
   void feed(const ControllerEvent& event);
   void feed_later(const ControllerEvent& event);
+  void feed_shortage(const ControllerEvent& event, const std::string& why);
 
   void carry_out(const StartProcess& action);
   void carry_out(const ReleaseProcess& action);
@@ -75,6 +84,11 @@ class Coordinator final : private ClusterListener {
   void on_lost(const LostProcess& lost) override;
   void on_left(const ProcessName& process) override;
   void on_all_ended() override;
+
+  void on_machine_ready(std::uint32_t worker, const Machine& machine) override;
+  void on_machine_refused(std::uint32_t worker, const Refusal& refusal) override;
+  void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) override;
+  void on_machine_lost(std::uint32_t worker, const std::string& how) override;
 
   void on(const ProcessName& process, const Ready& message);
   void on(const ProcessName& process, const Halted& message);
@@ -124,15 +138,18 @@ class Coordinator final : private ClusterListener {
 
   asio::io_context io_{1};
   SteadyClock clock_;
+  const CoordinatorOptions options_;
+  const std::unique_ptr<Provider> provider_;
   JobStart start_;
   const DataSize data_;
-  const CoordinatorOptions options_;
   const std::uint32_t shard_count_;
   const std::string config_json_;
   JobRecord record_;
   Controller controller_;
   IterationMerge iterations_;
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
+  Fleet fleet_;
+  std::set<std::uint32_t> machines_lost_;  // of workers whose end is news to come
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<ControlSocket> control_;
   asio::steady_timer tick_timer_;

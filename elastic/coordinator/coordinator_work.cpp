@@ -72,7 +72,7 @@ void Coordinator::on(const ProcessName& process, const Stuck& message) {
 }
 
 void Coordinator::on(const ProcessName& process, const Leaving& message) {
-  feed(ProcessLeaving{process, message.reason});
+  feed_shortage(ProcessLeaving{process, message.reason}, process.text() + " leaves");
 }
 
 void Coordinator::carry_out(const FindCheckpoint&) {
@@ -114,6 +114,7 @@ bool Coordinator::fits_the_model() {
 // By rank; none where all are on this machine without being asked to, and each brings its own.
 std::vector<std::uint32_t> Coordinator::hosts_of_workers() const {
   std::vector<std::uint32_t> hosts;
+  if (start_.config.provider.is_remote()) return controller_.ranks();  // each has its own
   for (const std::uint32_t worker : controller_.ranks())
     if (const auto host = host_index_of_worker(start_.config.cluster, worker))
       hosts.push_back(*host);
@@ -150,7 +151,7 @@ void Coordinator::let_workers_keep_state(const ConfigureWorkers& action,
                                          ConfigureWorker& message) const {
   SyncGroup& group = message.group;
   const std::uint32_t source = controller_.ranks()[action.source_rank];
-  group.shards = {{address_of_worker(start_.config.cluster, source), worker_ports_.at(source)}};
+  group.shards = {{address_of_worker(source), worker_ports_.at(source)}};
   group.source_rank = action.source_rank;
   group.shares_state = action.shares_state && group.membership.workers() > 1;
   group.optimizer_steps = group.membership.first_iteration + steps_ahead_;

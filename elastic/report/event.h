@@ -289,8 +289,10 @@ struct Machine {
   std::string machine_type;
   std::string zone;
   bool spot = false;
-  double price_per_hour = 0.0;  // dollars
-  std::string reason;           // of a notice, a loss, a refusal
+  double price_per_hour = 0.0;   // dollars
+  double minimum_seconds = 0.0;  // that are charged in any case
+  double charged_seconds = 0.0;  // when it got ready: that had been charged before
+  std::string reason;            // of a notice, a loss, a refusal
 
   bool operator==(const Machine&) const = default;
 };

@@ -13,6 +13,7 @@
 #include "elastic/report/downsampled_curve.h"
 #include "elastic/report/event.h"
 #include "elastic/report/job_noise.h"
+#include "elastic/report/machine_bill.h"
 #include "elastic/report/series_statistics.h"
 
 namespace scavenger::elastic {
@@ -153,6 +154,7 @@ struct RunNumbers {
   LatestList<Timed<fact::SearchStep>> search_steps;
   std::optional<Timed<fact::Prediction>> prediction;  // the last
   LatestList<Timed<fact::Machine>> machines;
+  MachineBill bill;  // where machines were rented, `cost` is theirs
 
   // position / samples_per_epoch; 0 before the start is known.
   double epochs() const;

@@ -125,6 +125,7 @@ void RunSummary::apply(const LoggedEvent& logged) {
 void RunSummary::advance_to(double time) {
   const double elapsed = std::max(0.0, time - numbers_.seconds);
   numbers_.seconds += elapsed;
+  if (!numbers_.bill.is_empty()) numbers_.cost = numbers_.bill.cost(numbers_.seconds);
   if (!in_phase_) {
     numbers_.start_up_seconds += elapsed;
     return;
@@ -133,10 +134,11 @@ void RunSummary::advance_to(double time) {
   const double cost = elapsed * phase.membership.workers * phase.price_per_worker_hour / 3600.0;
   phase.seconds += elapsed;
   phase.cost += cost;
-  numbers_.cost += cost;
+  if (numbers_.bill.is_empty()) numbers_.cost += cost;
 }
 
 void RunSummary::apply_fact(double time, const fact::Start& start) {
+  numbers_.bill.suspend(time);
   numbers_.start = start;
   numbers_.starts.add({.time = time, .fact = start});
   numbers_.status.reset();
@@ -297,6 +299,7 @@ void RunSummary::apply_fact(double time, const fact::TargetReached& reached) {
 
 void RunSummary::apply_fact(double time, const fact::Machine& machine) {
   numbers_.machines.add({.time = time, .fact = machine});
+  numbers_.bill.apply(time, machine);
 }
 
 void RunSummary::apply_fact(double time, const fact::SearchStep& step) {

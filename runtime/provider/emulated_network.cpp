@@ -3,14 +3,15 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
-#include <linux/sockios.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <poll.h>
 #include <signal.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -31,6 +32,7 @@ const fs::path kSpaces = "/run/netns";  // where `ip netns` keeps them
 constexpr const char* kPrefix = "scavenger-";
 constexpr const char* kSuffix = "-emulated";
 constexpr const char* kBridgePrefix = "scv";
+constexpr const char* kPortPrefix = "sv";
 constexpr std::uint32_t kNetworks = 256;
 constexpr std::uint32_t kFirstHost = 2;
 
@@ -53,13 +55,33 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// A setting of a network interface, by its name.
-void change_interface(const std::string& name, bool removes_bridge) {
-  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request{};
-  std::strncpy(request.ifr_name, name.c_str(), IFNAMSIZ - 1);
-  ::ioctl(socket.get(), SIOCSIFFLAGS, &request);  // down: no flag is set
-  if (removes_bridge) ::ioctl(socket.get(), SIOCBRDELBR, name.c_str());
+// Removes a network interface, and with one end of a cable the other one: `ip link delete`, without
+// a process for it.
+void remove_interface(const std::string& name) {
+  struct {
+    nlmsghdr header;
+    ifinfomsg interface;
+  } request{};
+  request.header.nlmsg_len = NLMSG_LENGTH(sizeof(ifinfomsg));
+  request.header.nlmsg_type = RTM_DELLINK;
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+  request.interface.ifi_index = static_cast<int>(::if_nametoindex(name.c_str()));
+  if (request.interface.ifi_index == 0) return;
+  const FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (::send(socket.get(), &request, request.header.nlmsg_len, 0) < 0) return;
+  std::array<char, 4096> answer;
+  ::recv(socket.get(), answer.data(), answer.size(), 0);  // it is done
+}
+
+// Killed processes leave their control group when they have been reaped.
+bool empty_group(const fs::path& group) {
+  constexpr int kTries = 100, kTryMilliseconds = 10;
+  for (int i = 0; i < kTries; ++i) {
+    kill_all_in(group);
+    if (remove_cpu_share(group)) return true;
+    ::poll(nullptr, 0, kTryMilliseconds);
+  }
+  return false;
 }
 
 // What is left of an owner, taken down in the order in which it was built, backwards.
@@ -70,8 +92,7 @@ std::vector<std::string> remove_parts(pid_t owner) {
   for (const std::string& name : names_in(groups)) {
     const fs::path group = groups / name;
     if (!fs::is_directory(group)) continue;
-    kill_all_in(group);
-    if (remove_cpu_share(group)) removed.push_back("control group " + mark + "/" + name);
+    if (empty_group(group)) removed.push_back("control group " + mark + "/" + name);
   }
   if (fs::exists(groups) && remove_cpu_share(groups)) removed.push_back("control group " + mark);
   for (const std::string& name : names_in(kSpaces)) {
@@ -79,10 +100,11 @@ std::vector<std::string> remove_parts(pid_t owner) {
     remove_space(name);
     removed.push_back("network namespace " + name);
   }
-  const std::string bridge = EmulatedNames(owner, 0).bridge();
-  if (::if_nametoindex(bridge.c_str()) != 0) {
-    remove_bridge(bridge);
-    removed.push_back("switch " + bridge);
+  for (const std::string& name : names_in("/sys/class/net")) {
+    const bool is_port = owner_in(name, kPortPrefix, "x") == owner;
+    if (!is_port && name != EmulatedNames(owner, 0).bridge()) continue;
+    remove_interface(name);
+    removed.push_back("network interface " + name);
   }
   return removed;
 }
@@ -109,7 +131,7 @@ std::string EmulatedNames::space(std::uint32_t slot) const {
 
 // A name of an interface has 15 characters at most.
 std::string EmulatedNames::port(std::uint32_t slot) const {
-  return fmt::format("sv{}x{}", owner_, slot);
+  return fmt::format("{}{}x{}", kPortPrefix, owner_, slot);
 }
 
 std::string EmulatedNames::controller_address() const {
@@ -175,17 +197,13 @@ std::uint32_t free_emulated_network(std::uint32_t first_choice) {
 }
 
 void cut_cable(const std::string& port) {
-  change_interface(port, false);
+  remove_interface(port);
 }
 
 void remove_space(const std::string& space) {
   const fs::path path = kSpaces / space;
   ::umount2(path.c_str(), MNT_DETACH);
   ::unlink(path.c_str());
-}
-
-void remove_bridge(const std::string& bridge) {
-  change_interface(bridge, true);
 }
 
 std::vector<std::string> remove_emulated(pid_t owner) {

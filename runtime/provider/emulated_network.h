@@ -44,7 +44,6 @@ std::uint32_t free_emulated_network(std::uint32_t first_choice);
 // What can be ended at once; both do nothing where there is nothing.
 void cut_cable(const std::string& port);
 void remove_space(const std::string& space);
-void remove_bridge(const std::string& bridge);
 
 // All that processes have left which are gone, or `owner` itself; says what it removed.
 std::vector<std::string> remove_emulated(pid_t owner);

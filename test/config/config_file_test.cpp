@@ -213,8 +213,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                      "labels_name":"v"})");
     all.emplace_back(
         R"(provider={"type":"ssh","hosts":[{"destination":"a","address":"10.0.0.2","workers":2,
-            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"program_folder":"/opt/s/bin",
-            "ship":true})");
+            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"program_folder":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
                            R"(model={"type":"plugin","path":"/lib.so"})",
                            R"(stop={"target":{"metric":"mse","value":0.3}})"});

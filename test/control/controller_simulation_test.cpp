@@ -43,6 +43,7 @@ ControllerPlan random_plan(RandomStream& random) {
     plan.state_home = StateHome::kMemory;
     plan.shards = 1;
   }
+  if (random.below(8) == 0) plan.stop.max_cost = 2.0 * random.uniform();
   if (random.below(3) == 0) plan.faults.on_worker_loss = OnWorkerLoss::kShrink;
   plan.faults.max_losses = static_cast<std::uint32_t>(random.below(60));
   plan.limits.start_seconds = plan.limits.iteration_seconds = 1e9;
@@ -53,6 +54,7 @@ ControllerPlan random_plan(RandomStream& random) {
 // One process. Shards count the iterations that they have stepped, workers those that they have.
 struct ModelProcess {
   bool is_starting = true;
+  bool has_machine = true;  // else it is still to be had
   bool is_joined = false;
   bool is_released = false;   // it is to end
   bool halts = false;         // it was asked to, and has not answered
@@ -141,6 +143,7 @@ class ModelCluster final {
       if (one->first.role == Role::kWorker) return ProcessLeaving{one->first, "was told to go"};
     }
     if (random_.below(200) == 0) return CheckpointWanted{};
+    if (random_.below(50) == 0) return CostMetered{now_ / 10.0, 360.0};
     if (random_.below(paused_ ? 20 : 300) == 0) return PauseWanted{paused_ = !paused_};
     std::vector<ControllerEvent> possible = {TimePassed{}};
     for (const auto& [name, process] : processes_) {
@@ -148,7 +151,8 @@ class ModelCluster final {
         possible.push_back(ProcessLeft{name});
         continue;
       }
-      if (process.is_starting) possible.push_back(ProcessJoined{name});
+      if (process.is_starting && process.has_machine) possible.push_back(ProcessJoined{name});
+      if (process.is_starting && !process.has_machine) possible.push_back(answer_for(name));
       if (process.readies > 0 && process.is_joined)
         possible.push_back(ProcessReady{name, process.readies});
       if (process.halts)
@@ -168,6 +172,12 @@ class ModelCluster final {
     ControllerEvent event = possible[random_.below(possible.size())];
     std::visit([this](const auto& happened) { happens(happened); }, event);
     return event;
+  }
+
+  ControllerEvent answer_for(const ProcessName& name) {
+    if (random_.below(4) > 0) return ProcessStarted{name};
+    if (random_.below(20) == 0) return MachineRefused{name, "quota", std::nullopt};
+    return MachineRefused{name, "capacity", random_.uniform()};
   }
 
   ControllerEvent want_another_size() {
@@ -198,7 +208,8 @@ class ModelCluster final {
     if (writing_ && owes && (copying_ || (name.role == Role::kShard && random_.below(2) == 0)))
       doomed_ = true;
     if (name.role == Role::kShard && !keeps_memory) shard_lost_ = true;
-    return ProcessLost{name, "was lost"};
+    const bool with_machine = name.role == Role::kWorker && random_.below(2) == 0;
+    return ProcessLost{name, "was lost", false, with_machine};
   }
   ControllerEvent found() const {
     if (!checkpoint_) return CheckpointFound{};
@@ -208,6 +219,11 @@ class ModelCluster final {
   void happens(const ProcessJoined& event) {
     processes_.at(event.process).is_starting = false;
     processes_.at(event.process).is_joined = true;
+  }
+  void happens(const ProcessStarted& event) { processes_.at(event.process).has_machine = true; }
+  void happens(const MachineRefused& event) {
+    ++losses_;
+    processes_.at(event.process) = {.is_starting = false};
   }
   void happens(const ProcessReady& event) {
     processes_.at(event.process).readies = 0;
@@ -258,6 +274,7 @@ class ModelCluster final {
           (known->second.is_joined || known->second.is_starting || known->second.is_released));
     REQUIRE_FALSE(ending_);
     processes_[action.process].is_starting = true;
+    processes_[action.process].has_machine = action.process.role == Role::kShard;
   }
   void carry_out(const ReleaseProcess& action) {
     ModelProcess& process = processes_.at(action.process);
@@ -371,6 +388,7 @@ class ModelCluster final {
       CHECK(losses_ > 0);
       return;
     }
+    if (action.status == Status::kMaxCost) return;  // it may have ended at once
     if (action.status == Status::kInterrupted && !has_trained_) return;  // it may not have begun
     if (!has_trained_ && plan_.resumes_checkpoint) return;               // it was finished before
     CHECK_FALSE(writing_);

@@ -63,14 +63,22 @@ class ScriptedJob final {
       : shards_(plan.shards),
         judged_by_accuracy_(judged_metric(plan.stop) == Metric::kAccuracy),
         done_(plan.membership.first_iteration),
-        controller_(std::move(plan), 0.0) {}
+        controller_(std::move(plan), 0.0) {
+    for (std::uint32_t i = 0; i < shards_; ++i) feed(ProcessStarted{{Role::kShard, i}});
+    for (std::uint32_t i = 0; i < controller_.membership().workers(); ++i)
+      feed(ProcessStarted{{Role::kWorker, i}});
+  }
 
+  // Machines are had at once.
   Lines feed(const ControllerEvent& event) {
     Lines lines;
+    std::vector<ProcessName> started;
     for (const ControllerAction& action : controller_.step(event, now_)) {
       lines.push_back(line_of(action));
       if (const auto* grant = std::get_if<GrantIterations>(&action)) granted_ = grant->until;
+      if (const auto* start = std::get_if<StartProcess>(&action)) started.push_back(start->process);
     }
+    for (const ProcessName& process : started) controller_.step(ProcessStarted{process}, now_);
     return lines;
   }
   void pass(double seconds) { now_ += seconds; }

@@ -155,6 +155,8 @@ inline std::vector<RunEvent> one_of_each() {
                     .zone = "us-central1-a",
                     .spot = true,
                     .price_per_hour = 0.04,
+                    .minimum_seconds = 60.0,
+                    .charged_seconds = 12.5,
                     .reason = "preempted"},
       fact::SearchStep{.iteration = 300,
                        .phase = fact::SearchPhase::kSettled,

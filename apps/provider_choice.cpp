@@ -1,0 +1,27 @@
+#include "apps/provider_choice.h"
+
+#include "runtime/base/version.h"
+#include "runtime/provider/emulated_provider.h"
+#include "runtime/provider/local_provider.h"
+#include "runtime/provider/slurm_provider.h"
+#include "runtime/provider/ssh_provider.h"
+
+namespace scavenger {
+
+std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& config,
+                                        std::uint32_t cores,
+                                        const std::filesystem::path& program_folder) {
+  switch (config.provider.type) {
+    case ProviderType::kEmulated:
+      return std::make_unique<EmulatedProvider>(io, emulated_settings(config.provider));
+    case ProviderType::kSsh:
+      return std::make_unique<SshProvider>(io, ssh_settings(config.provider), program_folder,
+                                           version_line("scavenger-worker"));
+    case ProviderType::kSlurm:
+      return std::make_unique<SlurmProvider>(io, slurm_settings(config.provider));
+    default:
+      return std::make_unique<LocalProvider>(io, config.cluster, cores);
+  }
+}
+
+}  // namespace scavenger

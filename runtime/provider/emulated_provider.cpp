@@ -1,0 +1,180 @@
+#include "runtime/provider/emulated_provider.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/process/command.h"
+#include "runtime/provider/cpu_share.h"
+
+namespace scavenger {
+namespace {
+
+constexpr double kScriptSeconds = 30.0;
+constexpr double kCapacityRetrySeconds = 2.0;
+// Killed processes leave their control group when they have been reaped.
+constexpr double kReapSeconds = 5.0;
+constexpr double kLookAgainSeconds = 0.02;
+
+[[noreturn]] void refuse(RefusalKind kind, Problem problem,
+                         std::optional<double> retry_after_seconds = std::nullopt) {
+  throw MachineRefused({kind, std::move(problem), retry_after_seconds});
+}
+
+awaitable<void> run_script(std::string script, std::string what) {
+  std::vector<std::string> words = {"sh", "-s"};
+  const CommandResult result = co_await run_command(std::move(words), script, kScriptSeconds);
+  if (result.succeeded()) co_return;
+  throw SystemError({.what = result.failure(),
+                     .where = what,
+                     .remedy = "emulated machines need root, and the programs ip and tc of "
+                               "iproute2"});
+}
+
+awaitable<void> wait(double seconds) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  timer.expires_after(std::chrono::milliseconds(static_cast<long>(seconds * 1000)));
+  co_await timer.async_wait(use_awaitable);
+}
+
+}  // namespace
+
+std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, bool spot) {
+  RandomStream random(settings_.seed, "preemption", {machines_++});
+  const auto found = std::ranges::find(settings_.schedule, worker, &ScheduledLoss::worker);
+  if (found != settings_.schedule.end()) {
+    const Fate fate{found->life_seconds, found->notice_seconds};
+    settings_.schedule.erase(found);
+    return fate;
+  }
+  if (!spot || settings_.mean_life_seconds <= 0.0) return std::nullopt;
+  const double life_seconds = -settings_.mean_life_seconds * std::log1p(-random.uniform());
+  const bool is_told = random.uniform() < settings_.notice_share;
+  return Fate{life_seconds, is_told ? settings_.notice_seconds : 0.0};
+}
+
+EmulatedProvider::EmulatedProvider(asio::io_context& io, EmulatedSettings settings)
+    : Lessor(io),
+      settings_(std::move(settings)),
+      names_(::getpid(), free_emulated_network(static_cast<std::uint32_t>(::getpid()))),
+      plan_(settings_.preemption) {}
+
+EmulatedProvider::~EmulatedProvider() {
+  remove_emulated(::getpid());
+}
+
+const EmulatedMachineType* EmulatedProvider::find_type(const std::string& name) const {
+  if (name.empty()) return &settings_.types.front();
+  const auto found = std::ranges::find(settings_.types, name, &EmulatedMachineType::name);
+  return found == settings_.types.end() ? nullptr : &*found;
+}
+
+std::optional<MachinePrice> EmulatedProvider::price(const std::string& type, bool spot) const {
+  const EmulatedMachineType* const found = find_type(type);
+  if (found == nullptr) return std::nullopt;
+  MachinePrice price;
+  price.per_hour = spot ? found->spot_price_per_hour : found->price_per_hour;
+  return price;
+}
+
+awaitable<void> EmulatedProvider::open() {
+  if (::geteuid() != 0)
+    refuse(RefusalKind::kPermission, {.what = "emulated machines need root",
+                                      .where = "provider",
+                                      .remedy = "run it as root, or use provider local"});
+  for (const std::string& removed : remove_abandoned_emulated())
+    log_info("removed what a killed job had left: {}", removed);
+  std::string script = names_.make_bridge_script();
+  co_await run_script(std::move(script), "emulated network");
+}
+
+// One of those that are free, or a refusal.
+EmulatedProvider::Place EmulatedProvider::take_place(MachineId id, const MachineRequest& request) {
+  const EmulatedMachineType* const type = find_type(request.type);
+  if (type == nullptr)
+    refuse(RefusalKind::kInvalid, {.what = fmt::format("there is no type \"{}\"", request.type),
+                                   .where = "provider.machines",
+                                   .remedy = "name one that is there"});
+  const auto used =
+      std::ranges::count_if(places_, [&](const auto& entry) { return entry.second.type == type; });
+  if (std::cmp_greater_equal(used, type->count) || places_.size() >= kEmulatedSlots)
+    refuse(RefusalKind::kCapacity,
+           {.what = fmt::format("all {} machines of type \"{}\" are taken", used, type->name),
+            .where = "provider.machines",
+            .remedy = "wait for one, or raise its count"},
+           kCapacityRetrySeconds);
+  const auto is_taken = [&](std::uint32_t slot) {
+    return std::ranges::any_of(places_,
+                               [&](const auto& entry) { return entry.second.slot == slot; });
+  };
+  while (is_taken(next_slot_)) next_slot_ = (next_slot_ + 1) % kEmulatedSlots;
+  const Place place{next_slot_, type};
+  next_slot_ = (next_slot_ + 1) % kEmulatedSlots;
+  return places_[id] = place;
+}
+
+awaitable<Machine> EmulatedProvider::obtain(MachineId id, const MachineRequest& request) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Place place = take_place(id, request);
+  const auto group =
+      make_cpu_share(names_.group(place.slot), place.type->cores, settings_.quota_period_seconds);
+  const std::string space = names_.space(place.slot);
+  std::string script = names_.make_machine_script(place.slot, place.type->link_megabits);
+  co_await run_script(std::move(script), space);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  co_await pause(id, std::max(0.0, place.type->start_seconds - taken.count()));
+
+  Machine machine;
+  machine.name = fmt::format("vm{}", place.slot);
+  machine.type = place.type->name;
+  machine.spot = request.spot;
+  machine.cores = std::max(1U, static_cast<std::uint32_t>(std::lround(place.type->cores)));
+  machine.price = *price(place.type->name, request.spot);
+  machine.address = names_.address(place.slot);
+  machine.launch = {"sh", "-c",
+                    fmt::format("echo $$ >{}/cgroup.procs && exec ip netns exec {} \"$@\"",
+                                group.string(), space),
+                    "sh"};
+  if (const auto fate = plan_.next(request.worker, request.spot))
+    asio::co_spawn(io(), end_later(id, *fate), asio::detached);
+  co_return machine;
+}
+
+awaitable<void> EmulatedProvider::end_later(MachineId id, PreemptionPlan::Fate fate) {
+  co_await wait(std::max(0.0, fate.life_seconds - fate.notice_seconds));
+  if (fate.notice_seconds > 0.0) {
+    const MachineNotice notice{fate.notice_seconds, "preempted"};
+    tell_notice(id, notice);
+    co_await wait(std::min(fate.notice_seconds, fate.life_seconds));
+  }
+  if (!is_wanted(id)) co_return;
+  // As when a machine's power is cut: nothing more comes out of it, also no farewell.
+  cut_cable(names_.port(places_.at(id).slot));
+  lose(id, "was preempted");
+}
+
+awaitable<void> EmulatedProvider::give_back(MachineId id) {
+  const auto found = places_.find(id);
+  if (found == places_.end()) co_return;
+  const std::uint32_t slot = found->second.slot;
+  const auto group = cpu_share_root() / names_.group(slot);
+  kill_all_in(group);
+  cut_cable(names_.port(slot));
+  remove_space(names_.space(slot));
+  for (double waited = 0.0; !remove_cpu_share(group) && waited < kReapSeconds;
+       waited += kLookAgainSeconds)
+    co_await wait(kLookAgainSeconds);
+  places_.erase(id);
+}
+
+awaitable<std::vector<std::string>> EmulatedProvider::close() {
+  remove_emulated(::getpid());
+  co_return std::vector<std::string>();
+}
+
+}  // namespace scavenger

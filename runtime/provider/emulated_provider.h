@@ -1,0 +1,64 @@
+// A cluster on one machine: each machine is a network namespace with a shaped link and a share of
+// the processors, has a price, takes its time to start, and may be taken away. Its processes and
+// sockets are real. Needs root.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "runtime/base/random.h"
+#include "runtime/provider/emulated_network.h"
+#include "runtime/provider/emulated_settings.h"
+#include "runtime/provider/lessor.h"
+
+namespace scavenger {
+
+// When a machine is taken away. Pure: the same seed gives the same lives.
+class PreemptionPlan final {
+ public:
+  explicit PreemptionPlan(PreemptionSettings settings) : settings_(std::move(settings)) {}
+
+  struct Fate {
+    double life_seconds = 0.0;
+    double notice_seconds = 0.0;
+  };
+  // Of the next machine, which is `worker`'s. None: it lives on.
+  std::optional<Fate> next(std::uint32_t worker, bool spot);
+
+ private:
+  PreemptionSettings settings_;
+  std::uint64_t machines_ = 0;
+};
+
+class EmulatedProvider final : public Lessor {
+ public:
+  EmulatedProvider(asio::io_context& io, EmulatedSettings settings);
+  // Removes everything.
+  ~EmulatedProvider() override;
+
+  std::string name() const override { return "emulated"; }
+  std::string controller_address() const override { return names_.controller_address(); }
+  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+
+ private:
+  struct Place {
+    std::uint32_t slot = 0;
+    const EmulatedMachineType* type = nullptr;
+  };
+
+  awaitable<void> open() override;
+  awaitable<Machine> obtain(MachineId id, const MachineRequest& request) override;
+  awaitable<void> give_back(MachineId id) override;
+  awaitable<std::vector<std::string>> close() override;
+  const EmulatedMachineType* find_type(const std::string& name) const;
+  Place take_place(MachineId id, const MachineRequest& request);
+  awaitable<void> end_later(MachineId id, PreemptionPlan::Fate fate);
+
+  const EmulatedSettings settings_;
+  EmulatedNames names_;
+  PreemptionPlan plan_;
+  std::map<MachineId, Place> places_;
+  std::uint32_t next_slot_ = 0;
+};
+
+}  // namespace scavenger

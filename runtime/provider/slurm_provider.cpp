@@ -1,0 +1,252 @@
+#include "runtime/provider/slurm_provider.h"
+
+#include <fmt/format.h>
+#include <netdb.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "runtime/base/log.h"
+#include "runtime/config/json.h"
+#include "runtime/process/command.h"
+
+namespace scavenger {
+namespace {
+
+constexpr double kCommandSeconds = 60.0;
+constexpr double kLookAgainSeconds = 0.5;  // while it waits in the queue
+constexpr double kWatchSeconds = 2.0;
+constexpr double kRetrySeconds = 30.0;
+constexpr const char* kNamePrefix = "scavenger-";
+
+[[noreturn]] void refuse(RefusalKind kind, Problem problem,
+                         std::optional<double> retry_after_seconds = std::nullopt) {
+  throw MachineRefused({kind, std::move(problem), retry_after_seconds});
+}
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+std::string this_host() {
+  char name[256] = "unknown";
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+awaitable<CommandResult> run(std::vector<std::string> words) {
+  co_return co_await run_command(std::move(words), std::string(), kCommandSeconds);
+}
+
+// Its state in one word: PENDING, RUNNING, PREEMPTED, ...; empty where Slurm does not know it any
+// more, "?" where Slurm does not answer.
+awaitable<std::string> state_of(std::string job) {
+  std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + job,
+                                    "--format=%T"};
+  const CommandResult result = co_await run(std::move(words));
+  if (result.succeeded()) co_return trimmed(result.output);
+  const bool is_forgotten = result.output.find("Invalid job id") != std::string::npos;
+  co_return is_forgotten ? std::string() : std::string("?");
+}
+
+std::string numeric_address(const std::string& name) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return name;
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
+  char text[NI_MAXHOST] = "";
+  ::getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
+  return text;
+}
+
+awaitable<std::string> address_of(std::string node) {
+  std::vector<std::string> words = {"scontrol", "--oneliner", "show", "node", node};
+  const CommandResult result = co_await run(std::move(words));
+  std::istringstream fields(result.output);
+  for (std::string field; fields >> field;)
+    if (field.starts_with("NodeAddr=")) co_return numeric_address(field.substr(9));
+  co_return numeric_address(node);
+}
+
+}  // namespace
+
+SlurmSettings slurm_settings(const ProviderConfig& config) {
+  const Json json = Json::parse(config.settings);
+  SlurmSettings settings;
+  settings.partition = json.at("partition");
+  settings.cores = json.at("cores");
+  settings.price_per_hour = json.at("price_per_hour");
+  settings.options = json.at("options").get<std::vector<std::string>>();
+  settings.wait_seconds = json.at("wait_seconds");
+  settings.program_folder = json.at("program_folder").get<std::string>();
+  return settings;
+}
+
+std::string slurm_job_name(std::int64_t owner) {
+  return fmt::format("{}{}-{}", kNamePrefix, this_host(), owner);
+}
+
+awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs() {
+  std::vector<std::string> cancelled;
+  std::vector<std::string> words = {"squeue", "--noheader", "--format=%i %j",
+                                    "--user=" + std::to_string(::geteuid())};
+  CommandResult list;
+  try {
+    list = co_await run(std::move(words));
+  } catch (const SystemError&) {
+    co_return cancelled;
+  }
+  if (!list.succeeded()) co_return cancelled;
+  const std::string prefix = kNamePrefix + this_host() + "-";
+  std::istringstream lines(list.output);
+  for (std::string job, name; lines >> job >> name;) {
+    if (!name.starts_with(prefix)) continue;
+    pid_t owner = 0;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + prefix.size(), end, owner);
+    const bool is_ours = parsed.ec == std::errc() && parsed.ptr == end;
+    if (!is_ours || ::kill(owner, 0) == 0 || errno == EPERM) continue;
+    std::vector<std::string> cancel = {"scancel", job};
+    const CommandResult done = co_await run(std::move(cancel));
+    if (done.succeeded()) cancelled.push_back("Slurm job " + job);
+  }
+  co_return cancelled;
+}
+
+SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
+    : Lessor(io), settings_(std::move(settings)) {}
+
+std::optional<MachinePrice> SlurmProvider::price(const std::string&, bool) const {
+  MachinePrice price;
+  price.per_hour = settings_.price_per_hour;
+  return price;
+}
+
+awaitable<void> SlurmProvider::open() {
+  Problem problem{.what = {},
+                  .where = "provider",
+                  .remedy = "run scavenger-train where sbatch and squeue work"};
+  std::vector<std::string> words = {"sinfo", "--noheader"};
+  try {
+    const CommandResult result = co_await run(std::move(words));
+    if (!result.succeeded()) problem.what = "Slurm does not answer: " + result.failure();
+  } catch (const SystemError& error) {
+    problem.what = "there is no Slurm here: " + error.problem().what;
+  }
+  if (!problem.what.empty()) refuse(RefusalKind::kUnreachable, problem);
+  for (const std::string& cancelled : co_await cancel_abandoned_slurm_jobs())
+    log_info("cancelled what a killed job had left: {}", cancelled);
+}
+
+// The job's number. Its script only waits: what it is for is started in it, as a step.
+awaitable<std::string> SlurmProvider::submit() const {
+  std::vector<std::string> words = {"sbatch",
+                                    "--parsable",
+                                    "--no-requeue",
+                                    "--nodes=1",
+                                    "--ntasks=1",
+                                    "--output=/dev/null",
+                                    "--job-name=" + slurm_job_name(::getpid()),
+                                    fmt::format("--cpus-per-task={}", settings_.cores)};
+  if (!settings_.partition.empty()) words.push_back("--partition=" + settings_.partition);
+  words.insert(words.end(), settings_.options.begin(), settings_.options.end());
+  words.push_back("--wrap=exec sleep infinity");
+  const CommandResult result = co_await run(std::move(words));
+  if (result.succeeded()) co_return result.output.substr(0, result.output.find_first_of(";\n"));
+  const std::string why = result.failure();
+  const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
+  if (says("invalid partition") || says("Invalid") || says("not available"))
+    refuse(RefusalKind::kInvalid, {.what = "Slurm does not take the job: " + why,
+                                   .where = "provider",
+                                   .remedy = "set provider.partition, cores and options to what "
+                                             "this cluster has (sinfo)"});
+  if (says("Access") || says("ermission") || says("account"))
+    refuse(RefusalKind::kPermission, {.what = "Slurm does not take the job: " + why,
+                                      .where = "provider",
+                                      .remedy = "ask for access, or set --account in "
+                                                "provider.options"});
+  refuse(RefusalKind::kUnreachable,
+         {.what = "Slurm does not take the job: " + why, .where = "provider", .remedy = {}},
+         kRetrySeconds);
+}
+
+// Until the job runs: the name of its node.
+awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string job) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const std::string state = co_await state_of(job);
+    if (state == "RUNNING") break;
+    const bool waits = state == "PENDING" || state == "CONFIGURING" || state == "?";
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+    if (!is_wanted(id) || !waits || waited.count() > settings_.wait_seconds)
+      refuse(RefusalKind::kCapacity,
+             {.what = fmt::format("job {} is {}, after {:.0f} s", job,
+                                  state.empty() ? "gone" : state, waited.count()),
+              .where = "Slurm's queue",
+              .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
+             kRetrySeconds);
+    co_await pause(id, kLookAgainSeconds);
+  }
+  std::vector<std::string> words = {"squeue", "--noheader", "--jobs=" + job, "--format=%N"};
+  const CommandResult result = co_await run(std::move(words));
+  co_return trimmed(result.output);
+}
+
+awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
+  const std::string job = co_await submit();
+  jobs_[id] = job;
+  const std::string node = co_await wait_for_node(id, job);
+  Machine machine;
+  machine.name = "job-" + job;
+  machine.zone = node;
+  machine.type = settings_.partition;
+  machine.cores = settings_.cores;
+  machine.price.per_hour = settings_.price_per_hour;
+  machine.address = co_await address_of(node);
+  machine.launch = {"srun",       "--jobid=" + job, "--overlap",  "--nodes=1",
+                    "--ntasks=1", "--quiet",        "--mpi=none", "--unbuffered"};
+  machine.program_folder = settings_.program_folder;
+  asio::co_spawn(io(), watch(id, job), asio::detached);
+  co_return machine;
+}
+
+// Slurm tells a job's own steps (SIGTERM) that it is about to end, which is their notice.
+awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
+  asio::steady_timer timer(io());
+  while (is_wanted(id)) {
+    timer.expires_after(std::chrono::milliseconds(static_cast<long>(kWatchSeconds * 1000)));
+    co_await timer.async_wait(use_awaitable);
+    if (!is_wanted(id)) co_return;
+    const std::string state = co_await state_of(job);
+    if (state == "RUNNING" || state == "?") continue;
+    lose(id, "was ended by Slurm: " + (state.empty() ? "the job is gone" : state));
+  }
+}
+
+awaitable<void> SlurmProvider::give_back(MachineId id) {
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) co_return;
+  std::vector<std::string> words = {"scancel", found->second};
+  const CommandResult result = co_await run(std::move(words));
+  if (result.succeeded() || result.output.find("Invalid job id") != std::string::npos)
+    jobs_.erase(id);
+  else
+    log_warning("cannot cancel Slurm job {}: {}", found->second, result.failure());
+}
+
+awaitable<std::vector<std::string>> SlurmProvider::close() {
+  std::vector<std::string> left;
+  for (const auto& [id, job] : jobs_) left.push_back("Slurm job " + job);
+  co_return left;
+}
+
+}  // namespace scavenger

@@ -1,0 +1,56 @@
+// A Slurm job for each worker: it holds the worker's place on a node, in which the worker is then
+// started as a step.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/config/provider_config.h"
+#include "runtime/provider/lessor.h"
+
+namespace scavenger {
+
+struct SlurmSettings {
+  std::string partition;  // empty: Slurm's default
+  std::uint32_t cores = 1;
+  double price_per_hour = 0.0;
+  std::vector<std::string> options;  // for sbatch
+  double wait_seconds = 600.0;       // the longest wait in the queue
+  std::filesystem::path program_folder;
+};
+
+// Requires a checked configuration.
+SlurmSettings slurm_settings(const ProviderConfig& config);
+
+// A job of `owner` on this machine: "scavenger-myhost-1234".
+std::string slurm_job_name(std::int64_t owner);
+
+// Cancels the jobs of processes of this machine that are gone; says which. Nothing where there is
+// no Slurm.
+awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs();
+
+class SlurmProvider final : public Lessor {
+ public:
+  SlurmProvider(asio::io_context& io, SlurmSettings settings);
+
+  std::string name() const override { return "slurm"; }
+  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+
+ private:
+  awaitable<void> open() override;
+  awaitable<Machine> obtain(MachineId id, const MachineRequest& request) override;
+  awaitable<void> give_back(MachineId id) override;
+  awaitable<std::vector<std::string>> close() override;
+
+  awaitable<std::string> submit() const;
+  awaitable<std::string> wait_for_node(MachineId id, std::string job);
+  awaitable<void> watch(MachineId id, std::string job);
+
+  const SlurmSettings settings_;
+  std::map<MachineId, std::string> jobs_;
+};
+
+}  // namespace scavenger

@@ -1,0 +1,187 @@
+#include "runtime/provider/ssh_provider.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runtime/config/json.h"
+#include "runtime/process/command.h"
+
+namespace scavenger {
+namespace {
+
+constexpr double kCheckSeconds = 20.0;
+constexpr auto kRest = std::chrono::seconds(10);  // of a host that failed
+constexpr double kRestSeconds = 10.0;
+constexpr int kSshFailed = 255;      // the exit code of ssh where it was not the command's
+constexpr int kNoSuchProgram = 127;  // of a shell
+constexpr int kNotExecutable = 126;
+
+// Never asks, and notices within 15 s that the host is gone.
+const std::vector<std::string> kOptions = {
+    "-o", "BatchMode=yes",         "-o", "ConnectTimeout=10",
+    "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"};
+
+// ssh gives the words that it gets to a shell there, with blanks between: each is quoted here, so
+// that it stays one word. Its own words come first, their number before them.
+constexpr const char* kLaunchScript =
+    "count=$1; shift; i=0\n"
+    "command='exec'\n"
+    "for word do\n"
+    "  i=$((i + 1))\n"
+    "  if [ $i -le $count ]; then set -- \"$@\" \"$word\"; else\n"
+    "    command=\"$command '$(printf '%s\\n' \"$word\" | sed \"s/'/'\\\\\\\\''/g\")'\"\n"
+    "  fi\n"
+    "  shift\n"
+    "done\n"
+    "exec ssh \"$@\" \"$command\"\n";
+
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
+}  // namespace
+
+SshSettings ssh_settings(const ProviderConfig& config) {
+  const Json json = Json::parse(config.settings);
+  SshSettings settings;
+  for (const Json& host : json.at("hosts"))
+    settings.hosts.push_back({.destination = host.at("destination"),
+                              .address = host.at("address"),
+                              .workers = host.at("workers"),
+                              .cores = host.at("cores"),
+                              .price_per_hour = host.at("price_per_hour")});
+  settings.options = json.at("options").get<std::vector<std::string>>();
+  settings.program_folder = json.at("program_folder").get<std::string>();
+  return settings;
+}
+
+SshProvider::SshProvider(asio::io_context& io, SshSettings settings,
+                         std::filesystem::path program_folder, std::string version_line)
+    : Lessor(io),
+      settings_(std::move(settings)),
+      program_folder_(settings_.program_folder.empty() ? std::move(program_folder)
+                                                       : settings_.program_folder),
+      version_line_(std::move(version_line)) {}
+
+std::optional<MachinePrice> SshProvider::price(const std::string&, bool) const {
+  MachinePrice price;
+  price.per_hour = settings_.hosts.front().price_per_hour;
+  return price;
+}
+
+awaitable<void> SshProvider::open() {
+  std::vector<std::string> words = {"ssh", "-V"};
+  try {
+    co_await run_command(std::move(words), std::string(), kCheckSeconds);
+  } catch (const SystemError&) {
+    Refusal refusal{RefusalKind::kBroken,
+                    {.what = "there is no program ssh",
+                     .where = "provider",
+                     .remedy = "install it (Debian: openssh-client)"},
+                    std::nullopt};
+    throw MachineRefused(std::move(refusal));
+  }
+}
+
+std::optional<std::size_t> SshProvider::free_host() const {
+  const auto now = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < settings_.hosts.size(); ++i) {
+    const auto used =
+        std::ranges::count(berths_, i, [](const auto& entry) { return entry.second; });
+    const auto rest = rests_.find(i);
+    if (std::cmp_less(used, settings_.hosts[i].workers) &&
+        (rest == rests_.end() || rest->second <= now))
+      return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SshProvider::launch_words(const SshHost& host) const {
+  std::vector<std::string> own = kOptions;
+  own.insert(own.end(), settings_.options.begin(), settings_.options.end());
+  own.push_back(host.destination);
+  std::vector<std::string> words = {"sh", "-c", kLaunchScript, "ssh-launch",
+                                    std::to_string(own.size())};
+  words.insert(words.end(), own.begin(), own.end());
+  return words;
+}
+
+// That it answers, and has the programs of this build.
+awaitable<void> SshProvider::check(const SshHost& host) const {
+  const std::string program = (program_folder_ / "scavenger-worker").string();
+  std::vector<std::string> words = launch_words(host);
+  words.push_back(program);
+  words.push_back("--version");
+  const CommandResult result = co_await run_command(std::move(words), std::string(), kCheckSeconds);
+  const std::string where = "host " + host.destination;
+  Refusal refusal{RefusalKind::kBroken, {.what = {}, .where = where, .remedy = {}}, kRestSeconds};
+  if (result.is_late || result.status.code == kSshFailed) {
+    refusal.kind = RefusalKind::kUnreachable;
+    refusal.problem.what = "ssh cannot reach it: " + result.failure();
+    refusal.problem.remedy =
+        fmt::format("see that \"ssh {} true\" works without a question", host.destination);
+  } else if (result.status.code == kNoSuchProgram || result.status.code == kNotExecutable) {
+    refusal.problem.what = "there is no program " + program;
+    refusal.problem.remedy = "install the same build there, or set provider.program_folder";
+  } else if (!result.succeeded()) {
+    refusal.problem.what = fmt::format("{} does not run there: {}", program, result.failure());
+    refusal.problem.remedy = "install the same build there, with the libraries that it needs";
+  } else if (last_line(result.output) != version_line_) {
+    refusal.problem.what =
+        fmt::format("it has {}, and this is {}", last_line(result.output), version_line_);
+    refusal.problem.remedy = "install one build everywhere";
+  } else {
+    co_return;
+  }
+  throw MachineRefused(std::move(refusal));
+}
+
+awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
+  std::optional<Refusal> last;
+  while (is_wanted(id)) {
+    const auto index = free_host();
+    if (!index) break;
+    berths_[id] = *index;
+    const SshHost& host = settings_.hosts[*index];
+    try {
+      co_await check(host);
+      Machine machine;
+      machine.name = fmt::format("{}/{}", host.destination, id);
+      machine.zone = host.destination;
+      machine.cores = host.cores;
+      machine.price.per_hour = host.price_per_hour;
+      machine.address = host.address;
+      machine.launch = launch_words(host);
+      machine.program_folder = program_folder_;
+      co_return machine;
+    } catch (const MachineRefused& refused) {
+      last = refused.refusal();
+    }
+    tell_delayed(id, *last);
+    berths_.erase(id);
+    rests_[*index] = std::chrono::steady_clock::now() + kRest;
+  }
+  if (!last)
+    last = Refusal{RefusalKind::kCapacity,
+                   {.what = "all hosts have the workers that they take, or failed lately",
+                    .where = "provider.hosts",
+                    .remedy = "add hosts, or raise `workers` of one"},
+                   kRestSeconds};
+  throw MachineRefused(std::move(*last));
+}
+
+// What runs there ends with its connection to ssh.
+awaitable<void> SshProvider::give_back(MachineId id) {
+  berths_.erase(id);
+  co_return;
+}
+
+awaitable<std::vector<std::string>> SshProvider::close() {
+  co_return std::vector<std::string>();
+}
+
+}  // namespace scavenger
