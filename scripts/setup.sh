@@ -217,22 +217,31 @@ provide_torch() {
   }
 }
 
-# What single tests need, and skip without: a browser for the pages, and who scrapes their metrics.
+# What single tests need, and skip without: a browser for the pages, who scrapes their metrics, sshd and Slurm.
 provide_test_programs() {
-  local program package
+  local program package service
   is_supported_system || return 0
-  for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus; do
+  for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus sshd:openssh-server \
+                 slurmctld:slurm-wlm munged:munge; do
     package=${program#*:}
-    ! command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
+    ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
     update_package_lists
     if [ -z "$(apt-cache madison "$package" 2>/dev/null)" ]; then
       say "warning: this distribution has no package $package; the tests that use it will be skipped"
       continue
     fi
-    say "installing $package: tests of the report page, the live page and the metrics use it"
+    say "installing $package: tests of pages, metrics and providers of machines use it"
     install_packages "$package"
     # The tests start one of their own; this machine is to have none that runs all the time.
-    [ "$package" != prometheus ] || ! command -v systemctl >/dev/null || as_root systemctl disable --now prometheus >/dev/null 2>&1 || true
+    command -v systemctl >/dev/null || continue
+    case $package in
+      prometheus) service=prometheus ;;
+      openssh-server) service=ssh ;;
+      slurm-wlm) service='slurmctld slurmd' ;;
+      munge) service=munge ;;
+      *) continue ;;
+    esac
+    as_root systemctl disable --now $service >/dev/null 2>&1 || true
   done
 }
 

@@ -1,5 +1,5 @@
-// The coordinator's part that gets machines for the workers and starts processes on them, and meters
-// what they cost.
+// The coordinator's part that gets machines for the workers and starts processes on them, and
+// meters what they cost.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -154,6 +154,10 @@ ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                               .remedy = "Linux 5.3 or newer is needed"});
   }
   exit_event_ = std::make_unique<asio::posix::stream_descriptor>(io, pidfd);
+  watch();
+}
+
+void ChildProcess::watch() {
   exit_event_->async_wait(asio::posix::stream_descriptor::wait_read,
                           [this, watching = watching_](const boost::system::error_code& error) {
                             if (!error && *watching) reap();
@@ -173,7 +177,8 @@ void ChildProcess::signal(int number) {
 
 void ChildProcess::reap() {
   int status = 0;
-  ::waitpid(pid_, &status, 0);
+  // The event may be of a process whose pidfd had the same number before, and is closed.
+  if (::waitpid(pid_, &status, WNOHANG) == 0) return watch();
   running_ = false;
   if (ended_) std::exchange(ended_, nullptr)(status_of(status));
 }

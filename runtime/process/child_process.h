@@ -45,6 +45,7 @@ class ChildProcess final {
   void signal(int number);  // nothing happens where it has ended
 
  private:
+  void watch();
   void reap();
 
   pid_t pid_ = -1;

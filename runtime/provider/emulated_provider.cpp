@@ -45,7 +45,7 @@ awaitable<void> wait(double seconds) {
 }  // namespace
 
 std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, bool spot) {
-  RandomStream random(settings_.seed, "preemption", {machines_++});
+  RandomStream stream(settings_.seed, "preemption", {machines_++});
   const auto found = std::ranges::find(settings_.schedule, worker, &ScheduledLoss::worker);
   if (found != settings_.schedule.end()) {
     const Fate fate{found->life_seconds, found->notice_seconds};
@@ -53,8 +53,8 @@ std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, b
     return fate;
   }
   if (!spot || settings_.mean_life_seconds <= 0.0) return std::nullopt;
-  const double life_seconds = -settings_.mean_life_seconds * std::log1p(-random.uniform());
-  const bool is_told = random.uniform() < settings_.notice_share;
+  const double life_seconds = -settings_.mean_life_seconds * std::log1p(-stream.uniform());
+  const bool is_told = stream.uniform() < settings_.notice_share;
   return Fate{life_seconds, is_told ? settings_.notice_seconds : 0.0};
 }
 

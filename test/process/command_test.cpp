@@ -1,6 +1,7 @@
 #include "runtime/process/command.h"
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <optional>
 
 #include "runtime/base/error.h"
@@ -62,4 +63,28 @@ TEST_CASE("A command ends with whoever waits for it") {
 TEST_CASE("A quoted word is one word, and the same, whatever it holds") {
   for (const std::string word : {"plain", "two words", "it's", "$HOME `id` \"x\" \\", "", "'"})
     CHECK(run({"sh", "-c", "printf %s " + shell_quoted(word)}).output == word);
+}
+
+TEST_CASE("A process that is started where another one has just ended is not taken for it") {
+  // Their handles have the same number, and the event loop may still hold the first one's news.
+  asio::io_context io;
+  int ended = 0;
+  std::unique_ptr<ChildProcess> next;
+  ChildProcess::Command lasting{.program = "sleep", .arguments = {"1000"}, .log = "/dev/null"};
+  const auto run_then_start = [&]() -> awaitable<void> {
+    std::vector<std::string> words = {"true"};
+    co_await run_command(std::move(words), std::string(), 60.0);
+    next = std::make_unique<ChildProcess>(io, lasting, [&](const ExitStatus&) { ++ended; });
+  };
+  for (int i = 0; i < 20; ++i) {
+    asio::co_spawn(io, run_then_start(), asio::detached);
+    for (int turn = 0; turn < 1000 && !next; ++turn) io.run_one();
+    io.poll();  // where it hung
+    CHECK(next->running());
+    CHECK(ended == i);
+    next->signal(9);
+    while (ended == i) io.run_one();
+    next.reset();
+    io.restart();
+  }
 }
