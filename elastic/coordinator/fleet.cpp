@@ -7,6 +7,16 @@
 #include "runtime/base/text.h"
 
 namespace scavenger::elastic {
+namespace {
+
+// Of a machine that is not there, and has no name yet.
+Machine requested_machine(MachineId id) {
+  Machine machine;
+  machine.name = fmt::format("request-{}", id);
+  return machine;
+}
+
+}  // namespace
 
 std::string text_of(const Refusal& refusal) {
   return fmt::format("{} ({})", Error(refusal.problem).what(), name_of(refusal.kind));
@@ -30,7 +40,7 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   if (berths_.contains(worker)) return;  // it was asked for
   Berth& berth = berths_[worker];
   berth.id = next_id_++;
-  Machine requested;
+  Machine requested = requested_machine(berth.id);
   requested.spot = spot_;
   requested.price = provider_.price({}, spot_).value_or(MachinePrice());
   log(worker, requested, fact::MachineChange::kRequested, {});
@@ -46,7 +56,7 @@ void Fleet::release(std::uint32_t worker) {
   if (found == berths_.end()) return;
   const Berth berth = std::move(found->second);
   berths_.erase(found);
-  leaving_[berth.id] = {worker, berth.machine.value_or(Machine())};
+  leaving_[berth.id] = {worker, berth.machine.value_or(requested_machine(berth.id))};
   provider_.release(berth.id);
 }
 
@@ -105,7 +115,7 @@ void Fleet::on_ready(MachineId id, const Machine& machine) {
 
 void Fleet::on_delayed(MachineId id, const Refusal& refusal) {
   if (const auto worker = worker_of(id))
-    log(*worker, Machine(), fact::MachineChange::kRefused, text_of(refusal));
+    log(*worker, requested_machine(id), fact::MachineChange::kRefused, text_of(refusal));
 }
 
 void Fleet::on_refused(MachineId id, const Refusal& refusal) {
@@ -113,7 +123,7 @@ void Fleet::on_refused(MachineId id, const Refusal& refusal) {
   leaving_.erase(id);
   if (!worker) return;
   berths_.erase(*worker);
-  log(*worker, Machine(), fact::MachineChange::kRefused, text_of(refusal));
+  log(*worker, requested_machine(id), fact::MachineChange::kRefused, text_of(refusal));
   listener_.on_machine_refused(*worker, refusal);
 }
 
