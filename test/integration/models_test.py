@@ -2,6 +2,7 @@
 
 import json
 import random
+import unittest
 
 import numpy
 
@@ -87,6 +88,20 @@ class TranslationTest(ModelsTest):
 
     def test_sentences_are_translated(self):
         self.reaches_target(self.translation())
+
+    @unittest.skipUnless((job.SHARED_DATA / "multi30k").is_dir(), "the data are not here")
+    def test_real_sentences_are_translated_better_and_better(self):
+        """The shape of configs/multi30k_transformer.json with a smaller model, for a few seconds."""
+        self.train(job.CONFIGS / "multi30k_transformer.json", "--quiet", "--run", self.run_folder(),
+                   "--set", 'model={"type": "transformer_tiny", "width": 64, "heads": 2, "inner": 128, "encoder_layers": 1, "decoder_layers": 1}',
+                   "--set", 'optimizer={"type": "adam", "learning_rate": 0.003}', "--set", "batch_size=64",
+                   "--set", "data.vocabulary.min_frequency=20", "--set", 'stop={"max_iterations": 60}')
+        losses = [loss for event in job.events(self.run_folder(), "iterations") for loss in event["loss"]]
+        evaluation = job.events(self.run_folder(), "evaluation")[-1]
+        self.assertGreater(losses[0], 6.5)  # of 1400 words all are as likely
+        self.assertLess(sum(losses[-5:]) / 5, 5.0)
+        self.assertEqual(evaluation["samples"], 1000)
+        self.assertGreater(evaluation["bleu"], 0)
 
     def test_an_empty_line_is_named(self):
         config = self.translation()
