@@ -108,6 +108,7 @@ class Controller final {
 
   // Other K and B: controller_reshape.cpp.
   void on(const ReshapeWanted& event);
+  void on(const SharesWanted& event);
   void on(const ProcessLeft& event);
   void on(const ProcessLeaving& event);
   void staff();
@@ -155,7 +156,9 @@ class Controller final {
   std::vector<std::uint32_t> ranks_;
   std::uint32_t wanted_workers_;
   std::uint32_t wanted_batch_size_;
-  std::string wanted_reason_;                     // by whom and why, where it was asked for
+  std::string wanted_reason_;  // by whom and why, where it was asked for
+  ShareRule share_rule_;
+  std::string shares_reason_;                     // of a change of shares that is to be made
   double newcomer_seconds_ = 0.0;                 // when the first of those that wait came
   std::optional<ConfigureWorkers> next_workers_;  // to be told when the shards are ready
   bool has_begun_ = false;                        // the first membership was configured

@@ -8,7 +8,6 @@
 
 #include "elastic/control/controller.h"
 #include "runtime/base/text.h"
-#include "runtime/data/sample_order.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -8,7 +8,6 @@
 #include "elastic/control/controller.h"
 #include "runtime/base/check.h"
 #include "runtime/config/learning_rate.h"
-#include "runtime/data/sample_order.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -27,6 +26,16 @@ void Controller::on(const ReshapeWanted& event) {
   if (ending_) return;  // unless what was reached is lost again
   staff();
   if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+}
+
+void Controller::on(const SharesWanted& event) {
+  if (state_ == State::kEnding) return;
+  share_rule_ = event.rule;
+  shares_reason_.clear();
+  if (!has_begun_ || ending_) return;
+  if (shares_of(share_rule_, membership_.batch_size, ranks_) == membership_.shares) return;
+  shares_reason_ = event.reason;
+  if (state_ == State::kTraining) go_to_boundary();
 }
 
 // Starts who is missing, and sends those away who have not come yet and are not needed. Who takes
@@ -84,6 +93,7 @@ std::vector<std::uint32_t> Controller::next_ranks() const {
 }
 
 bool Controller::reshape_is_due() const {
+  if (!shares_reason_.empty()) return true;
   const std::vector<std::uint32_t> ranks = next_ranks();
   if (ranks == ranks_ && wanted_batch_size_ == membership_.batch_size) return false;
   const auto leaves = [&](std::uint32_t index) {
@@ -98,6 +108,7 @@ bool Controller::reshape_is_due() const {
 }
 
 std::string Controller::reshape_reason() const {
+  if (next_ranks() == ranks_ && wanted_batch_size_ == membership_.batch_size) return shares_reason_;
   const std::size_t workers = next_ranks().size();
   std::string change = workers > ranks_.size() ? "a worker has come" : "a worker leaves";
   if (workers == ranks_.size() || wanted_batch_size_ != membership_.batch_size)
@@ -123,10 +134,8 @@ void Controller::take_ranks() {
   membership_.batch_size = wanted_batch_size_;
   membership_.rate_factor = batch_size_factor(plan_.optimizer, membership_.batch_size);
   const auto count = static_cast<std::uint32_t>(ranks_.size());
-  const bool as_planned =
-      count == plan_.membership.workers() && membership_.batch_size == plan_.membership.batch_size;
-  membership_.shares =
-      as_planned ? plan_.membership.shares : split_batch(membership_.batch_size, count);
+  membership_.shares = shares_of(share_rule_, membership_.batch_size, ranks_);
+  shares_reason_.clear();
   iteration_seconds_ = 0.0;
   if (count == wanted_workers_) wanted_reason_.clear();
   release_the_others();

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "elastic/control/share_rule.h"
 #include "runtime/config/job_config.h"
 #include "runtime/protocol/control_message.h"
 
@@ -95,6 +96,10 @@ struct ReshapeWanted {  // requires 0 < workers <= batch_size
   std::uint32_t batch_size = 0;
   std::string reason;
 };
+struct SharesWanted {  // in this membership, from the next boundary on, and in those to come
+  ShareRule rule;
+  std::string reason;
+};
 struct CheckpointWanted {};
 struct PauseWanted {  // at the next boundary, with a checkpoint; or its end
   bool pauses = true;
@@ -113,8 +118,8 @@ using ControllerEvent =
     std::variant<ProcessStarted, MachineRefused, ProcessJoined, ProcessReady, ProcessHalted,
                  ProcessStuck, IterationsDone, EvaluationDone, CheckpointSafe, CheckpointDone,
                  CheckpointFound, ProcessLost, JobImpossible, ProcessLeft, ProcessLeaving,
-                 ReshapeWanted, CheckpointWanted, PauseWanted, Interrupted, CostMetered,
-                 AllProcessesEnded, TimePassed>;
+                 ReshapeWanted, SharesWanted, CheckpointWanted, PauseWanted, Interrupted,
+                 CostMetered, AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----
 // Where a membership's weights and optimizer state come from: those who hold it, the checkpoint

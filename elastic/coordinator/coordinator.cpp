@@ -102,7 +102,11 @@ int Coordinator::run() {
 }
 
 void Coordinator::begin_record() {
-  record_.recall();
+  if (start_.config.batching.dynamic) batching_.emplace(batching_settings(start_.config));
+  record_.recall([this](const RunEvent& event) {
+    if (batching_) batching_->observe(event);
+  });
+  if (batching_) feed(SharesWanted{batching_->rule(), {}});
   write_config(start_.folder, start_.config);
   fact::Start event = make_start_event(start_, data_, config_json_, record_.time_before());
   event.host = describe_host(options_.host_cores);
@@ -294,8 +298,10 @@ void Coordinator::carry_out(const HaltProcesses& action) {
 void Coordinator::carry_out(const TellRecovery& action) {
   std::vector<std::string> lost;
   for (const ProcessName& process : action.lost) lost.push_back(process.text());
-  record_.log(fact::Recovery{controller_.membership().epoch, lost, action.iteration,
-                             action.iterations_lost, action.seconds});
+  fact::Recovery event{controller_.membership().epoch, lost, action.iteration,
+                       action.iterations_lost, action.seconds};
+  if (batching_) batching_->observe(event);
+  record_.log(std::move(event));
 }
 
 }  // namespace scavenger::elastic

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "elastic/batching/batch_controller.h"
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/checkpoint_writer.h"
 #include "elastic/coordinator/cluster.h"
@@ -147,6 +148,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   JobRecord record_;
   Controller controller_;
   IterationMerge iterations_;
+  std::optional<BatchController> batching_;  // where batches are dynamic
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
   Fleet fleet_;
   std::set<std::uint32_t> machines_lost_;  // of workers whose end is news to come

@@ -30,6 +30,7 @@ nlohmann::json Coordinator::obey_one(const command::Status&) {
                         static_cast<double>(data_.train_samples)},
           {"workers", membership.workers()},
           {"batch_size", membership.batch_size},
+          {"shares", membership.shares},
           {"membership_epoch", membership.epoch},
           {"wanted_workers", controller_.wanted_workers()},
           {"wanted_batch_size", controller_.wanted_batch_size()},

@@ -202,9 +202,11 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
        iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
     log_series(std::move(series));
   iterations_.begin(membership);
-  record_.log(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
-                               controller_.ranks(), membership.shares, membership.first_iteration,
-                               membership.first_position, action.reason});
+  fact::Membership event{
+      membership.epoch,  membership.workers(),       membership.batch_size,     controller_.ranks(),
+      membership.shares, membership.first_iteration, membership.first_position, action.reason};
+  if (batching_) batching_->observe(event);
+  record_.log(std::move(event));
 }
 
 // ---- Training. ----
@@ -225,8 +227,12 @@ void Coordinator::on(const ProcessName& process, const IterationStats& stats) {
   feed(IterationsDone{*rank, iterations_.reported(*rank)});
 }
 
+// In the order in which they are logged, so that a replay of the log sees the same.
 void Coordinator::log_series(fact::Iterations series) {
+  std::optional<ShareProposal> proposal;
+  if (batching_) proposal = batching_->observe(series);
   record_.log(std::move(series));
+  if (proposal) feed_later(SharesWanted{std::move(proposal->rule), std::move(proposal->reason)});
   continue_search();
 }
 

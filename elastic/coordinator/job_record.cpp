@@ -17,10 +17,13 @@ JobRecord::JobRecord(RunFolder folder, const Clock& clock, const Display& displa
           [file = display.file_descriptor] { return terminal_width(file); },
           [file = display.file_descriptor] { return can_write_now(file); }) {}
 
-void JobRecord::recall() {
+void JobRecord::recall(const std::function<void(const RunEvent&)>& show) {
   if (events_.time_before() <= 0.0) return;
   EventLogReader earlier(folder_.events());
-  while (const auto logged = earlier.next()) summary_.apply(*logged);
+  while (const auto logged = earlier.next()) {
+    summary_.apply(*logged);
+    show(logged->event);
+  }
 }
 
 void JobRecord::log(RunEvent event) {

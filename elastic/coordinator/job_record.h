@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <string>
 
@@ -27,8 +28,9 @@ class JobRecord final {
   // folder.
   JobRecord(RunFolder folder, const Clock& clock, const Display& display);
 
-  // Call once, before anything is logged: takes the numbers of the job's earlier processes.
-  void recall();
+  // Call once, before anything is logged: takes the numbers of the job's earlier processes, and
+  // shows their events.
+  void recall(const std::function<void(const RunEvent&)>& show);
   void log(RunEvent event);
   // The report is replaced; training goes on where that fails.
   void write_report();

@@ -170,7 +170,7 @@ struct SearchConfig {
 // How B is shared out among the workers (docs/dynamic_batching.md).
 struct BatchingConfig {
   bool dynamic = false;              // the b_k follow what each worker is measured to do
-  double dead_band = 0.08;           // spread of the workers' times that is left alone
+  double dead_band = 0.06;           // spread of the workers' times that is left alone
   std::uint32_t smallest_share = 1;  // bounds of a b_k, where B and K leave room for them
   std::uint32_t largest_share = 0;   // 0: none
 

@@ -1,0 +1,207 @@
+#include "elastic/batching/batch_controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "runtime/config/placement.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// The first iterations of a membership: caches and loaders are cold.
+constexpr std::uint64_t kSettlingIterations = 2;
+// From so many on, times are looked at.
+constexpr std::size_t kFewestIterations = 3;
+// After so many, what the last change did is known.
+constexpr std::size_t kLearningIterations = 10;
+// The case for a change must be worth this many iterations of it, twice as many for each change of
+// late; after this many iterations one change less is of late.
+constexpr double kEvidence = 2.0;
+constexpr double kRestraintIterations = 100.0;
+constexpr double kMostRestraint = 6.0;
+// Less than this is no fall of a worker's throughput.
+constexpr double kThroughputTolerance = 0.05;
+// How long a bound holds that was learned: after that, it is tried again.
+constexpr std::uint64_t kBoundIterations = 2000;
+
+// How far apart alike workers' times may come to lie by chance, in standard errors of one: the
+// range of so many normal variables, and one more.
+double reach_of_noise(std::uint32_t workers) {
+  return 1.0 + 2.0 * std::sqrt(2.0 * std::log(workers));
+}
+
+double spread(const std::vector<double>& seconds) {
+  const auto [least, most] = std::ranges::minmax(seconds);
+  const double sum = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return (most - least) * static_cast<double>(seconds.size()) / sum;
+}
+
+}  // namespace
+
+BatchingSettings batching_settings(const JobConfig& config) {
+  BatchingSettings settings;
+  settings.dead_band = config.batching.dead_band;
+  settings.bounds.smallest_share = config.batching.smallest_share;
+  const std::uint32_t kinds = config.cluster.hosts.empty() ? 1 : places(config.cluster);
+  for (std::uint32_t worker = 0; worker < kinds; ++worker)
+    settings.bounds.largest_shares.push_back(largest_share_of(config, worker));
+  return settings;
+}
+
+BatchController::BatchController(BatchingSettings settings)
+    : settings_(std::move(settings)),
+      change_seconds_(settings_.change_seconds),
+      rule_(settings_.bounds) {}
+
+std::optional<ShareProposal> BatchController::observe(const RunEvent& event) {
+  if (const auto* iterations = std::get_if<fact::Iterations>(&event)) return observe(*iterations);
+  if (const auto* membership = std::get_if<fact::Membership>(&event)) observe(*membership);
+  if (const auto* recovery = std::get_if<fact::Recovery>(&event)) observe(*recovery);
+  return std::nullopt;
+}
+
+void BatchController::observe(const fact::Membership& membership) {
+  membership_ = membership;
+  window_ = PaceWindow(membership.workers);
+  seen_ = 0;
+  waits_ = false;
+  evidence_ = seconds_lost_ = 0.0;
+  evidence_iterations_ = 0;
+}
+
+void BatchController::observe(const fact::Recovery& recovery) {
+  if (recovery.lost.empty() && recovery.seconds > 0.0) change_seconds_ = recovery.seconds;
+}
+
+std::optional<ShareProposal> BatchController::observe(const fact::Iterations& iterations) {
+  if (iterations.membership_epoch != membership_.membership_epoch || membership_.workers < 2)
+    return std::nullopt;
+  if (iterations.workers.size() != membership_.workers) return std::nullopt;  // one was lost
+  for (std::size_t i = 0; i < iterations.count; ++i)
+    if (add(iterations, i))
+      if (auto proposal = propose()) return proposal;
+  return std::nullopt;
+}
+
+// True where the case for a change is made.
+bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
+  if (waits_ || ++seen_ <= kSettlingIterations) return false;
+  std::vector<double> seconds;
+  for (const fact::WorkerSeries& worker : iterations.workers)
+    seconds.push_back(as_logged(worker.data_wait[i]) + as_logged(worker.forward[i]) +
+                      as_logged(worker.backward[i]));
+  const auto is_a_time = [](double time) { return std::isfinite(time) && time > 0.0; };
+  if (!std::ranges::all_of(seconds, is_a_time)) return false;
+  window_.add(std::move(seconds));
+  ++measured_;
+  restraint_ = std::max(0.0, restraint_ - 1.0 / kRestraintIterations);
+  forget_old_bounds();
+  if (window_.iterations() == kLearningIterations) learn_from_last_change();
+  return window_.iterations() >= kFewestIterations && evidence_is_enough();
+}
+
+bool BatchController::evidence_is_enough() {
+  const Outlook outlook = this->outlook(window_.means());
+  const double noise = reach_of_noise(membership_.workers) * window_.relative_error();
+  evidence_ = std::max(0.0, evidence_ + outlook.gain - settings_.dead_band - noise);
+  if (evidence_ <= 0.0) {
+    seconds_lost_ = 0.0;
+    evidence_iterations_ = 0;
+    return false;
+  }
+  seconds_lost_ += outlook.seconds;
+  ++evidence_iterations_;
+  // Whoever changes when not changing has cost as much loses at most twice what was unavoidable.
+  return evidence_ >= kEvidence * std::exp2(restraint_) && seconds_lost_ >= change_seconds_;
+}
+
+ShareRule BatchController::rule_for(const std::vector<double>& seconds) const {
+  ShareRule rule = rule_;
+  rule.overhead_samples = overhead_.samples();
+  for (std::size_t k = 0; k < seconds.size(); ++k)
+    rule.speeds[membership_.indices[k]] =
+        (rule.overhead_samples + membership_.shares[k]) / seconds[k];
+  rule.learned_bounds.clear();
+  for (const auto& [worker, bound] : learned_bounds_)
+    rule.learned_bounds[worker] = bound.best.share;
+  return rule;
+}
+
+BatchController::Outlook BatchController::outlook(const std::vector<double>& seconds) const {
+  const ShareRule rule = rule_for(seconds);
+  Outlook outlook;
+  outlook.shares = shares_of(rule, membership_.batch_size, membership_.indices);
+  std::vector<double> then;
+  for (std::size_t k = 0; k < seconds.size(); ++k)
+    then.push_back(rule.seconds_of(membership_.indices[k], outlook.shares[k]));
+  outlook.slowest = std::ranges::max(seconds);
+  outlook.slowest_then = std::ranges::max(then);
+  outlook.gain = spread(seconds) - spread(then);
+  outlook.seconds = outlook.slowest - outlook.slowest_then;
+  return outlook;
+}
+
+std::optional<ShareProposal> BatchController::propose() {
+  const std::size_t since = std::max(evidence_iterations_, kFewestIterations);
+  if (window_.iterations() < kLearningIterations) learn_from_last_change();
+  const std::vector<double> seconds = window_.means(since);
+  const Outlook outlook = this->outlook(seconds);
+  if (outlook.gain <= settings_.dead_band || outlook.shares == membership_.shares) {
+    evidence_ = seconds_lost_ = 0.0;
+    evidence_iterations_ = 0;
+    return std::nullopt;
+  }
+  rule_ = rule_for(seconds);
+  before_.clear();
+  for (std::size_t k = 0; k < seconds.size(); ++k)
+    before_[membership_.indices[k]] = {membership_.shares[k], seconds[k]};
+  learned_ = false;
+  waits_ = true;
+  restraint_ = std::min(kMostRestraint, restraint_ + 1.0);
+  const auto slowest = std::ranges::max_element(seconds) - seconds.begin();
+  return ShareProposal{
+      rule_,
+      fmt::format("worker {} takes {:.3g} times as long as the fastest: shares for {:.3g} ms "
+                  "an iteration in place of {:.3g} ms",
+                  membership_.indices[static_cast<std::size_t>(slowest)],
+                  outlook.slowest / std::ranges::min(seconds), 1e3 * outlook.slowest_then,
+                  1e3 * outlook.slowest)};
+}
+
+// How the times of those whose shares changed have changed.
+void BatchController::learn_from_last_change() {
+  if (std::exchange(learned_, true)) return;
+  const std::vector<double> seconds = window_.means();
+  const auto speed = [this](const Measured& measured) {
+    return (overhead_.samples() + measured.share) / measured.seconds;
+  };
+  for (std::size_t k = 0; k < seconds.size(); ++k) {
+    const std::uint32_t worker = membership_.indices[k];
+    const Measured now{membership_.shares[k], seconds[k]};
+    const auto bound = learned_bounds_.find(worker);
+    // Back at the bound it is no faster than beyond it: so it was the worker, and not the share.
+    if (bound != learned_bounds_.end() && now.share <= bound->second.best.share &&
+        speed(now) < (1.0 - 2.0 * kThroughputTolerance) * speed(bound->second.best))
+      learned_bounds_.erase(bound);
+    const auto before = before_.find(worker);
+    if (before == before_.end()) continue;
+    const Measured& then = before->second;
+    const bool grew = now.share > (1.0 + kThroughputTolerance) * then.share;
+    if (grew && now.samples_per_second() < (1.0 - kThroughputTolerance) * then.samples_per_second())
+      learned_bounds_[worker] = {then, measured_};
+    else
+      overhead_.add(then.share, then.seconds, now.share, now.seconds);
+  }
+}
+
+void BatchController::forget_old_bounds() {
+  std::erase_if(learned_bounds_, [this](const auto& entry) {
+    return entry.second.learned_at + kBoundIterations <= measured_;
+  });
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,99 @@
+// Decides how a batch is shared out among unequal workers, from what they are seen to take: so that
+// they finish together, and nobody waits. Pure, and fed with nothing but events of the log, in its
+// order: whoever reads a log makes the decisions that were made. docs/dynamic_batching.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elastic/batching/overhead_estimate.h"
+#include "elastic/batching/pace_window.h"
+#include "elastic/control/share_rule.h"
+#include "elastic/report/event.h"
+#include "runtime/config/job_config.h"
+
+namespace scavenger::elastic {
+
+struct BatchingSettings {
+  // Shares change where that brings the workers' times closer together, (longest - shortest) /
+  // mean, by more than this.
+  double dead_band = 0.06;
+  // Before it is known, what a change of the shares costs in seconds without training.
+  double change_seconds = 0.03;
+  ShareRule bounds;  // without speeds
+};
+BatchingSettings batching_settings(const JobConfig& config);
+
+struct ShareProposal {
+  ShareRule rule;
+  std::string reason;
+};
+
+class BatchController final {
+ public:
+  explicit BatchController(BatchingSettings settings);
+
+  // Any event of the log: those below count, others tell it nothing.
+  std::optional<ShareProposal> observe(const RunEvent& event);
+  void observe(const fact::Membership& membership);
+  void observe(const fact::Recovery& recovery);
+  // What the shares should follow from now on, where they should change. Then no more until the
+  // next membership.
+  std::optional<ShareProposal> observe(const fact::Iterations& iterations);
+
+  // What was proposed last; in the beginning the bounds alone.
+  const ShareRule& rule() const { return rule_; }
+
+ private:
+  struct Measured {
+    std::uint32_t share = 0;
+    double seconds = 0.0;
+    double samples_per_second() const { return share / seconds; }
+  };
+  // A share above which a worker was seen to get slower, and what it did with that share.
+  struct LearnedBound {
+    Measured best;
+    std::uint64_t learned_at = 0;  // as measured_
+  };
+  // What new shares would do.
+  struct Outlook {
+    std::vector<std::uint32_t> shares;
+    double gain = 0.0;     // of closeness: by how much the spread of the times falls
+    double seconds = 0.0;  // that each iteration gets shorter
+    double slowest = 0.0;  // seconds, as it is
+    double slowest_then = 0.0;
+  };
+
+  bool add(const fact::Iterations& iterations, std::size_t i);
+  bool evidence_is_enough();
+  Outlook outlook(const std::vector<double>& seconds) const;
+  ShareRule rule_for(const std::vector<double>& seconds) const;
+  std::optional<ShareProposal> propose();
+  void learn_from_last_change();
+  void forget_old_bounds();
+
+  const BatchingSettings settings_;
+  fact::Membership membership_;  // no workers: there is none yet
+  PaceWindow window_;
+  std::uint64_t seen_ = 0;      // iterations of the membership
+  std::uint64_t measured_ = 0;  // iterations in all
+  bool waits_ = false;          // for the membership that was proposed
+
+  // The case for a change, which grows while one would help: in iterations, and in seconds lost.
+  double evidence_ = 0.0;
+  double seconds_lost_ = 0.0;
+  std::size_t evidence_iterations_ = 0;
+
+  double restraint_ = 0.0;  // changes of late
+  double change_seconds_;
+  std::map<std::uint32_t, Measured> before_;  // the last change, by worker
+  bool learned_ = true;                       // from it
+  OverheadEstimate overhead_;
+  ShareRule rule_;
+  std::map<std::uint32_t, LearnedBound> learned_bounds_;
+};
+
+}  // namespace scavenger::elastic
