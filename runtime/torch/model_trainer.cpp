@@ -137,14 +137,17 @@ TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t ra
 
 std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batch,
                                                                const GradientReady& ready) {
-  const std::uint32_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
+  const std::uint64_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
+  // Of nearly one size: batch normalisation would make little of a single sample that is left over.
+  const std::uint64_t passes = (batch.size + most - 1) / most;
   const ReducedPrecision reduced(options_.compute.precision);
   double loss_sum = 0.0;
   TrainingStep step;
   collector_.begin(ready);
   try {
-    for (std::uint32_t first = 0; first < batch.size; first += most) {
-      const std::uint32_t last = std::min(batch.size, first + most);
+    for (std::uint64_t pass = 0; pass < passes; ++pass) {
+      const auto first = static_cast<std::uint32_t>(batch.size * pass / passes);
+      const auto last = static_cast<std::uint32_t>(batch.size * (pass + 1) / passes);
       const double start = clock_.now_seconds();
       collector_.begin_pass(/*is_last=*/last == batch.size);
       const at::Tensor loss = loss_of(batch, first, last);

@@ -100,11 +100,11 @@ class HungryModel final : public Model {
 class WideModel final : public Model {
  public:
   at::Tensor forward(const ModelInput& input) override {
-    most_samples = std::max(most_samples, input.samples.size(0));
+    sizes.push_back(input.samples.size(0));
     const at::Tensor wide = input.samples.repeat({1, 1000 / kWidth}).mul(scale_.tensor);
     return wide.view({-1, 1000 / kWidth, kWidth}).mean(1);
   }
-  static inline std::int64_t most_samples = 0;
+  static inline std::vector<std::int64_t> sizes;  // of the passes
 
  private:
   Parameter scale_ = add_parameter("scale", {1000}, count_up);
@@ -244,6 +244,15 @@ TEST_CASE("Micro-batches give the gradient of the whole batch, and tell of each 
   }
 }
 
+TEST_CASE("Micro-batches are of nearly one size") {
+  BoundTrainer bound = bound_trainer(std::make_unique<WideModel>(), 6);
+  WideModel::sizes.clear();
+
+  bound.trainer->forward_backward(random_batch({kWidth}, 13, kWidth), 0, {});
+
+  CHECK(WideModel::sizes == std::vector<std::int64_t>{4, 4, 5});
+}
+
 TEST_CASE("Where memory does not suffice, micro-batches are halved until it does") {
   BoundTrainer bound = bound_trainer(std::make_unique<HungryModel>());
   BoundTrainer reference = bound_trainer(std::make_unique<RepeatedModel>(1));
@@ -276,20 +285,18 @@ TEST_CASE(
   BoundTrainer enough = trainer_with(std::uint64_t{1} << 40);
   BoundTrainer little = trainer_with(0);
 
-  WideModel::most_samples = 0;
+  WideModel::sizes.clear();
   enough.trainer->forward_backward(batch, 0, {});
-  CHECK(WideModel::most_samples == 40);
+  CHECK(WideModel::sizes == std::vector<std::int64_t>{2, 4, 40});  // two to measure by
   CHECK(enough.trainer->bytes_per_sample() >= 1000 * sizeof(float));
   CHECK(enough.trainer->bytes_per_sample() <= 4 * 1000 * sizeof(float));
 
-  WideModel::most_samples = 0;
   little.trainer->forward_backward(batch, 0, {});
-  CHECK(WideModel::most_samples == 4);  // in the trial; one at a time afterwards
   for (std::size_t i = 0; i < 1000; ++i)
     CHECK(little.gradients[i] == Approx(enough.gradients[i]).margin(1e-6));
-  WideModel::most_samples = 0;
+  WideModel::sizes.clear();
   little.trainer->forward_backward(batch, 0, {});
-  CHECK(WideModel::most_samples == 1);
+  CHECK(WideModel::sizes == std::vector<std::int64_t>(40, 1));
 }
 
 }  // namespace scavenger
