@@ -31,8 +31,8 @@ std::string fresh_token() {
 }  // namespace
 
 void declare_onlookers(CLI::App& app, OnlookerOptions& options) {
-  app.add_flag("--serve{0}", options.serve,
-               "Show the job on a page while it runs: --serve, or --serve PORT")
+  app.add_option("--serve", options.serve,
+                 "Show the job on a page while it runs: --serve, or --serve PORT")
       ->type_name("[PORT]");
   app.add_option("--serve-address", options.address,
                  "Where the page listens; others than loopback are not encrypted")
@@ -46,10 +46,10 @@ void declare_onlookers(CLI::App& app, OnlookerOptions& options) {
 std::vector<std::string> arguments_with_serve(int argc, char** argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
-    if (!arguments.empty() && arguments.back() == "--serve" && is_number(argv[i]))
-      arguments.back() += std::string("=") + argv[i];
-    else
-      arguments.emplace_back(argv[i]);
+    arguments.emplace_back(argv[i]);
+    if (arguments.back() != "--serve") continue;
+    const bool has_port = i + 1 < argc && is_number(argv[i + 1]);
+    arguments.back() += std::string("=") + (has_port ? argv[++i] : "0");
   }
   std::reverse(arguments.begin(), arguments.end());
   return arguments;

@@ -24,7 +24,8 @@ struct OnlookerOptions {
 void declare_onlookers(CLI::App& app, OnlookerOptions& options);
 
 // The port after --serve may be left out, which a command line with other words after it does not
-// say by itself: "--serve 8080" becomes "--serve=8080". In the order that CLI::App::parse() wants.
+// say by itself: "--serve 8080" becomes "--serve=8080", "--serve" "--serve=0". In the order that
+// CLI::App::parse() wants.
 std::vector<std::string> arguments_with_serve(int argc, char** argv);
 
 // Make them before the job runs, and keep them until it has ended.

@@ -312,6 +312,9 @@ class Tensorboard(LiveJob):
 
 
 class WrongInput(LiveJob):
+    def test_who_does_not_ask_gets_none(self):
+        self.assertNotIn("live page", self.train(CONFIGS / "synthetic_mlp.json", "--run", self.run_folder()))
+
     def test_a_port_in_use_is_named_and_nothing_starts(self):
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
