@@ -247,6 +247,8 @@ json totals_json(const RunNumbers& numbers) {
   return {{"seconds", numbers.seconds},
           {"start_up_seconds", numbers.start_up_seconds},
           {"cost", numbers.cost},
+          {"machines", numbers.bill.machines()},
+          {"machines_lost", numbers.bill.lost()},
           {"iterations", numbers.iterations},
           {"epochs", numbers.epochs()},
           {"samples", numbers.position},

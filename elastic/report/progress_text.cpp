@@ -203,6 +203,12 @@ void append_best(const RunNumbers& numbers, std::vector<std::string>& lines) {
       format_count(best.iteration), followed_metric_text(numbers.start, split->last.fact)));
 }
 
+void append_machines(const RunNumbers& numbers, std::vector<std::string>& lines) {
+  if (numbers.bill.is_empty()) return;
+  lines.push_back(fmt::format("  machines  {}, of them {} were taken away", numbers.bill.machines(),
+                              numbers.bill.lost()));
+}
+
 void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines) {
   if (numbers.failures.total + numbers.warnings.total == 0) return;
   const std::uint64_t checkpoint_problems =
@@ -266,6 +272,7 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const std::stri
     lines.push_back(fmt::format("  cost      {} at {} per worker and hour",
                                 format_dollars(numbers.cost),
                                 format_dollars(numbers.start.price_per_worker_hour)));
+  append_machines(numbers, lines);
   append_problems(numbers, lines);
   lines.push_back(fmt::format("  run       {0} (numbers: {0}/report.json)", run_folder));
   const bool reached = numbers.status == fact::EndStatus::kTargetReached;
