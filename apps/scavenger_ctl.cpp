@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/job_top.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "runtime/base/error.h"
@@ -43,6 +44,9 @@ void declare(CLI::App& app, Arguments& arguments) {
     return command;
   };
   add("status", "Say how the job is");
+  app.add_subcommand("top", "Show how it goes, until it ends or Ctrl-C")->callback([&arguments] {
+    arguments.command = "top";
+  });
   CLI::App* const resize =
       add("resize", "Go on with other workers or another batch, while training goes on");
   resize->add_option("--workers", arguments.workers, "K")->check(CLI::PositiveNumber);
@@ -126,6 +130,7 @@ void control(const Arguments& arguments) {
     throw InputError({.what = "it is not said which job",
                       .where = "command line",
                       .remedy = "name its run folder: scavenger-ctl RUN " + arguments.command});
+  if (arguments.command == "top") return show_top(arguments.run);
   const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
   if (arguments.wait) wait_for_size(arguments.run, answer);
   std::cout << (arguments.json ? answer.dump() : text_of(arguments.command, answer)) << "\n";

@@ -192,7 +192,7 @@ json by_worker_json(const PhaseNumbers& phase) {
   json list = json::array();
   for (const WorkerNumbers& worker : phase.workers) {
     const double straggler = worker.straggler_wait_seconds.moments().mean();
-    list.push_back({{"rank", worker.rank},
+    list.push_back({{"index", phase.membership.indices[worker.rank]},
                     {"share", worker.share},
                     {"data", number(worker.data_wait_seconds.moments().mean())},
                     {"forward", number(worker.forward_seconds.moments().mean())},

@@ -18,13 +18,15 @@ constexpr std::string_view kUp = "\x1b[A";           // the cursor, one line up
 constexpr std::string_view kClearBelow = "\x1b[0J";  // from the cursor to the end of the screen
 
 std::vector<std::string> live_block(const std::string& name, const StatusText& status) {
-  return {printable(name) + "  " + status.progress, "  " + status.quality, "  " + status.speed,
-          "  " + status.effort};
+  std::vector<std::string> block = {printable(name) + "  " + status.progress, "  " + status.quality,
+                                    "  " + status.speed, "  " + status.effort};
+  if (!status.outlook.empty()) block.push_back("  " + status.outlook);
+  return block;
 }
 
 std::string status_line(const StatusText& status) {
   std::string line = status.progress;
-  for (const std::string* part : {&status.quality, &status.speed, &status.effort})
+  for (const std::string* part : {&status.quality, &status.speed, &status.effort, &status.outlook})
     if (!part->empty()) line += "  " + *part;
   return line;
 }

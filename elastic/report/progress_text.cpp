@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <variant>
 
@@ -78,6 +79,41 @@ std::string effort_part(const RunNumbers& numbers, double seconds) {
   if (const std::optional<TimeToGo> left = estimate_time_to_go(numbers))
     text += fmt::format("  to go {}{}", left->at_most ? "at most " : "",
                         time_and_cost(numbers, left->seconds, left->cost));
+  return text;
+}
+
+std::string search_part(const RunNumbers& numbers) {
+  if (numbers.search_steps.latest.empty()) return {};
+  const fact::SearchStep& step = numbers.search_steps.latest.back().fact;
+  std::string phase(to_text(step.phase));
+  std::replace(phase.begin(), phase.end(), '_', ' ');
+  return fmt::format("search {} K {}  B {}", phase, step.workers, step.batch_size);
+}
+
+// Where it matters, or is known well.
+std::string noise_part(const RunNumbers& numbers) {
+  const std::optional<NoiseNumbers> noise = numbers.noise.numbers();
+  if (!noise || (!noise->estimate.stable && numbers.search_steps.latest.empty())) return {};
+  const noise::Measured& scale = noise->estimate.noise_scale;
+  if (!std::isfinite(scale.value)) return "noise scale not known yet";
+  return fmt::format("noise scale {:.3g} ({:.3g} to {:.3g})", scale.value, scale.interval.low,
+                     scale.interval.high);
+}
+
+std::string prediction_part(const RunNumbers& numbers) {
+  const std::optional<PredictedToGo> left = predicted_to_go(numbers);
+  if (!left) return {};
+  const std::string high =
+      std::isfinite(left->seconds_high) ? format_duration(left->seconds_high) : "open";
+  return fmt::format("to target {} ({} to {})", time_and_cost(numbers, left->seconds, left->cost),
+                     format_duration(left->seconds_low), high);
+}
+
+std::string outlook_part(const RunNumbers& numbers) {
+  std::string text;
+  for (const std::string& part :
+       {search_part(numbers), noise_part(numbers), prediction_part(numbers)})
+    if (!part.empty()) text += (text.empty() ? "" : "  ") + part;
   return text;
 }
 
@@ -244,11 +280,28 @@ std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers) {
                   .at_most = numbers.start.target.has_value()};
 }
 
+std::optional<PredictedToGo> predicted_to_go(const RunNumbers& numbers) {
+  if (!numbers.prediction || numbers.prediction->fact.relative || numbers.status)
+    return std::nullopt;
+  const fact::Prediction& prediction = numbers.prediction->fact;
+  for (const fact::PredictedConfiguration& one : prediction.candidates) {
+    if (one.workers != prediction.workers || one.batch_size != prediction.batch_size) continue;
+    if (!(one.epochs > 0.0) || !std::isfinite(one.seconds)) return std::nullopt;
+    const double part = std::max(0.0, 1.0 - numbers.epochs() / one.epochs);
+    return PredictedToGo{.seconds = part * one.seconds,
+                         .seconds_low = part * one.seconds_low,
+                         .seconds_high = part * one.seconds_high,
+                         .cost = part * one.cost};
+  }
+  return std::nullopt;
+}
+
 StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds) {
   return {.progress = progress_part(numbers),
           .quality = quality_part(numbers, pace),
           .speed = speed_part(numbers, pace),
-          .effort = effort_part(numbers, seconds)};
+          .effort = effort_part(numbers, seconds),
+          .outlook = outlook_part(numbers)};
 }
 
 EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers) {

@@ -80,6 +80,10 @@ class OneRun(ReportTest):
             self.assertEqual(len(numbers(page, "machines")[1]), 5)
             self.assertEqual([row[0] for row in numbers(page, "processes")[1]].count("worker 1"), 2)
             self.assertEqual(len(numbers(page, "measured")[1]), 4)
+            self.assert_near(column(page, "workers", "worker"), [0, 2, 3, 0, 1, 2, 3])  # of the last two memberships
+            self.assertNotIn("undefined", page.inner_text("main"))
+            self.assertNotIn("NaN", page.inner_text("main"))
+            self.assertNotRegex(page.content(), r'="[^"]*(NaN|undefined)')
             self.assertGreater(len(column(page, "noise", "B_s")), 50)
             for event in [*memberships, *self.events(run, "search_step")]:
                 self.assertIn(event["reason"], page.inner_text("#section-decisions"))

@@ -52,7 +52,7 @@ class Job:
 
     def machine(self, name, change, worker, reason="", spot=True):
         self.log.add("machine", name=self.text(name), change=change, worker=worker, machine_type=self.text("n2-standard-4"), zone=self.text("us-central1-a"),
-                     spot=spot, price_per_hour=0.0567, reason=self.text(reason) if reason else "")
+                     spot=spot, price_per_hour=0.0567, minimum_seconds=60.0, charged_seconds=0.0, reason=self.text(reason) if reason else "")
 
     def membership(self, workers, batch_size, reason, shares=None, indices=None):
         self.workers, self.batch_size = workers, batch_size

@@ -51,6 +51,39 @@ TEST_CASE("The status says where the job is, how good, how fast, and at what pri
   CHECK(status.effort == "7.0 s  $0.0100  to go at most 5.0 s  $0.0100");
 }
 
+TEST_CASE(
+    "The outlook has the search, the noise, and what is left by the prediction, with its "
+    "interval") {
+  Run run = half_way();
+  CHECK(status_text(run.numbers(), run.pace, 7.0).outlook.empty());
+  fact::PredictedConfiguration chosen;
+  chosen.workers = 4;
+  chosen.batch_size = 200;
+  chosen.epochs = 20.0;  // of which 5 are done
+  chosen.seconds = 40.0;
+  chosen.seconds_low = 36.0;
+  chosen.seconds_high = 44.0;
+  chosen.cost = 0.08;
+  fact::Prediction prediction;
+  prediction.workers = 4;
+  prediction.batch_size = 200;
+  prediction.candidates = {fact::PredictedConfiguration{}, chosen};
+  run.apply(6.0, fact::SearchStep{.iteration = 50,
+                                  .phase = fact::SearchPhase::kProfiling,
+                                  .workers = 4,
+                                  .batch_size = 200,
+                                  .reason = ""});
+  run.apply(6.0, prediction);
+
+  const std::string outlook = status_text(run.numbers(), run.pace, 7.0).outlook;
+  CHECK(outlook.starts_with("search profiling K 4  B 200  noise scale "));
+  CHECK(outlook.ends_with("  to target 30.0 s  $0.0600 (27.0 s to 33.0 s)"));
+
+  prediction.relative = true;
+  run.apply(6.0, prediction);
+  CHECK_FALSE(predicted_to_go(run.numbers()).has_value());
+}
+
 TEST_CASE("A job that costs nothing does not talk of money") {
   fact::Start start = sample_start();
   start.price_per_worker_hour = 0.0;

@@ -225,7 +225,7 @@ class PlaneChart extends Figure {
   // Marks at the upper edge for values that lie beyond it.
   clipped(one, sx, sy, frame) {
     const most = sy.domain[1], highs = one.high ?? one.top ?? one.y;
-    if (!this.spec.y.clip || one.kind === "area") return [];
+    if (!this.spec.y.clip || one.kind === "area" || one.openAbove) return [];
     return one.x.filter((_, i) => highs[i] > most).map((value) =>
       svg("path", { class: `beyond c${one.color}`, d: `M${px(sx(value)) - 4},${frame.top - 2}h8l-4,-6z` }));
   }
