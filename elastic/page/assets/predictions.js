@@ -126,7 +126,7 @@ function savingsTable(run) {
   const time = timeAs(prediction), cost = costAs(prediction), ended = !prediction.relative && run.totals.target_reached;
   const own = ended ? { seconds: run.totals.seconds, cost: run.totals.cost } : chosen;
   const less = (value, other) => (other > 0 ? `${Format.number(Math.abs(1 - value / other) * 100, 2)} % ${value <= other ? "less" : "more"}` : Format.missing);
-  const row = (name, one) => [name, Format.configuration(one.workers, one.batch_size), `${time(one.seconds)} (${Format.interval(one.seconds_low, one.seconds_high, time)})`, cost(one.cost), less(own.seconds, one.seconds), less(own.cost, one.cost)];
+  const row = (name, one) => [name, Format.configuration(one.workers, one.batch_size), `${time(one.seconds)} (${Format.interval(one.seconds_low, one.seconds_high, time)})`, cost(one.cost), own === one ? "" : less(own.seconds, one.seconds), own === one ? "" : less(own.cost, one.cost)];
   const rows = naive.map(([name, one]) => row(name, one));
   if (ended) rows.unshift(["this run, with its search: measured", "", time(own.seconds), cost(own.cost), "", ""]);
   rows.splice(ended ? 1 : 0, 0, row(`chosen by ${prediction.policy}`, chosen));
