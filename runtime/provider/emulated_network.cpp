@@ -142,13 +142,15 @@ std::string EmulatedNames::address(std::uint32_t slot) const {
   return fmt::format("10.78.{}.{}", network_, slot + kFirstHost);
 }
 
+// With a hardware address of its own: else it has that of one of its ports, and nobody finds it for
+// seconds when that one goes.
 std::string EmulatedNames::make_bridge_script() const {
   return fmt::format(
       "set -e\n"
-      "ip link add {0} type bridge forward_delay 0\n"
+      "ip link add {0} address 02:53:43:{2:02x}:ff:ff type bridge forward_delay 0\n"
       "ip address add {1}/24 dev {0}\n"
       "ip link set {0} up\n",
-      bridge(), controller_address());
+      bridge(), controller_address(), network_);
 }
 
 std::string EmulatedNames::make_machine_script(std::uint32_t slot, double link_megabits) const {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "runtime/base/file.h"
 #include "runtime/provider/cpu_share.h"
 #include "test/provider/conformance.h"
 
@@ -128,6 +129,22 @@ TEST_CASE("emulated: machines reach each other and the controller, by their addr
   CHECK(reaches(b, a.address));
   CHECK(reaches(a, trial.provider().controller_address()));
   CHECK_FALSE(reaches(a, "10.255.255.1"));
+}
+
+TEST_CASE("emulated: the switch keeps its hardware address when machines come and go") {
+  SKIP_WHERE_MISSING();
+  ProviderTrial trial(maker(two_small_machines()));
+  const auto address = [] {
+    return read_file("/sys/class/net/" + EmulatedNames(::getpid(), 0).bridge() + "/address");
+  };
+  const std::string before = address();
+  trial.ready(1, 0);
+  trial.ready(2, 1);
+  CHECK(address() == before);
+  trial.release(1);
+  trial.release(2);
+  trial.run_until([&] { return trial.words(1).size() + trial.words(2).size() == 4; });
+  CHECK(address() == before);
 }
 
 TEST_CASE("emulated: a machine has its share of the processors, and no more") {
