@@ -1,5 +1,6 @@
 #include "apps/provider_choice.h"
 
+#include "cloud_gcp/gcp_provider.h"
 #include "runtime/base/version.h"
 #include "runtime/provider/emulated_provider.h"
 #include "runtime/provider/local_provider.h"
@@ -10,7 +11,9 @@ namespace scavenger {
 
 std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& config,
                                         std::uint32_t cores,
-                                        const std::filesystem::path& program_folder) {
+                                        const std::filesystem::path& program_folder,
+                                        const std::filesystem::path& state_folder) {
+  static const SteadyClock clock;
   switch (config.provider.type) {
     case ProviderType::kEmulated:
       return std::make_unique<EmulatedProvider>(io, emulated_settings(config.provider));
@@ -19,6 +22,9 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
                                            version_line("scavenger-worker"));
     case ProviderType::kSlurm:
       return std::make_unique<SlurmProvider>(io, slurm_settings(config.provider));
+    case ProviderType::kGcp:
+      return std::make_unique<gcp::GcpProvider>(io, gcp::gcp_settings(config.provider), config.name,
+                                                state_folder, clock);
     default:
       return std::make_unique<LocalProvider>(io, config.cluster, cores);
   }

@@ -11,9 +11,11 @@
 
 namespace scavenger {
 
-// `cores` of this machine, and the folder of its programs.
+// `cores` of this machine, the folder of its programs, and that of the job, where a provider keeps
+// what the job's next process must know. Throws InputError for settings that cannot be used.
 std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& config,
                                         std::uint32_t cores,
-                                        const std::filesystem::path& program_folder);
+                                        const std::filesystem::path& program_folder,
+                                        const std::filesystem::path& state_folder);
 
 }  // namespace scavenger

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/gcp_command.h"
 #include "apps/job_top.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
@@ -144,8 +145,10 @@ int main(int argc, char** argv) {
   CLI::App app("Asks a running job how it is, and tells it to change.", "scavenger-ctl");
   Arguments arguments;
   declare(app, arguments);
+  const GcpCommand gcp(app);
   CLI11_PARSE(app, argc, argv);
   return run_user_program("scavenger-ctl", [&] {
+    if (gcp.is_called()) return gcp.run();
     control(arguments);
     return 0;
   });

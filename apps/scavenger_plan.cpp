@@ -11,6 +11,7 @@
 
 #include "apps/plan_simulation.h"
 #include "apps/plan_sources.h"
+#include "apps/price_command.h"
 #include "apps/user_program.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
@@ -258,8 +259,10 @@ int main(int argc, char** argv) {
   PlanArguments arguments;
   declare_plan(app, arguments);
   const Commands commands(app);
+  const PriceCommand prices(app);
   CLI11_PARSE(app, argc, argv);
   return run_user_program("scavenger-plan", [&] {
+    if (prices.is_called()) return prices.run();
     return app.get_subcommands().empty() ? plan(arguments) : commands.run(app);
   });
 }

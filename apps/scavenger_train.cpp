@@ -149,7 +149,7 @@ int train(const Arguments& arguments) {
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = cores,
       .make_provider = [=](asio::io_context& io, const elastic::JobStart& job) {
-        return make_provider(io, job.config, cores, program_folder);
+        return make_provider(io, job.config, cores, program_folder, job.folder.path);
       }};
   elastic::Coordinator coordinator(std::move(start), std::move(data), options);
   return coordinator.run();

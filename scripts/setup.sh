@@ -222,7 +222,7 @@ provide_test_programs() {
   local program package service
   is_supported_system || return 0
   for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus sshd:openssh-server \
-                 slurmctld:slurm-wlm munged:munge; do
+                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl; do
     package=${program#*:}
     ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
     update_package_lists

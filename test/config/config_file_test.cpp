@@ -230,6 +230,9 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                            R"(stop={"target":{"metric":"perplexity","value":3}})"});
   } else if (variant == "parallel_text") {
     all = splits(R"({"format":"parallel_text","source":"/a.en","target":"/a.de"})");
+    all.emplace_back(
+        R"(provider={"type":"gcp","zones":["us-central1-a"],"machine_types":["n1-standard-4"],
+            "gpus":{"type":"nvidia-tesla-t4","count":1},"spot":true,"programs":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.max_length=50",
                            "data.vocabulary.shared=true",
                            R"(model={"type":"transformer_base","width":12,"heads":3,"inner":7,

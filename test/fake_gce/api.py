@@ -12,6 +12,7 @@ from cloud import PREFIX, Refused
 
 ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait))?$")
 REGION_PATH = re.compile(r"/compute/v1/projects/([^/]+)/regions/([^/]+)$")
+SKU_PATH = "/v1/services/6F81-5844-456A/skus"  # of the Cloud Billing API: Compute Engine's prices
 LABEL_FILTER = re.compile(r"labels\.([\w-]+)(?: = ([\w-]+)|:\*)$")
 LONGEST_WAIT_SECONDS = 120.0
 LATE_SECONDS = 20.0
@@ -25,9 +26,9 @@ class NoReply(Exception):
 class Api:
     """Answers requests. `messages`: of compute.proto, or None."""
 
-    def __init__(self, cloud, accounts, messages, token_url, page_size):
+    def __init__(self, cloud, accounts, messages, token_url, page_size, skus):
         self.cloud, self.accounts, self.messages = cloud, accounts, messages
-        self.token_url, self.page_size = token_url, page_size
+        self.token_url, self.page_size, self.skus = token_url, page_size, skus
         self.violations = []
         self.requests = 0
         self._kill = None  # (process, number of the request, whether it is carried out)
@@ -73,6 +74,11 @@ class Api:
             raise Refused(429, "Quota exceeded for quota metric 'Queries' and limit 'Queries per minute'", "rateLimitExceeded")
         if faults.strikes("error_before"):
             raise Refused(503, "The service is currently unavailable.", "backendError")
+        if path == SKU_PATH:
+            start = int(parameters.get("pageToken") or 0)
+            end = start + min(self.page_size, int(parameters.get("pageSize", 5000)))
+            more = str(end) if end < len(self.skus) else ""
+            return {"skus": self.skus[start:end], "nextPageToken": more}
         zone_path, region_path = ZONE_PATH.match(path), REGION_PATH.match(path)
         match = zone_path or region_path
         if not match:

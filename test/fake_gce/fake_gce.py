@@ -13,6 +13,7 @@ Its settings are one JSON object:
     machine_types   {"e2-standard-2": [2, 8]}                           vCPUs and GiB
     quotas          {"us-central1": {"CPUS": 24}}
     accounts        {"a@b": {"public_key": FILE, "token": "dev", "permissions": [...]}}
+    skus            [...]                                               what the Cloud Billing API lists
     project, seed, time_scale (cloud seconds in one of ours), page_size, token_seconds
     spot_lives      {"early_share": 0.22, "early_hours": 1.1, "mean_hours": 16.9}
     faults          {"reply_lost": 0.05, ...}: rates by name, see faults.py
@@ -79,7 +80,8 @@ def main():
     machines = Machines(arguments.vms, accounts, timeline, settings.get("project", "demo")) if arguments.vms else None
     cloud = Cloud(settings, timeline, FaultPlan(settings.get("faults", {}), settings.get("seed", 1)), machines)
     messages = Messages(arguments.proto) if arguments.proto else None
-    server.RequestHandlerClass = make_handler(Api(cloud, accounts, messages, endpoint + "/token", settings.get("page_size", 500)))
+    api = Api(cloud, accounts, messages, endpoint + "/token", settings.get("page_size", 500), settings.get("skus", []))
+    server.RequestHandlerClass = make_handler(api)
 
     parent = os.getppid()
     ended = threading.Event()

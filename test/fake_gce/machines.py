@@ -11,7 +11,6 @@ import subprocess
 import threading
 import urllib.parse
 
-METADATA_PORT = 8169
 METADATA_PATH = "/computeMetadata/v1/"
 PR_SET_PDEATHSIG = 1
 
@@ -28,14 +27,14 @@ class Machine:
         self.preempted = "FALSE"
         folder.mkdir(parents=True, exist_ok=True)
         handler = self._make_handler()
-        self._server = http.server.ThreadingHTTPServer((vm.address, METADATA_PORT), handler)
+        self._server = http.server.ThreadingHTTPServer((vm.address, 0), handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self._process = None
         script = vm.metadata.get("startup-script")
         if script:
             (folder / "startup-script").write_text(script)
-            environment = os.environ | {"GCE_METADATA_HOST": f"{vm.address}:{METADATA_PORT}", "HOME": str(folder), "TMPDIR": str(folder)}
+            environment = os.environ | {"GCE_METADATA_HOST": "%s:%s" % self._server.server_address, "HOME": str(folder), "TMPDIR": str(folder)}
             with open(folder / "console.log", "ab") as log:
                 self._process = subprocess.Popen(["bash", str(folder / "startup-script")], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                                  stdout=log, stderr=log, start_new_session=True, preexec_fn=die_with_us)

@@ -138,21 +138,25 @@ class ProviderTrial final {
 
 using Words = std::vector<std::string>;
 
+// A machine that is there takes a command, with all of its input, and says all that it says.
+inline void check_commands(ProviderTrial& trial, const Machine& machine) {
+  const std::string input(300'000, 'x');
+  const CommandResult echo = trial.run_there(machine, {"cat"}, input);
+  CHECK(echo.succeeded());
+  CHECK(echo.output == input);
+  CHECK(trial.run_there(machine, {"sh", "-c", "exit 3"}).status.code == 3);
+  const Words odd = {"printf", "%s|", "two words", "it's", "$HOME", ""};
+  CHECK(trial.run_there(machine, odd).output == "two words|it's|$HOME||");
+}
+
 // The contract. Needs room for two machines.
 inline void check_conformance(const ProviderTrial::Make& make) {
   ProviderTrial trial(make);
 
-  // A machine that is there takes a command, with all of its input, and says all that it says.
   const Machine first = trial.ready(1, 0);
   CHECK_FALSE(first.name.empty());
   CHECK_FALSE(first.address.empty());
-  const std::string input(300'000, 'x');
-  const CommandResult echo = trial.run_there(first, {"cat"}, input);
-  CHECK(echo.succeeded());
-  CHECK(echo.output == input);
-  CHECK(trial.run_there(first, {"sh", "-c", "exit 3"}).status.code == 3);
-  const Words odd = {"printf", "%s|", "two words", "it's", "$HOME", ""};
-  CHECK(trial.run_there(first, odd).output == "two words|it's|$HOME||");
+  if (!first.starts_worker) check_commands(trial, first);
 
   // Each has its price, and they are told apart.
   REQUIRE(trial.provider().price({}, false));
