@@ -1,7 +1,11 @@
 #include "apps/provider_choice.h"
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
 #include "cloud_gcp/gcp_provider.h"
 #include "runtime/base/version.h"
+#include "runtime/config/placement.h"
 #include "runtime/provider/emulated_provider.h"
 #include "runtime/provider/local_provider.h"
 #include "runtime/provider/slurm_provider.h"
@@ -28,6 +32,20 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
     default:
       return std::make_unique<LocalProvider>(io, config.cluster, cores);
   }
+}
+
+std::uint32_t room_for_workers(const JobConfig& config, std::uint32_t cores) {
+  // Of machines that are rented there are as many as somebody pays for; a search begins modestly.
+  constexpr std::uint32_t kRented = 8;
+  if (!config.provider.is_remote())
+    return config.cluster.hosts.empty() ? cores : places(config.cluster);
+  const nlohmann::json settings = nlohmann::json::parse(config.provider.settings);
+  std::uint32_t count = 0;
+  for (const nlohmann::json& machine : settings.value("machines", nlohmann::json::array()))
+    count += machine.value("count", kRented);
+  for (const nlohmann::json& host : settings.value("hosts", nlohmann::json::array()))
+    count += host.value("workers", 1U);
+  return count == 0 ? kRented : std::min(count, kRented);
 }
 
 }  // namespace scavenger

@@ -18,4 +18,8 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
                                         const std::filesystem::path& program_folder,
                                         const std::filesystem::path& state_folder);
 
+// How many workers a search may take for granted: those that fit here, or on the machines that are
+// configured, and eight of those that are rented.
+std::uint32_t room_for_workers(const JobConfig& config, std::uint32_t cores);
+
 }  // namespace scavenger

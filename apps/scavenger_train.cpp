@@ -24,7 +24,6 @@
 #include "runtime/base/version.h"
 #include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
-#include "runtime/config/placement.h"
 #include "runtime/data/data_set.h"
 
 namespace scavenger {
@@ -103,10 +102,6 @@ elastic::DataSize check_data(const DataConfig& config) {
           std::string(train.target_vocabulary())};
 }
 
-std::uint32_t room_for_workers(const ClusterConfig& cluster) {
-  return cluster.hosts.empty() ? elastic::usable_cores() : places(cluster);
-}
-
 int train(const Arguments& arguments) {
   if (arguments.config.empty() == arguments.resume.empty())
     throw InputError({.what = "there is nothing to train",
@@ -133,8 +128,8 @@ int train(const Arguments& arguments) {
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
   if (start.config.search.mode != SearchMode::kOff) {
-    elastic::resolve_search(room_for_workers(start.config.cluster), data.train_samples,
-                            start.config);
+    elastic::resolve_search(room_for_workers(start.config, elastic::usable_cores()),
+                            data.train_samples, start.config);
     elastic::search_grid(start.config.search);
   }
   elastic::check_endpoints_are_free(start.config);

@@ -35,6 +35,7 @@ constexpr double kNoiseFactor = 2.0;
 constexpr double kShortestRest = 30.0;  // seconds between two looks
 constexpr double kRestShare = 0.3;      // of the job's life: looks get rarer
 constexpr double kShortestJobSeconds = 60.0;
+constexpr double kLongestWait = 300.0;         // for workers that were asked for
 constexpr double kDefaultResizeSeconds = 1.0;  // before any was measured
 
 bool is_at(const Configuration& configuration, std::uint32_t workers, std::uint32_t batch_size) {
@@ -389,6 +390,14 @@ std::vector<RunEvent> SearchLook::watch() {
                              : std::vector<RunEvent>{};
 }
 
+// More workers were wanted, and have not come.
+bool is_overdue(const RunNumbers& numbers) {
+  const auto& last = numbers.search_steps.latest.back();
+  return last.fact.phase != SearchPhase::kEnded &&
+         last.fact.workers > numbers.phases.back().membership.workers &&
+         numbers.seconds - last.time > kLongestWait;
+}
+
 }  // namespace
 
 std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNumbers& numbers) {
@@ -398,7 +407,12 @@ std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNum
   const fact::SearchStep& last = numbers.search_steps.latest.back().fact;
   const fact::Membership& now = numbers.phases.back().membership;
   // On its way; or somebody is missing for the moment.
-  if (last.workers != now.workers || last.batch_size != now.batch_size) return {};
+  if (last.workers != now.workers || last.batch_size != now.batch_size)
+    return is_overdue(numbers)
+               ? end_search(numbers, now.workers, now.batch_size,
+                            fmt::format("K = {} were not to be had within {}", last.workers,
+                                        format_duration(kLongestWait)))
+               : std::vector<RunEvent>{};
   switch (last.phase) {
     case SearchPhase::kColdStart:
       return look.wait_for_noise(last);
