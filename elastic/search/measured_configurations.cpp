@@ -30,6 +30,7 @@ std::vector<MeasuredConfiguration> measured_since(const RunNumbers& numbers, dou
   for (const PhaseNumbers& phase : numbers.phases) {
     if (phase.begin_time < since_seconds) continue;
     Sum& sum = sums[{phase.membership.workers, phase.membership.batch_size}];
+    if (sum.membership.shares != phase.membership.shares) sum = {};  // unequal workers are balanced
     sum.membership = phase.membership;
     sum.iteration_seconds.merge(phase.iteration_seconds);
   }

@@ -16,7 +16,7 @@ CONFIG = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "data.test.sam
           "--set", "checkpoint.every_iterations=40", "--set", "limits.heartbeat_seconds=1.5"]
 SEARCH = ["--search", "partial", "--set", "search.workers=[1,2]", "--set", "search.batch_sizes=[32,64]", "--workers", 1,
           "--batch-size", 32, "--set", "search.cold_start_iterations=60", "--set", "search.iterations=5", "--set", "model.hidden=[32]",
-          "--set", 'stop={"max_iterations": 8000}', "--set", "evaluation.every_iterations=100000", "--set", "checkpoint.every_iterations=400"]
+          "--set", 'stop={"max_iterations": 1000000000}', "--set", "evaluation.every_iterations=100000", "--set", "checkpoint.every_iterations=400"]
 
 
 def shared_segments():
@@ -49,12 +49,12 @@ class ControllerKillTest(job.JobTest):
             time.sleep(0.001)
         self.fail(f"it was never {' or '.join(states)}")
 
-    def kill_and_resume(self, run, process):
+    def kill_and_resume(self, run, process, *more):
         process.send_signal(signal.SIGKILL)
         process.wait()
         self.assert_no_orphans()
         safe = [int(path.name.split("_")[1]) for path in job.checkpoints(run)]
-        self.train("--resume", run, "--quiet")
+        self.train("--resume", run, "--quiet", *more)
         report = job.report(run)
         self.assertEqual(report["status"], "max_iterations")
         resumed = [event["resumed_from_iteration"] for event in job.events(run, "start")][1:]
@@ -128,7 +128,8 @@ class ControllerKillTest(job.JobTest):
                 while not any(step["phase"] == name for step in job.events(run, "search_step")):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.005)
-                self.kill_and_resume(run, process)
+                done = job.events(run, "iterations")[-1]["first"]
+                self.kill_and_resume(run, process, "--set", f"stop.max_iterations={done + 1000}")
 
 
 if __name__ == "__main__":
