@@ -95,7 +95,7 @@ class Evaluation:
     def search(self, config, seed, mode, store):
         a = self.arguments
         more = ["--set", f"model_store.path={store.resolve()}"] if store else []
-        report = self.run(f"{config.stem}/seed{seed}/{mode}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
+        report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
                           "--search", mode, "--policy", a.policy, *more)
         return {"mode": mode, **self.summary(report), "steps": [step["reason"] for step in report["search_steps"]["latest"]],
                 "prediction": report["prediction"]}
