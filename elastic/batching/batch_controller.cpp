@@ -92,8 +92,7 @@ bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
   if (waits_ || ++seen_ <= kSettlingIterations) return false;
   std::vector<double> seconds;
   for (const fact::WorkerSeries& worker : iterations.workers)
-    seconds.push_back(as_logged(worker.data_wait[i]) + as_logged(worker.forward[i]) +
-                      as_logged(worker.backward[i]));
+    seconds.push_back(worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
   const auto is_a_time = [](double time) { return std::isfinite(time) && time > 0.0; };
   if (!std::ranges::all_of(seconds, is_a_time)) return false;
   window_.add(std::move(seconds));

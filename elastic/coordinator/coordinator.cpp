@@ -298,10 +298,8 @@ void Coordinator::carry_out(const HaltProcesses& action) {
 void Coordinator::carry_out(const TellRecovery& action) {
   std::vector<std::string> lost;
   for (const ProcessName& process : action.lost) lost.push_back(process.text());
-  fact::Recovery event{controller_.membership().epoch, lost, action.iteration,
-                       action.iterations_lost, action.seconds};
-  if (batching_) batching_->observe(event);
-  record_.log(std::move(event));
+  log_and_decide(fact::Recovery{controller_.membership().epoch, lost, action.iteration,
+                                action.iterations_lost, action.seconds});
 }
 
 }  // namespace scavenger::elastic

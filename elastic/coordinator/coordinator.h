@@ -123,7 +123,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void begin_membership(const ConfigureWorkers& action);
   void let_workers_keep_state(const ConfigureWorkers& action, ConfigureWorker& message) const;
   std::vector<ProcessName> state_holders() const;
-  void log_series(fact::Iterations series);
+  void log_and_decide(RunEvent event);
   void request_evaluations();
   void log_iterations();  // those that all workers have reported
   void feed_store();      // with what was measured so far

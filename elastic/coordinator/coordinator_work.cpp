@@ -200,13 +200,11 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
   const bool goes_on = action.source == StateSource::kPresent;
   for (fact::Iterations& series :
        iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
-    log_series(std::move(series));
+    log_and_decide(std::move(series));
   iterations_.begin(membership);
-  fact::Membership event{
-      membership.epoch,  membership.workers(),       membership.batch_size,     controller_.ranks(),
-      membership.shares, membership.first_iteration, membership.first_position, action.reason};
-  if (batching_) batching_->observe(event);
-  record_.log(std::move(event));
+  log_and_decide(fact::Membership{
+      membership.epoch, membership.workers(), membership.batch_size, controller_.ranks(),
+      membership.shares, membership.first_iteration, membership.first_position, action.reason});
 }
 
 // ---- Training. ----
@@ -227,17 +225,17 @@ void Coordinator::on(const ProcessName& process, const IterationStats& stats) {
   feed(IterationsDone{*rank, iterations_.reported(*rank)});
 }
 
-// In the order in which they are logged, so that a replay of the log sees the same.
-void Coordinator::log_series(fact::Iterations series) {
-  std::optional<ShareProposal> proposal;
-  if (batching_) proposal = batching_->observe(series);
-  record_.log(std::move(series));
-  if (proposal) feed_later(SharesWanted{std::move(proposal->rule), std::move(proposal->reason)});
-  continue_search();
+// What decides sees what was logged, in its order, so that a replay of the log decides the same.
+void Coordinator::log_and_decide(RunEvent event) {
+  const LoggedEvent logged = record_.log(std::move(event));
+  if (batching_)
+    if (auto proposal = batching_->observe(logged.event))
+      feed_later(SharesWanted{std::move(proposal->rule), std::move(proposal->reason)});
+  if (std::holds_alternative<fact::Iterations>(logged.event)) continue_search();
 }
 
 void Coordinator::log_iterations() {
-  if (auto merged = iterations_.take()) log_series(std::move(*merged));
+  if (auto merged = iterations_.take()) log_and_decide(std::move(*merged));
 }
 
 // ---- Evaluation. ----

@@ -26,8 +26,8 @@ void JobRecord::recall(const std::function<void(const RunEvent&)>& show) {
   }
 }
 
-void JobRecord::log(RunEvent event) {
-  const LoggedEvent logged = events_.append(std::move(event));
+LoggedEvent JobRecord::log(RunEvent event) {
+  LoggedEvent logged = events_.append(std::move(event));
   if (events_.problem() != log_problem_) {
     log_problem_ = events_.problem();
     progress_.clear();
@@ -35,8 +35,9 @@ void JobRecord::log(RunEvent event) {
   }
   summary_.apply(logged);
   progress_.show_event(logged, summary_.numbers());
-  if (!std::holds_alternative<fact::Iterations>(logged.event)) return;
-  if (const auto settled = summary_.numbers().noise.news()) log(*settled);
+  if (std::holds_alternative<fact::Iterations>(logged.event))
+    if (const auto settled = summary_.numbers().noise.news()) log(*settled);
+  return logged;
 }
 
 void JobRecord::write_report() {

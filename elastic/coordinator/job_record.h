@@ -31,7 +31,8 @@ class JobRecord final {
   // Call once, before anything is logged: takes the numbers of the job's earlier processes, and
   // shows their events.
   void recall(const std::function<void(const RunEvent&)>& show);
-  void log(RunEvent event);
+  // Returns it as a reader of the log will see it, whose decisions are to be the same.
+  LoggedEvent log(RunEvent event);
   // The report is replaced; training goes on where that fails.
   void write_report();
   void show_tick() { progress_.tick(summary_.numbers()); }

@@ -320,14 +320,6 @@ std::string_view to_text(fact::EndStatus status) {
   return kStatusNames[static_cast<std::size_t>(status)];
 }
 
-double as_logged(double value) {
-  if (!std::isfinite(value)) return std::numeric_limits<double>::quiet_NaN();
-  std::array<char, 32> text{};
-  const char* const end = fmt::format_to(text.data(), FMT_COMPILE("{:.5g}"), value);
-  std::from_chars(text.data(), end, value);
-  return value;
-}
-
 std::string to_json_line(const LoggedEvent& logged) {
   fmt::memory_buffer out;
   out.push_back('{');

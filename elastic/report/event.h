@@ -407,9 +407,6 @@ std::string_view to_text(fact::MachineChange change);
 std::string_view to_text(fact::SearchPhase phase);
 std::string_view to_text(fact::EndStatus status);  // "target_reached", ...
 
-// A number of a measured series as it will be read back from the log, where it has five digits.
-double as_logged(double value);
-
 // One line of events.jsonl, without its newline. Text that is not UTF-8 gets replacement
 // characters. Requires series and shares of matching lengths.
 std::string to_json_line(const LoggedEvent& logged);

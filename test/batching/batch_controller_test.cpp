@@ -204,26 +204,5 @@ TEST_CASE("A proposal says why") {
         "300 ms");
 }
 
-TEST_CASE("Events that went through the log lead to the same decisions, bit by bit") {
-  std::mt19937 random(2);
-  std::vector<RunEvent> events;
-  events.push_back(membership_of(1, {40, 40, 40}));
-  for (int i = 0; i < 50; ++i)
-    events.push_back(iterations_of(
-        1, 7, {0.1234567 + 1e-6 * static_cast<double>(random() % 1000), 1.0 / 7.0, 1.0 / 3.0}));
-  const auto decisions = [&](bool through_the_log) {
-    BatchController controller({});
-    std::vector<ShareRule> rules;
-    for (const RunEvent& event : events) {
-      const RunEvent seen =
-          through_the_log ? from_json_line(to_json_line({0.0, event}), "log").event : event;
-      if (const auto proposal = controller.observe(seen)) rules.push_back(proposal->rule);
-    }
-    return rules;
-  };
-  CHECK(decisions(false).size() == 1);
-  CHECK(decisions(false) == decisions(true));
-}
-
 }  // namespace
 }  // namespace scavenger::elastic

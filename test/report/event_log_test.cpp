@@ -83,6 +83,20 @@ TEST_CASE("What is appended can be read back, stamped with the job's time") {
   CHECK(read_all(path) == appended);
 }
 
+TEST_CASE("Measured series are rounded, and whoever appends them sees what a reader sees") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  ManualClock clock;
+  EventLogWriter writer(path, clock);
+  fact::Iterations measured = sample_iterations(1, 0, 3, 2);
+  measured.seconds = {1.0 / 3.0, 1.0 / 7.0, 0.1234567890123};
+
+  const LoggedEvent appended = writer.append(measured);
+
+  CHECK(std::get<fact::Iterations>(appended.event).seconds != measured.seconds);
+  CHECK(read_all(path) == std::vector{appended});
+}
+
 TEST_CASE("The job's time goes on where an earlier process left it") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "events.jsonl";
