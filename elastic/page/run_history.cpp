@@ -49,37 +49,24 @@ void RunHistory::add(const LoggedEvent& logged, const fact::Iterations& iteratio
   sample_noise(logged.time);
 }
 
-// Times and epochs as run_summary.cpp reckons them for the loss: the series ends when it is logged.
 void RunHistory::add_timers(const LoggedEvent& logged, const fact::Iterations& iterations) {
   const auto phase = std::find_if(
       numbers().phases.rbegin(), numbers().phases.rend(), [&](const PhaseNumbers& one) {
         return one.membership.membership_epoch == iterations.membership_epoch;
       });
-  const fact::Membership& membership = phase->membership;
-  const auto per_epoch =
-      static_cast<double>(std::max<std::uint64_t>(1, numbers().start.samples_per_epoch));
-  double seconds_left = 0.0;
-  for (const double seconds : iterations.seconds)
-    seconds_left += std::isnan(seconds) ? 0.0 : seconds;
-  for (std::size_t i = 0; i < iterations.count; ++i) {
-    if (std::isnan(iterations.seconds[i])) continue;
-    seconds_left -= iterations.seconds[i];
-    const std::uint64_t complete = iterations.first + i + 1;
-    const double epoch =
-        static_cast<double>(membership.position +
-                            (complete - membership.first_iteration) * membership.batch_size) /
-        per_epoch;
-    const double time = std::max(phase->begin_time, logged.time - std::max(0.0, seconds_left));
-    timers_.seconds.add(complete, epoch, time, iterations.seconds[i]);
-    timers_.data_wait.add(complete, epoch, time,
-                          mean_of(iterations, &fact::WorkerSeries::data_wait, i));
-    timers_.forward.add(complete, epoch, time,
-                        mean_of(iterations, &fact::WorkerSeries::forward, i));
-    timers_.backward.add(complete, epoch, time,
-                         mean_of(iterations, &fact::WorkerSeries::backward, i));
-    timers_.sync_wait.add(complete, epoch, time,
-                          mean_of(iterations, &fact::WorkerSeries::sync_wait, i));
-  }
+  for_each_place(
+      *phase, iterations, logged.time, numbers().start.samples_per_epoch,
+      [&](std::size_t i, const IterationPlace& place) {
+        const auto add_mean = [&](DownsampledCurve& curve,
+                                  std::vector<double> fact::WorkerSeries::*series) {
+          curve.add(place.complete, place.epoch, place.time, mean_of(iterations, series, i));
+        };
+        timers_.seconds.add(place.complete, place.epoch, place.time, iterations.seconds[i]);
+        add_mean(timers_.data_wait, &fact::WorkerSeries::data_wait);
+        add_mean(timers_.forward, &fact::WorkerSeries::forward);
+        add_mean(timers_.backward, &fact::WorkerSeries::backward);
+        add_mean(timers_.sync_wait, &fact::WorkerSeries::sync_wait);
+      });
 }
 
 void RunHistory::sample_noise(double time) {

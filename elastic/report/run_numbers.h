@@ -2,6 +2,8 @@
 // report page. Plain data; docs/report.md explains each number to users.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -86,6 +88,34 @@ struct PhaseNumbers : IterationTimers {
   LatestSeries latest_iteration_seconds;
   NoiseMeter noise;  // of this membership alone
 };
+
+// Where an iteration lies that is complete: the abscissas of curves.
+struct IterationPlace {
+  std::uint64_t complete = 0;  // iterations, with it
+  double epoch = 0.0;
+  double time = 0.0;  // seconds of the job's life
+};
+
+// Calls visit(i, place) for each iteration of a series that was logged at `time`, but for those
+// whose seconds are not known. The series ends when it is logged; its iterations ended that much
+// earlier, in their phase.
+template <typename Visit>
+void for_each_place(const PhaseNumbers& phase, const fact::Iterations& series, double time,
+                    std::uint64_t samples_per_epoch, const Visit& visit) {
+  double seconds_left = 0.0;
+  for (const double seconds : series.seconds) seconds_left += std::isnan(seconds) ? 0.0 : seconds;
+  const fact::Membership& membership = phase.membership;
+  const auto per_epoch = static_cast<double>(std::max<std::uint64_t>(1, samples_per_epoch));
+  for (std::size_t i = 0; i < series.count; ++i) {
+    if (std::isnan(series.seconds[i])) continue;
+    seconds_left -= series.seconds[i];
+    const std::uint64_t complete = series.first + i + 1;
+    const std::uint64_t position =
+        membership.position + (complete - membership.first_iteration) * membership.batch_size;
+    visit(i, IterationPlace{complete, static_cast<double>(position) / per_epoch,
+                            std::max(phase.begin_time, time - std::max(0.0, seconds_left))});
+  }
+}
 
 // All memberships with one (K, B), together.
 struct ConfigurationNumbers : IterationTimers {

@@ -212,23 +212,11 @@ void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
 
 void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,
                               const fact::Iterations& iterations) {
-  // The series ends when it is logged; its iterations ended that much earlier, in their phase.
-  double seconds_left = 0.0;
-  for (const double seconds : iterations.seconds)
-    seconds_left += std::isnan(seconds) ? 0.0 : seconds;
-  const fact::Membership& membership = phase.membership;
-  const auto per_epoch =
-      static_cast<double>(std::max<std::uint64_t>(1, numbers_.start.samples_per_epoch));
-  for (std::size_t i = 0; i < iterations.count; ++i) {
-    if (std::isnan(iterations.seconds[i])) continue;
-    seconds_left -= iterations.seconds[i];
-    const std::uint64_t complete = iterations.first + i + 1;
-    const std::uint64_t position =
-        membership.position + (complete - membership.first_iteration) * membership.batch_size;
-    numbers_.training_loss.add(complete, static_cast<double>(position) / per_epoch,
-                               std::max(phase.begin_time, time - std::max(0.0, seconds_left)),
-                               iterations.loss[i]);
-  }
+  for_each_place(phase, iterations, time, numbers_.start.samples_per_epoch,
+                 [&](std::size_t i, const IterationPlace& place) {
+                   numbers_.training_loss.add(place.complete, place.epoch, place.time,
+                                              iterations.loss[i]);
+                 });
 }
 
 void RunSummary::apply_fact(double time, const fact::Model& model) {
