@@ -98,10 +98,10 @@ void Controller::on(const IterationsDone& event) {
   extend_grant();
 }
 
-// The nearest one: at once where nothing is granted.
+// The nearest one: at once where nothing is granted, since no iteration would lead to it.
 void Controller::go_to_boundary() {
   boundary_wanted_ = true;
-  if (done_ == granted_) at_boundary();
+  if (state_ == State::kTraining && done_ == granted_) at_boundary();
 }
 
 // ---- At a boundary: no iteration is running. ----
@@ -255,8 +255,7 @@ void Controller::on(const Interrupted& event) {
   actions_.push_back(Announce{
       "interrupted: finishing the iteration and writing a checkpoint (again: end at once)"});
   ending_ = std::move(interrupted);
-  boundary_wanted_ = true;
-  if (state_ == State::kTraining && done_ == granted_) at_boundary();
+  go_to_boundary();
 }
 
 // What it may take from here to a checkpoint on disk and the end of all processes, generously.
@@ -283,8 +282,7 @@ void Controller::on(const CostMetered& event) {
   if (ending_ || event.dollars + dollars_per_second * seconds_to_stop() < limit) return;
   ending_ = {Status::kMaxCost, reason};
   if (!has_trained_) return finish(ending_->status, ending_->reason);
-  boundary_wanted_ = true;
-  if (state_ == State::kTraining && done_ == granted_) at_boundary();
+  go_to_boundary();
 }
 
 void Controller::on(const AllProcessesEnded&) {
@@ -298,8 +296,7 @@ void Controller::on(const TimePassed&) {
   check_deadlines();
   replace_deferred();
   ask_for_timed_boundaries();
-  // Where nothing was granted, no iteration will lead to the boundary.
-  if (state_ == State::kTraining && boundary_wanted_ && done_ == granted_) at_boundary();
+  if (boundary_wanted_) go_to_boundary();
 }
 
 void Controller::check_deadlines() {
