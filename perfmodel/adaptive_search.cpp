@@ -68,4 +68,12 @@ std::vector<double> decision_importance(std::span<const Estimate> objectives) {
   return importance;
 }
 
+std::vector<double> policy_importance(Policy policy, std::span<const JobPrediction> predictions) {
+  if (policy == Policy::kKnee) return std::vector<double>(predictions.size(), 1.0);
+  std::vector<Estimate> objectives;
+  for (const JobPrediction& prediction : predictions)
+    objectives.push_back(policy == Policy::kMinimumCost ? prediction.cost : prediction.seconds);
+  return decision_importance(objectives);
+}
+
 }  // namespace scavenger::perfmodel

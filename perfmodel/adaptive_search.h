@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "perfmodel/cost.h"
+#include "perfmodel/policy.h"
 #include "perfmodel/time_model.h"
 
 namespace scavenger::perfmodel {
@@ -28,5 +30,8 @@ std::optional<std::size_t> next_candidate(const TimeModel& model,
 // How much each candidate matters to the choice of the smallest objective (time, or cost):
 // exp(-z^2 / 2), z being by how many standard errors it is predicted to be worse than the best.
 std::vector<double> decision_importance(std::span<const Estimate> objectives);
+
+// The same for what a policy chooses by. The knee depends on the whole curve, so all matter alike.
+std::vector<double> policy_importance(Policy policy, std::span<const JobPrediction> predictions);
 
 }  // namespace scavenger::perfmodel

@@ -147,16 +147,12 @@ std::vector<Candidate> search(const SimulatedJob& job, const SearchPlan& plan, R
   for (const std::size_t i : corner_candidates(configurations)) measure(i, plan, run, knowledge);
   StoredModel model = learn(plan, knowledge);
   while (plan.mode == SearchMode::kAdaptive && knowledge.times.size() < plan.adaptive_points) {
-    std::vector<Estimate> objectives;
-    for (const Configuration& c : configurations) {
-      const JobPrediction p =
-          predict_job(c, model.time, model.statistics, job.data_set_samples, job.price);
-      objectives.push_back(plan.policy == Policy::kMinimumCost ? p.cost : p.seconds);
-    }
-    // The knee depends on the whole curve; the other policies on those that may be best.
-    const auto importance =
-        plan.policy == Policy::kKnee ? std::vector<double>{} : decision_importance(objectives);
-    const auto next = next_candidate(model.time, configurations, knowledge.measured, importance);
+    std::vector<JobPrediction> predictions;
+    for (const Configuration& c : configurations)
+      predictions.push_back(
+          predict_job(c, model.time, model.statistics, job.data_set_samples, job.price));
+    const auto next = next_candidate(model.time, configurations, knowledge.measured,
+                                     policy_importance(plan.policy, predictions));
     if (!next) break;
     measure(*next, plan, run, knowledge);
     model = learn(plan, knowledge);

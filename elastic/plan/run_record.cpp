@@ -91,13 +91,15 @@ void add_epochs(const RunNumbers& numbers, const std::string& job, perfmodel::Mo
   const ConfigurationNumbers& only = configurations.front();
   const auto batch = static_cast<double>(only.batch_size);
   const double iterations = *epochs * static_cast<double>(numbers.start.samples_per_epoch) / batch;
-  const fact::Target& target = *numbers.start.target;
-  record.epochs.push_back({job, fmt::format("{} {} {}", target.split, target.metric, target.value),
-                           static_cast<double>(only.workers), batch, *epochs,
-                           iterations * only.iteration_seconds.moments().mean()});
+  record.epochs.push_back({job, name_of(*numbers.start.target), static_cast<double>(only.workers),
+                           batch, *epochs, iterations * only.iteration_seconds.moments().mean()});
 }
 
 }  // namespace
+
+std::string name_of(const fact::Target& target) {
+  return fmt::format("{} {} {}", target.split, target.metric, target.value);
+}
 
 perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers) {
   const nlohmann::json document = to_json(config);

@@ -55,8 +55,7 @@ class SearchLook final {
         numbers_(numbers),
         membership_(numbers.phases.back().membership),
         here_{static_cast<double>(membership_.workers),
-              static_cast<double>(membership_.batch_size)},
-        measured_(good_measurements()) {}
+              static_cast<double>(membership_.batch_size)} {}
 
   std::vector<RunEvent> begin();
   std::vector<RunEvent> wait_for_noise(const fact::SearchStep& step);
@@ -76,9 +75,9 @@ class SearchLook final {
   bool is_known_well(const perfmodel::Plan& plan, std::span<const double> importance) const;
   bool is_measured(const Configuration& configuration) const;
   bool suffices(const MeasuredConfiguration& measured) const;
-  std::vector<MeasuredConfiguration> good_measurements() const;
+  const std::vector<MeasuredConfiguration>& measured() const;
   perfmodel::PlanRequest request() const;
-  perfmodel::Plan plan() const;
+  const perfmodel::Plan& plan() const;
   bool is_worth_it(const perfmodel::Plan& plan, const perfmodel::JobPrediction& chosen) const;
   double seconds_to_go(const perfmodel::Plan& plan, const perfmodel::JobPrediction& now) const;
   double resize_seconds() const;
@@ -90,7 +89,9 @@ class SearchLook final {
   const RunNumbers& numbers_;
   const fact::Membership& membership_;
   const Configuration here_;
-  const std::vector<MeasuredConfiguration> measured_;
+  // Made when they are first asked for: most looks see that there is nothing to do yet.
+  mutable std::optional<std::vector<MeasuredConfiguration>> measured_;
+  mutable std::optional<perfmodel::Plan> plan_;
 };
 
 RunEvent SearchLook::step(SearchPhase phase, const Configuration& wanted,
@@ -109,11 +110,12 @@ double SearchLook::since_seconds() const {
   return since;
 }
 
-std::vector<MeasuredConfiguration> SearchLook::good_measurements() const {
-  std::vector<MeasuredConfiguration> good;
+const std::vector<MeasuredConfiguration>& SearchLook::measured() const {
+  if (measured_) return *measured_;
+  measured_.emplace();
   for (const MeasuredConfiguration& one : measured_since(numbers_, since_seconds()))
-    if (suffices(one)) good.push_back(one);
-  return good;
+    if (suffices(one)) measured_->push_back(one);
+  return *measured_;
 }
 
 bool SearchLook::suffices(const MeasuredConfiguration& one) const {
@@ -125,7 +127,7 @@ bool SearchLook::suffices(const MeasuredConfiguration& one) const {
 }
 
 bool SearchLook::is_measured(const Configuration& configuration) const {
-  return std::ranges::any_of(measured_, [&](const MeasuredConfiguration& one) {
+  return std::ranges::any_of(measured(), [&](const MeasuredConfiguration& one) {
     return one.seconds.configuration == configuration;
   });
 }
@@ -186,22 +188,17 @@ bool SearchLook::is_known_well(const perfmodel::Plan& plan,
 }
 
 std::optional<std::size_t> SearchLook::most_telling() const {
-  if (measured_.size() >= kAdaptivePoints) return std::nullopt;
-  const perfmodel::Plan known = plan();
+  if (measured().size() >= kAdaptivePoints) return std::nullopt;
+  const perfmodel::Plan& known = plan();
   std::vector<perfmodel::TimeObservation> times;
-  for (const MeasuredConfiguration& one : measured_) times.push_back(one.seconds);
+  for (const MeasuredConfiguration& one : measured()) times.push_back(one.seconds);
   std::vector<bool> is_known;
   for (const Configuration& candidate : setting_.candidates)
     is_known.push_back(is_measured(candidate));
-  std::vector<perfmodel::Estimate> objectives;
+  std::vector<perfmodel::JobPrediction> predictions;
   for (std::size_t i = 0; i < setting_.candidates.size(); ++i)
-    objectives.push_back(known.policy == perfmodel::Policy::kMinimumCost
-                             ? known.rows[i].prediction.cost
-                             : known.rows[i].prediction.seconds);
-  // The knee depends on the whole curve; the other policies on those that may be best.
-  const auto importance = known.policy == perfmodel::Policy::kKnee
-                              ? std::vector<double>(setting_.candidates.size(), 1.0)
-                              : perfmodel::decision_importance(objectives);
+    predictions.push_back(known.rows[i].prediction);
+  const auto importance = perfmodel::policy_importance(known.policy, predictions);
   if (is_known_well(known, importance)) return std::nullopt;
   return perfmodel::next_candidate(perfmodel::TimeModel(times), setting_.candidates, is_known,
                                    importance);
@@ -215,8 +212,9 @@ perfmodel::PlanRequest SearchLook::request() const {
   return make_search_request(setting_.config, numbers_, candidates);
 }
 
-perfmodel::Plan SearchLook::plan() const {
-  return plan_from_measurements(request(), measured_, numbers_, setting_.stored);
+const perfmodel::Plan& SearchLook::plan() const {
+  if (!plan_) plan_ = plan_from_measurements(request(), measured(), numbers_, setting_.stored);
+  return *plan_;
 }
 
 double SearchLook::resize_seconds() const {
@@ -327,7 +325,7 @@ std::vector<RunEvent> SearchLook::measure_again() {
 }
 
 std::vector<RunEvent> SearchLook::measure_or_choose() {
-  const std::size_t known = measured_.size();
+  const std::size_t known = measured().size();
   if (const auto next = next_to_measure())
     return {step(SearchPhase::kProfiling, setting_.candidates[*next],
                  fmt::format("measures this configuration; {} of {} are known", known,

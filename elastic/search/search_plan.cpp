@@ -17,14 +17,22 @@ namespace {
 // B_s where the gradient is nothing but noise: batch size costs no epochs then.
 constexpr double kAllNoise = 1e12;
 
+perfmodel::Policy policy_of(SearchPolicy policy) {
+  switch (policy) {
+    case SearchPolicy::kMinimumTime:
+      return perfmodel::Policy::kMinimumTime;
+    case SearchPolicy::kMinimumCost:
+      return perfmodel::Policy::kMinimumCost;
+    case SearchPolicy::kKnee:
+      break;
+  }
+  return perfmodel::Policy::kKnee;
+}
+
 std::optional<double> noise_scale_of(const RunNumbers& numbers) {
   const auto noise = numbers.noise.numbers();
   if (!noise || std::isnan(noise->estimate.noise_scale.value)) return std::nullopt;
   return std::clamp(noise->estimate.noise_scale.value, 1e-6, kAllNoise);
-}
-
-std::string target_text(const fact::Target& target) {
-  return fmt::format("{} {} {}", target.split, target.metric, target.value);
 }
 
 // Epochs of earlier runs count where they led to this job's target.
@@ -32,7 +40,7 @@ void add_known_epochs(const RunNumbers& numbers, const perfmodel::ModelRecord& r
                       perfmodel::PlanRequest& request) {
   if (!numbers.start.target) return;
   for (const perfmodel::EpochRow& row : record.epochs)
-    if (row.target == target_text(*numbers.start.target))
+    if (row.target == name_of(*numbers.start.target))
       request.epochs.push_back({row.batch_size, row.epochs});
 }
 
@@ -53,18 +61,6 @@ std::optional<perfmodel::PlanRequest> request_from(const perfmodel::PlanRequest&
 }
 
 }  // namespace
-
-perfmodel::Policy policy_of(SearchPolicy policy) {
-  switch (policy) {
-    case SearchPolicy::kMinimumTime:
-      return perfmodel::Policy::kMinimumTime;
-    case SearchPolicy::kMinimumCost:
-      return perfmodel::Policy::kMinimumCost;
-    case SearchPolicy::kKnee:
-      break;
-  }
-  return perfmodel::Policy::kKnee;
-}
 
 perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNumbers& numbers,
                                            std::span<const perfmodel::Configuration> candidates) {

@@ -15,8 +15,6 @@
 
 namespace scavenger::elastic {
 
-perfmodel::Policy policy_of(SearchPolicy policy);
-
 // What every search of this job asks for: candidates, policy, price, limits. Where workers have no
 // price, one worker-hour counts as a dollar. The limits on time and cost hold for the whole job,
 // and only count where epochs are known.
