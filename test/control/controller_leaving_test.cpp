@@ -8,20 +8,6 @@
 using namespace scavenger;
 using namespace scavenger::elastic;
 
-namespace {
-
-const ProcessName kShard0{Role::kShard, 0}, kWorker0{Role::kWorker, 0}, kWorker1{Role::kWorker, 1},
-    kWorker2{Role::kWorker, 2};
-
-ScriptedJob training_job(ControllerPlan plan = small_plan()) {
-  ScriptedJob job(std::move(plan));
-  job.start();
-  for (int i = 0; i < 3; ++i) job.iterate();
-  return job;
-}
-
-}  // namespace
-
 TEST_CASE("who leaves finishes what was granted, and nobody waits for the replacement") {
   ScriptedJob job = training_job();
 

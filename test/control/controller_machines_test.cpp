@@ -8,16 +8,6 @@ using namespace scavenger::elastic;
 
 namespace {
 
-const ProcessName kShard0{Role::kShard, 0}, kWorker0{Role::kWorker, 0}, kWorker1{Role::kWorker, 1},
-    kWorker2{Role::kWorker, 2};
-
-ScriptedJob training_job(ControllerPlan plan = small_plan()) {
-  ScriptedJob job(std::move(plan));
-  job.start();
-  for (int i = 0; i < 3; ++i) job.iterate();
-  return job;
-}
-
 ControllerPlan with_limit(double dollars) {
   ControllerPlan plan = small_plan();
   plan.stop.max_cost = dollars;

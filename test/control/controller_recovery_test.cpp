@@ -9,15 +9,6 @@ using namespace scavenger::elastic;
 
 namespace {
 
-const ProcessName kShard0{Role::kShard, 0}, kWorker0{Role::kWorker, 0}, kWorker1{Role::kWorker, 1};
-
-ScriptedJob training_job(ControllerPlan plan = small_plan()) {
-  ScriptedJob job(std::move(plan));
-  job.start();
-  for (int i = 0; i < 3; ++i) job.iterate();
-  return job;
-}
-
 ControllerPlan with_policy(OnWorkerLoss policy) {
   ControllerPlan plan = small_plan();
   plan.faults.on_worker_loss = policy;

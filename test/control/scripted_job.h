@@ -161,4 +161,16 @@ class ScriptedJob final {
   Controller controller_;
 };
 
+inline const ProcessName kShard0{Role::kShard, 0};
+inline const ProcessName kWorker0{Role::kWorker, 0}, kWorker1{Role::kWorker, 1},
+    kWorker2{Role::kWorker, 2};
+
+// It has done three iterations.
+inline ScriptedJob training_job(ControllerPlan plan = small_plan()) {
+  ScriptedJob job(std::move(plan));
+  job.start();
+  for (int i = 0; i < 3; ++i) job.iterate();
+  return job;
+}
+
 }  // namespace scavenger::elastic
