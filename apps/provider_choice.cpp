@@ -1,7 +1,6 @@
 #include "apps/provider_choice.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "cloud_gcp/gcp_provider.h"
 #include "runtime/base/version.h"
@@ -37,15 +36,19 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
 std::uint32_t room_for_workers(const JobConfig& config, std::uint32_t cores) {
   // Of machines that are rented there are as many as somebody pays for; a search begins modestly.
   constexpr std::uint32_t kRented = 8;
-  if (!config.provider.is_remote())
-    return config.cluster.hosts.empty() ? cores : places(config.cluster);
-  const nlohmann::json settings = nlohmann::json::parse(config.provider.settings);
-  std::uint32_t count = 0;
-  for (const nlohmann::json& machine : settings.value("machines", nlohmann::json::array()))
-    count += machine.value("count", kRented);
-  for (const nlohmann::json& host : settings.value("hosts", nlohmann::json::array()))
-    count += host.value("workers", 1U);
-  return count == 0 ? kRented : std::min(count, kRented);
+  std::uint32_t room = kRented;
+  if (config.provider.type == ProviderType::kLocal) {
+    room = config.cluster.hosts.empty() ? cores : places(config.cluster);
+  } else if (config.provider.type == ProviderType::kEmulated) {
+    std::uint32_t count = 0;
+    for (const auto& type : emulated_settings(config.provider).types) count += type.count;
+    room = std::min(count, kRented);
+  } else if (config.provider.type == ProviderType::kSsh) {
+    std::uint32_t count = 0;
+    for (const auto& host : ssh_settings(config.provider).hosts) count += host.workers;
+    room = std::min(count, kRented);
+  }
+  return room;
 }
 
 }  // namespace scavenger
