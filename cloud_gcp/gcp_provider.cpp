@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "cloud_gcp/embedded_text.h"
@@ -91,12 +90,6 @@ OfferChoice& GcpProvider::offers_for(const std::string& type, bool spot) {
   if (found != offers_.end()) return found->second;
   return offers_.emplace(key, OfferChoice(make_offers(type, spot), settings_.cool_down))
       .first->second;
-}
-
-awaitable<void> GcpProvider::rest(double seconds) {
-  asio::steady_timer timer(io(),
-                           std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6)));
-  co_await timer.async_wait(use_awaitable);
 }
 
 std::set<std::string> GcpProvider::all_zones() const {

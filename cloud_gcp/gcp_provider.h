@@ -66,7 +66,6 @@ class GcpProvider final : public Lessor {
   awaitable<void> watch();
   awaitable<void> look_at(std::string zone);
   awaitable<void> notice_loss(MachineId id, Vm vm);
-  awaitable<void> rest(double seconds);
   std::set<std::string> all_zones() const;
   bool is_known(const std::string& vm) const;
 

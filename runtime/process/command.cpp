@@ -33,18 +33,18 @@ std::string content_of(int file) {
   return text;
 }
 
-std::string last_line(const std::string& text) {
-  const auto end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string::npos) return {};
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
-}
-
 }  // namespace
+
+std::string CommandResult::last_line() const {
+  const auto end = output.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return {};
+  const auto begin = output.find_last_of('\n', end);
+  return output.substr(begin == std::string::npos ? 0 : begin + 1, end - begin);
+}
 
 std::string CommandResult::failure() const {
   const std::string how = is_late ? "it took too long" : status.text();
-  const std::string last = last_line(output);
+  const std::string last = last_line();
   return last.empty() ? how : fmt::format("{}: {}", how, last);
 }
 

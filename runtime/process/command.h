@@ -15,6 +15,7 @@ struct CommandResult {
   std::string output;    // standard output and error, at most kCommandOutputLimitBytes of each end
 
   bool succeeded() const { return !is_late && status.code == 0 && status.signal == 0; }
+  std::string last_line() const;
   // "exit code 3: its last line"
   std::string failure() const;
 };

@@ -36,12 +36,6 @@ awaitable<void> run_script(std::string script, std::string what) {
                                "iproute2"});
 }
 
-awaitable<void> wait(double seconds) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  timer.expires_after(std::chrono::milliseconds(static_cast<long>(seconds * 1000)));
-  co_await timer.async_wait(use_awaitable);
-}
-
 }  // namespace
 
 std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, bool spot) {
@@ -146,11 +140,11 @@ awaitable<Machine> EmulatedProvider::obtain(MachineId id, const MachineRequest& 
 }
 
 awaitable<void> EmulatedProvider::end_later(MachineId id, PreemptionPlan::Fate fate) {
-  co_await wait(std::max(0.0, fate.life_seconds - fate.notice_seconds));
+  co_await rest(std::max(0.0, fate.life_seconds - fate.notice_seconds));
   if (fate.notice_seconds > 0.0) {
     const MachineNotice notice{fate.notice_seconds, "preempted"};
     tell_notice(id, notice);
-    co_await wait(std::min(fate.notice_seconds, fate.life_seconds));
+    co_await rest(std::min(fate.notice_seconds, fate.life_seconds));
   }
   if (!is_wanted(id)) co_return;
   // As when a machine's power is cut: nothing more comes out of it, also no farewell.
@@ -168,7 +162,7 @@ awaitable<void> EmulatedProvider::give_back(MachineId id) {
   remove_space(names_.space(slot));
   for (double waited = 0.0; !remove_cpu_share(group) && waited < kReapSeconds;
        waited += kLookAgainSeconds)
-    co_await wait(kLookAgainSeconds);
+    co_await rest(kLookAgainSeconds);
   places_.erase(id);
 }
 

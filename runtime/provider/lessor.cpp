@@ -1,6 +1,7 @@
 #include "runtime/provider/lessor.h"
 
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -16,8 +17,8 @@ Refusal refusal_of(const Error& error) {
   return {RefusalKind::kUnreachable, error.problem(), kRetrySeconds};
 }
 
-std::chrono::milliseconds milliseconds_of(double seconds) {
-  return std::chrono::milliseconds(static_cast<long>(seconds * 1000));
+std::chrono::microseconds microseconds_of(double seconds) {
+  return std::chrono::microseconds(static_cast<std::int64_t>(seconds * 1e6));
 }
 
 }  // namespace
@@ -90,9 +91,14 @@ bool Lessor::is_wanted(MachineId id) const {
 awaitable<void> Lessor::pause(MachineId id, double seconds) {
   if (!is_wanted(id)) co_return;
   const std::shared_ptr<Lease> lease = leases_.at(id);
-  lease->change.expires_after(milliseconds_of(seconds));
+  lease->change.expires_after(microseconds_of(seconds));
   const auto quietly = asio::as_tuple(use_awaitable);
   co_await lease->change.async_wait(quietly);
+}
+
+awaitable<void> Lessor::rest(double seconds) {
+  asio::steady_timer timer(io_, microseconds_of(seconds));
+  co_await timer.async_wait(use_awaitable);
 }
 
 void Lessor::tell_notice(MachineId id, const MachineNotice& notice) {

@@ -48,6 +48,8 @@ class Lessor : public Provider {
   bool is_wanted(MachineId id) const;
   // Waits, until it is not wanted any more.
   awaitable<void> pause(MachineId id, double seconds);
+  // Waits, whatever becomes of the machines.
+  awaitable<void> rest(double seconds);
   // News of a machine that is ready.
   void tell_notice(MachineId id, const MachineNotice& notice);
   void lose(MachineId id, const std::string& how);

@@ -221,10 +221,8 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
 
 // Slurm tells a job's own steps (SIGTERM) that it is about to end, which is their notice.
 awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
-  asio::steady_timer timer(io());
   while (is_wanted(id)) {
-    timer.expires_after(std::chrono::milliseconds(static_cast<long>(kWatchSeconds * 1000)));
-    co_await timer.async_wait(use_awaitable);
+    co_await rest(kWatchSeconds);
     if (!is_wanted(id)) co_return;
     const std::string state = co_await state_of(job);
     if (state == "RUNNING" || state == "?") continue;

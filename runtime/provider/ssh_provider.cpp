@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kCheckSeconds = 20.0;
 constexpr auto kRest = std::chrono::seconds(10);  // of a host that failed
-constexpr double kRestSeconds = 10.0;
+constexpr double kRestSeconds = std::chrono::duration<double>(kRest).count();
 constexpr int kSshFailed = 255;      // the exit code of ssh where it was not the command's
 constexpr int kNoSuchProgram = 127;  // of a shell
 constexpr int kNotExecutable = 126;
@@ -37,11 +37,6 @@ constexpr const char* kLaunchScript =
     "  shift\n"
     "done\n"
     "exec ssh \"$@\" \"$command\"\n";
-
-std::string last_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.substr(text.find_last_of('\n') + 1);
-}
 
 }  // namespace
 
@@ -130,9 +125,9 @@ awaitable<void> SshProvider::check(const SshHost& host) const {
   } else if (!result.succeeded()) {
     refusal.problem.what = fmt::format("{} does not run there: {}", program, result.failure());
     refusal.problem.remedy = "install the same build there, with the libraries that it needs";
-  } else if (last_line(result.output) != version_line_) {
+  } else if (result.last_line() != version_line_) {
     refusal.problem.what =
-        fmt::format("it has {}, and this is {}", last_line(result.output), version_line_);
+        fmt::format("it has {}, and this is {}", result.last_line(), version_line_);
     refusal.problem.remedy = "install one build everywhere";
   } else {
     co_return;
