@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -23,6 +24,8 @@ constexpr std::size_t kLogTailBytes = 2000;
 constexpr auto kLastNewsDelay = std::chrono::milliseconds(300);
 // The others begin when one is released, and to end takes a process some milliseconds of a core.
 constexpr auto kFarewellDelay = std::chrono::milliseconds(300);
+// Signs of life are checked several times a second, unless this process itself is stopped.
+constexpr double kOwnPauseSeconds = 1.0;
 
 void check_build(const Joined& message) {
   if (message.version_line == version_line("scavenger")) return;
@@ -348,10 +351,17 @@ void Cluster::kill(const ProcessName& process, const std::string& why) {
 }
 
 void Cluster::check_signs_of_life() {
+  const double now_seconds = clock_.now_seconds();
+  const double pause_seconds = now_seconds - checked_seconds_.value_or(now_seconds);
+  checked_seconds_ = now_seconds;
   if (ending_) return;
+  // While this process was stopped (Ctrl-Z, a machine that was moved) it could hear nobody.
+  if (pause_seconds > kOwnPauseSeconds)
+    for (const auto& [process, member] : members_)
+      member->last_sign_seconds = std::min(now_seconds, member->last_sign_seconds + pause_seconds);
   for (const auto& [process, member] : members_) {
     if (!member->is_read || member->status || member->released) continue;
-    const double silent_seconds = clock_.now_seconds() - member->last_sign_seconds;
+    const double silent_seconds = now_seconds - member->last_sign_seconds;
     if (silent_seconds < settings_.limits.heartbeat_seconds) continue;
     kill(process,
          fmt::format(

@@ -148,6 +148,7 @@ class Cluster final {
   const JobCredentials credentials_;
   const Settings settings_;
   JobListener control_;
+  std::optional<double> checked_seconds_;  // when signs of life were last looked for
   std::map<ProcessName, MemberPointer> members_;
   bool ending_ = false;
   asio::steady_timer kill_timer_;

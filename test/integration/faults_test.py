@@ -47,6 +47,20 @@ class FaultTest(job.JobTest):
         self.assertEqual([event["workers"] for event in job.events(run, "membership")], [2, 1, 2])
         self.assertIn("rank 1 of 2", job.events(run, "process_lost")[0]["log_tail"])
 
+    def test_a_job_that_is_stopped_as_a_whole_goes_on_where_it_was(self):
+        process, run, pids = self.training_job()
+        everyone = [process.pid, *pids.values()]
+        for pid in everyone:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(4)  # twice as long as anyone may be silent
+        for pid in everyone:
+            os.kill(pid, signal.SIGCONT)
+        self.wait_for_event(run, "iterations", count=len(job.events(run, "iterations")) + 3)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, output)
+        self.assertEqual(job.events(run, "process_lost"), [])
+
     def test_with_shrink_the_others_go_on_alone(self):
         process, run, pids = self.training_job("--set", "faults.on_worker_loss=shrink")
         os.kill(pids["worker", 0], signal.SIGKILL)
