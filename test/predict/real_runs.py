@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Trains at many (K, B), and sets what scavenger-plan predicts from some of the runs beside what the others measured.
 
-    test/predict/real_runs.py build/release/bin --out DIR            the long one (an hour; on a quiet machine)
+    test/predict/real_runs.py build/release/bin --out DIR            the long one (an hour; root, on a quiet machine)
     test/predict/real_runs.py build/release/bin --quick              that everything works, in seconds
 
-Runs that are in DIR already are not made again, so an interrupted series goes on. The tables go to DIR/tables.md.
+The long one emulates a machine per worker (docs/providers.md): workers that share cores would slow each other as K grows, which
+no cluster does. Runs that are in DIR already are not made again, so an interrupted series goes on. The tables go to DIR/tables.md.
 """
 
 import argparse
 import csv
 import json
 import pathlib
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -22,52 +24,65 @@ FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
 # Targets lie in the steep part of the curves: further on epochs to target are chance.
 JOBS = {
-    "mlp": {"config": "fashion_mlp.json", "target": 0.86, "every": 1 / 8,
-            "set": ['model={"type":"mlp","hidden":[128]}', "optimizer.learning_rate=0.05",
+    "mlp": {"config": "fashion_mlp.json", "target": 0.85, "every": 1 / 8, "noise_epochs": 4,
+            "set": ['model={"type":"mlp","hidden":[256,256]}', "optimizer.learning_rate=0.01",
                     'optimizer.schedule={"type":"constant"}']},
-    "cnn": {"config": "fashion_mlp.json", "target": 0.84, "every": 1 / 8,
-            "set": ['model={"type":"cnn","channels":[8,16],"dense":32}', "optimizer.learning_rate=0.05",
+    "cnn": {"config": "fashion_mlp.json", "target": 0.83, "every": 1 / 8, "noise_epochs": 2,
+            "set": ['model={"type":"cnn","channels":[4,8],"dense":32}', "optimizer.learning_rate=0.02",
                     'optimizer.schedule={"type":"constant"}']},
 }
-QUICK = {"synthetic": {"config": "synthetic_mlp.json", "target": 0.8, "every": 1 / 4,
+QUICK = {"synthetic": {"config": "synthetic_mlp.json", "target": 0.8, "every": 1 / 4, "noise_epochs": 4,
                        "set": ["optimizer.learning_rate=0.05"]}}
+PAPER_HOURS = 6.5  # of Scavenger's ResNet18 at its best configuration
 
 
 class Series:
     """All runs of one job, and the table that they make."""
 
-    def __init__(self, programs, folder, name, job, workers, batches, seeds, max_epochs):
+    def __init__(self, programs, folder, name, job, workers, batches, seeds, max_epochs, provider=None, prefix=()):
+        self.provider, self.prefix = provider or {"type": "local"}, list(prefix)
         self.programs, self.folder, self.name, self.job = programs, folder / name, name, job
         self.workers, self.batches, self.seeds, self.max_epochs = workers, batches, seeds, max_epochs
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.rows = []  # one per run
+        self.rows, self.scales = [], {}  # one row per run to the target; noise scales by (K, B)
 
     def run_all(self):
         for seed in self.seeds:
             for batch in self.batches:
                 for workers in self.workers:
-                    self.rows.append(self.run(workers, batch, seed))
+                    self.rows.append(self.run_to_target(workers, batch, seed))
+                    self.scales.setdefault((workers, batch), []).append(self.noise_scale_of(workers, batch, seed))
 
-    def run(self, workers, batch, seed):
-        run = self.folder / f"K{workers}_B{batch}_seed{seed}"
+    def train(self, name, workers, batch, seed, *sets, prefix=()):
+        """The report of a run: made now, or by an earlier call."""
+        run = self.folder / f"{name}K{workers}_B{batch}_seed{seed}"
         report = run / "report.json"
         if not report.exists() or json.loads(report.read_text())["status"] == "running":
             shutil.rmtree(run, ignore_errors=True)
-            stop = {"target": {"metric": "accuracy", "value": self.job["target"]}, "max_epochs": self.max_epochs}
-            sets = self.job["set"] + [f"stop={json.dumps(stop)}", f"seed={seed}",
-                                      f"evaluation.every_epochs={self.job['every']}", "checkpoint.every_epochs=1000"]
-            command = [self.programs / "scavenger-train", SOURCE / "configs" / self.job["config"], "--workers", workers,
+            command = [*prefix, self.programs / "scavenger-train", SOURCE / "configs" / self.job["config"], "--workers", workers,
                        "--batch-size", batch, "--quiet", "--run", run]
-            for one in sets:
+            for one in [*self.job["set"], *sets, f"seed={seed}", "checkpoint.every_epochs=1000", "cluster.threads_per_worker=1"]:
                 command += ["--set", one]
             done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:
                 sys.exit(f"{run}: {done.stdout}")
             shutil.rmtree(run / "checkpoints", ignore_errors=True)
-        return self.row_of(run, workers, batch, seed)
+        return json.loads(report.read_text())
 
-    def row_of(self, run, workers, batch, seed):
-        report = json.loads((run / "report.json").read_text())
+    def run_to_target(self, workers, batch, seed):
+        stop = {"target": {"metric": "accuracy", "value": self.job["target"]}, "max_epochs": self.max_epochs}
+        report = self.train("", workers, batch, seed, f"stop={json.dumps(stop)}", f"provider={json.dumps(self.provider)}",
+                            f"evaluation.every_epochs={self.job['every']}", prefix=self.prefix)
+        return self.row_of(report, workers, batch, seed)
+
+    def noise_scale_of(self, workers, batch, seed):
+        """After a fixed number of epochs: with one seed and B, all K train on the same samples in the same order. One worker learns
+        its noise from half batches, of which it takes as many here as iterations: by default they may cost 0.8 % of its time."""
+        stop = {"max_epochs": self.job["noise_epochs"]}
+        report = self.train("noise_", workers, batch, seed, f"stop={json.dumps(stop)}", "noise.half_batch_share=0.5")
+        return report["noise"]["present"]["noise_scale"]["value"]
+
+    def row_of(self, report, workers, batch, seed):
         seconds = report["configurations"][0]["iteration_seconds"]
         noise = report["noise"]["present"]
         curve = next(split for split in report["splits"] if split["split"] == "test")["accuracy"]
@@ -81,7 +96,7 @@ class Series:
 
     # ---- What scavenger-plan makes of some of the rows. ----
 
-    def plan(self, rows, name):
+    def table(self, rows, name):
         columns = ["job", "workers", "batch_size", "iteration_seconds", "standard_error", "iterations", "epochs",
                    "noise_scale"]
         table = self.folder / f"{name}.csv"
@@ -89,18 +104,34 @@ class Series:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
             writer.writeheader()
             writer.writerows({key: "" if value is None else value for key, value in row.items()} for row in rows)
-        command = [self.programs / "scavenger-plan", table, "--samples", self.rows[0]["samples"], "--json", "--price", 1,
-                   "--workers", ",".join(map(str, self.workers)), "--batch-sizes", ",".join(map(str, self.batches))]
+        return table
+
+    def scavenger_plan(self, table, samples, *more):
+        command = [self.programs / "scavenger-plan", table, "--samples", samples, "--price", 1, *more]
         done = subprocess.run(list(map(str, command)), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         if done.returncode != 0:
-            sys.exit(f"{name}: {done.stderr}")
-        plan = json.loads(done.stdout)
+            sys.exit(f"{table}: {done.stderr}")
+        return done.stdout
+
+    def plan(self, rows, name):
+        plan = json.loads(self.scavenger_plan(self.table(rows, name), self.samples(), "--json",
+                                              "--workers", ",".join(map(str, self.workers)),
+                                              "--batch-sizes", ",".join(map(str, self.batches))))
         return plan, {(row["workers"], row["batch_size"]): row for row in plan["rows"]}
 
+    def samples(self):
+        return self.rows[0]["samples"]
+
+    def simulated_searches(self):
+        """Of a job that is like this one, but as long as those of the papers."""
+        times = [self.measured((k, b), "seconds") for k in self.workers for b in self.batches]
+        longer = PAPER_HOURS * 3600 / min(time for time in times if time)
+        table = self.table(self.rows, "all")
+        return [self.scavenger_plan(table, self.samples() * longer, "--simulate", "--seeds", 20, "--exact-billing", "--policy", policy)
+                for policy in ("min-time", "min-cost", "knee")]
+
     def measured(self, key, value):
-        values = [row[value] for row in self.rows
-                  if (row["workers"], row["batch_size"]) == key and row[value] is not None]
-        return statistics.fmean(values) if values else None
+        return mean_of_known(row[value] for row in self.rows if (row["workers"], row["batch_size"]) == key)
 
     def without_time(self, rows):
         return [{**row, "iteration_seconds": None, "standard_error": None} for row in rows]
@@ -132,7 +163,7 @@ class Series:
         """Per batch size: the mean noise scale at each K, and their largest ratio."""
         result = {}
         for batch in self.batches:
-            scales = {k: self.measured((k, batch), "noise_scale") for k in self.workers}
+            scales = {k: mean_of_known(self.scales[k, batch]) for k in self.workers}
             known = [scale for scale in scales.values() if scale]
             result[batch] = (scales, max(known) / min(known) - 1 if len(known) > 1 else None)
         return result
@@ -151,6 +182,11 @@ def crossing(epochs, values, goal):
             return before[0] + share * (point[0] - before[0]) if before[0] > 0 else point[0]
         before = point
     return None
+
+
+def mean_of_known(values):
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
 
 
 def off(predicted, measured):
@@ -192,6 +228,8 @@ def tables(series):
              "| --- | --- | --- |"]
     for batch, (scales, ratio) in series.noise_by_batch().items():
         text.append(f"| {batch} | {', '.join(number(scale, 3) for scale in scales.values())} | {percent(ratio)} |")
+    text += ["", f"Searches in a job {PAPER_HOURS} hours long whose truth is this table, simulated:", "", "```",
+             *series.simulated_searches(), "```"]
     return "\n".join(text) + "\n"
 
 
@@ -204,6 +242,8 @@ def main():
     parser.add_argument("--workers", default="1,2,3,4")
     parser.add_argument("--batches", default="64,128,256,512")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--cores", type=float, default=0.45, help="of each emulated machine")
+    parser.add_argument("--prefix", type=shlex.split, default=[], help="command in front of each run, such as one that quiets the machine")
     arguments = parser.parse_args()
     programs = arguments.programs.resolve()
     if not (programs / "scavenger-worker").exists():
@@ -221,10 +261,15 @@ def main():
         return
     if not FASHION.exists() or arguments.out is None:
         sys.exit("--out DIR, and Fashion-MNIST (Debian package dataset-fashion-mnist), are needed")
+    workers = [int(k) for k in arguments.workers.split(",")]
+    batches = [int(b) for b in arguments.batches.split(",")]
+    machine = {"type": "small", "cores": arguments.cores, "link_megabits": 1000, "price_per_hour": 0.1, "start_seconds": 0.1,
+               "count": max(workers)}
+    cluster = {"type": "emulated", "machines": [machine]}
     text = ""
     for name in arguments.jobs.split(","):
-        series = Series(programs, arguments.out, name, JOBS[name], [int(k) for k in arguments.workers.split(",")],
-                        [int(b) for b in arguments.batches.split(",")], range(1, arguments.seeds + 1), 60)
+        series = Series(programs, arguments.out, name, JOBS[name], workers, batches, range(1, arguments.seeds + 1), 60, cluster,
+                        arguments.prefix)
         series.run_all()
         text += tables(series) + "\n"
     (arguments.out / "tables.md").write_text(text)
