@@ -87,20 +87,32 @@ awaitable<void> EmulatedProvider::open() {
   co_await run_script(std::move(script), "emulated network");
 }
 
+// Of this type, or, where it is empty, of the first type that has one left.
+const EmulatedMachineType* EmulatedProvider::free_type(const std::string& name) const {
+  if (places_.size() >= kEmulatedSlots) return nullptr;
+  const auto is_free = [&](const EmulatedMachineType& type) {
+    const auto used = std::ranges::count_if(
+        places_, [&](const auto& entry) { return entry.second.type == &type; });
+    return (name.empty() || type.name == name) && std::cmp_less(used, type.count);
+  };
+  const auto found = std::ranges::find_if(settings_.types, is_free);
+  return found == settings_.types.end() ? nullptr : &*found;
+}
+
 // One of those that are free, or a refusal.
 EmulatedProvider::Place EmulatedProvider::take_place(MachineId id, const MachineRequest& request) {
-  const EmulatedMachineType* const type = find_type(request.type);
-  if (type == nullptr)
+  if (find_type(request.type) == nullptr)
     refuse(RefusalKind::kInvalid, {.what = fmt::format("there is no type \"{}\"", request.type),
                                    .where = "provider.machines",
                                    .remedy = "name one that is there"});
-  const auto used =
-      std::ranges::count_if(places_, [&](const auto& entry) { return entry.second.type == type; });
-  if (std::cmp_greater_equal(used, type->count) || places_.size() >= kEmulatedSlots)
+  const EmulatedMachineType* const type = free_type(request.type);
+  if (type == nullptr)
     refuse(RefusalKind::kCapacity,
-           {.what = fmt::format("all {} machines of type \"{}\" are taken", used, type->name),
+           {.what = request.type.empty()
+                        ? "all machines are taken"
+                        : fmt::format("all machines of type \"{}\" are taken", request.type),
             .where = "provider.machines",
-            .remedy = "wait for one, or raise its count"},
+            .remedy = "wait for one, or raise a count"},
            kCapacityRetrySeconds);
   const auto is_taken = [&](std::uint32_t slot) {
     return std::ranges::any_of(places_,

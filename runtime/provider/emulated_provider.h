@@ -51,6 +51,7 @@ class EmulatedProvider final : public Lessor {
   awaitable<void> give_back(MachineId id) override;
   awaitable<std::vector<std::string>> close() override;
   const EmulatedMachineType* find_type(const std::string& name) const;
+  const EmulatedMachineType* free_type(const std::string& name) const;
   Place take_place(MachineId id, const MachineRequest& request);
   awaitable<void> end_later(MachineId id, PreemptionPlan::Fate fate);
 

@@ -35,7 +35,7 @@ struct PreemptionSettings {
 };
 
 struct EmulatedSettings {
-  std::vector<EmulatedMachineType> types;  // the first is the default
+  std::vector<EmulatedMachineType> types;  // taken in this order
   PreemptionSettings preemption;
   double quota_period_seconds = 0.005;
 };

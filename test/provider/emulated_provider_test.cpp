@@ -110,6 +110,23 @@ TEST_CASE("emulated: where all machines are taken the next is refused, and may b
   trial.ready(5, 2);
 }
 
+TEST_CASE("emulated: types are taken in their order, as far as there are machines") {
+  SKIP_WHERE_MISSING();
+  EmulatedSettings settings = two_small_machines();
+  settings.types.front().count = 1;
+  settings.types.push_back(settings.types.front());
+  settings.types.back().name = "large";
+  ProviderTrial trial(maker(settings));
+  CHECK(trial.ready(1, 0).type == "small");
+  CHECK(trial.ready(2, 1).type == "large");
+  trial.request(3, 2);
+  trial.run_until([&] { return !trial.words(3).empty(); });
+  CHECK(trial.diary().refusals.at(3).kind == RefusalKind::kCapacity);
+  trial.release(1);
+  trial.run_until([&] { return trial.words(1).size() == 2; });
+  CHECK(trial.ready(4, 2).type == "small");
+}
+
 TEST_CASE("emulated: machines reach each other and the controller, by their addresses") {
   SKIP_WHERE_MISSING();
   ProviderTrial trial(maker(two_small_machines()));
