@@ -245,7 +245,7 @@ void Coordinator::carry_out(const EvaluateModel& action) {
   const std::uint64_t samples =
       action.split == Split::kTrain ? data_.train_samples : data_.test_samples;
   evaluation_.emplace(action.split, samples, start_.config.evaluation.batch_size,
-                      controller_.membership().workers(), clock_.now_seconds());
+                      controller_.membership().shares, clock_.now_seconds());
   if (buffers_.flat_size() == 0) return request_evaluations();
   buffers_lender_ = workers().front();
   cluster_->send(*buffers_lender_, SendBuffers{});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "elastic/coordinator/job_facts.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -9,20 +11,26 @@
 namespace scavenger::elastic {
 
 EvaluationRound::EvaluationRound(Split split, std::uint64_t samples, std::uint32_t batch_size,
-                                 std::uint32_t workers, double start_seconds)
+                                 std::span<const std::uint32_t> shares, double start_seconds)
     : split_(split),
-      samples_(samples),
       batch_size_(batch_size),
       start_seconds_(start_seconds),
-      parts_(workers),
-      arrived_(workers),
-      missing_(workers) {}
+      parts_(shares.size()),
+      arrived_(shares.size()),
+      missing_(static_cast<std::uint32_t>(shares.size())) {
+  const auto whole = std::accumulate(shares.begin(), shares.end(), std::uint64_t{0});
+  std::uint64_t sum = 0;
+  for (const std::uint32_t share : shares) {
+    sum += share;
+    ends_.push_back(samples * sum / whole);
+  }
+}
 
 Evaluate EvaluationRound::request_for(std::uint32_t rank) const {
   Evaluate request;
   request.split = name_of(split_);
-  request.first = samples_ * rank / parts_.size();
-  request.last = samples_ * (rank + 1) / parts_.size();
+  request.first = rank == 0 ? 0 : ends_[rank - 1];
+  request.last = ends_[rank];
   request.batch_size = batch_size_;
   return request;
 }

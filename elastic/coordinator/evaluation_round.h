@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "runtime/config/job_config.h"
@@ -11,8 +12,10 @@ namespace scavenger::elastic {
 
 class EvaluationRound final {
  public:
+  // Parts are as large as the workers' shares of the training batch, by rank: who is slower has
+  // less to do here, too.
   EvaluationRound(Split split, std::uint64_t samples, std::uint32_t batch_size,
-                  std::uint32_t workers, double start_seconds);
+                  std::span<const std::uint32_t> shares, double start_seconds);
 
   Evaluate request_for(std::uint32_t rank) const;
   // True where this was the last part. Throws ProtocolError for a second one of a rank, and where
@@ -26,9 +29,9 @@ class EvaluationRound final {
 
  private:
   Split split_;
-  std::uint64_t samples_;
   std::uint32_t batch_size_;
   double start_seconds_;
+  std::vector<std::uint64_t> ends_;    // of the parts, by rank
   std::vector<EvaluationSums> parts_;  // by rank
   std::vector<bool> arrived_;
   std::uint32_t missing_;
