@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "elastic/batching/machine_power.h"
 #include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
@@ -46,6 +47,7 @@ BatchingSettings batching_settings(const JobConfig& config) {
   BatchingSettings settings;
   settings.dead_band = config.batching.dead_band;
   settings.bounds.smallest_share = config.batching.smallest_share;
+  settings.machine_powers = machine_powers(config);
   const std::uint32_t kinds = config.cluster.hosts.empty() ? 1 : places(config.cluster);
   for (std::uint32_t worker = 0; worker < kinds; ++worker)
     settings.bounds.largest_shares.push_back(largest_share_of(config, worker));
@@ -59,9 +61,20 @@ BatchController::BatchController(BatchingSettings settings)
 
 std::optional<ShareProposal> BatchController::observe(const RunEvent& event) {
   if (const auto* iterations = std::get_if<fact::Iterations>(&event)) return observe(*iterations);
+  if (const auto* machine = std::get_if<fact::Machine>(&event)) observe(*machine);
   if (const auto* membership = std::get_if<fact::Membership>(&event)) observe(*membership);
   if (const auto* recovery = std::get_if<fact::Recovery>(&event)) observe(*recovery);
   return std::nullopt;
+}
+
+// Another machine of the type that the worker had before is taken to be as fast as that one was.
+void BatchController::observe(const fact::Machine& machine) {
+  if (machine.change != fact::MachineChange::kReady) return;
+  if (machine_types_[machine.worker] == machine.machine_type) return;
+  machine_types_[machine.worker] = machine.machine_type;
+  measured_speeds_.erase(machine.worker);
+  learned_bounds_.erase(machine.worker);
+  rule_ = rule_for(measured_speeds_);
 }
 
 void BatchController::observe(const fact::Membership& membership) {
@@ -118,12 +131,34 @@ bool BatchController::evidence_is_enough() {
   return evidence_ >= kEvidence * std::exp2(restraint_) && seconds_lost_ >= change_seconds_;
 }
 
-ShareRule BatchController::rule_for(const std::vector<double>& seconds) const {
+std::map<std::uint32_t, double> BatchController::speeds_with(
+    const std::vector<double>& seconds) const {
+  std::map<std::uint32_t, double> speeds = measured_speeds_;
+  for (std::size_t k = 0; k < seconds.size(); ++k)
+    speeds[membership_.indices[k]] = (overhead_.samples() + membership_.shares[k]) / seconds[k];
+  return speeds;
+}
+
+ShareRule BatchController::rule_for(const std::map<std::uint32_t, double>& measured_speeds) const {
   ShareRule rule = rule_;
   rule.overhead_samples = overhead_.samples();
-  for (std::size_t k = 0; k < seconds.size(); ++k)
-    rule.speeds[membership_.indices[k]] =
-        (rule.overhead_samples + membership_.shares[k]) / seconds[k];
+  rule.speeds = measured_speeds;
+  // Who was not measured is as fast as its machine says, in the measure of those who were.
+  std::map<std::uint32_t, double> powers;
+  double speed = 0.0, power_of_measured = 0.0;
+  for (const auto& [worker, type] : machine_types_) {
+    const auto power = settings_.machine_powers.find(type);
+    if (power == settings_.machine_powers.end()) continue;
+    powers[worker] = power->second;
+    const auto measured = measured_speeds.find(worker);
+    if (measured == measured_speeds.end()) continue;
+    speed += measured->second;
+    power_of_measured += power->second;
+  }
+  const bool is_comparable = measured_speeds.empty() || power_of_measured > 0.0;
+  const double speed_per_power = power_of_measured > 0.0 ? speed / power_of_measured : 1.0;
+  if (is_comparable)
+    for (const auto& [worker, power] : powers) rule.speeds.emplace(worker, power * speed_per_power);
   rule.learned_bounds.clear();
   for (const auto& [worker, bound] : learned_bounds_)
     rule.learned_bounds[worker] = bound.best.share;
@@ -131,7 +166,7 @@ ShareRule BatchController::rule_for(const std::vector<double>& seconds) const {
 }
 
 BatchController::Outlook BatchController::outlook(const std::vector<double>& seconds) const {
-  const ShareRule rule = rule_for(seconds);
+  const ShareRule rule = rule_for(speeds_with(seconds));
   Outlook outlook;
   outlook.shares = shares_of(rule, membership_.batch_size, membership_.indices);
   std::vector<double> then;
@@ -154,7 +189,8 @@ std::optional<ShareProposal> BatchController::propose() {
     evidence_iterations_ = 0;
     return std::nullopt;
   }
-  rule_ = rule_for(seconds);
+  measured_speeds_ = speeds_with(seconds);
+  rule_ = rule_for(measured_speeds_);
   before_.clear();
   for (std::size_t k = 0; k < seconds.size(); ++k)
     before_[membership_.indices[k]] = {membership_.shares[k], seconds[k]};

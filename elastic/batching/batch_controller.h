@@ -24,6 +24,8 @@ struct BatchingSettings {
   // Before it is known, what a change of the shares costs in seconds without training.
   double change_seconds = 0.03;
   ShareRule bounds;  // without speeds
+  // What machines can do before anything was measured, by their type (machine_power.h).
+  std::map<std::string, double> machine_powers;
 };
 BatchingSettings batching_settings(const JobConfig& config);
 
@@ -38,13 +40,15 @@ class BatchController final {
 
   // Any event of the log: those below count, others tell it nothing.
   std::optional<ShareProposal> observe(const RunEvent& event);
+  // Before workers were measured their shares follow what their machines can do.
+  void observe(const fact::Machine& machine);
   void observe(const fact::Membership& membership);
   void observe(const fact::Recovery& recovery);
   // What the shares should follow from now on, where they should change. Then no more until the
   // next membership.
   std::optional<ShareProposal> observe(const fact::Iterations& iterations);
 
-  // What was proposed last; in the beginning the bounds alone.
+  // What was proposed last; in the beginning the bounds, and what is known of machines.
   const ShareRule& rule() const { return rule_; }
 
  private:
@@ -70,7 +74,8 @@ class BatchController final {
   bool add(const fact::Iterations& iterations, std::size_t i);
   bool evidence_is_enough();
   Outlook outlook(const std::vector<double>& seconds) const;
-  ShareRule rule_for(const std::vector<double>& seconds) const;
+  std::map<std::uint32_t, double> speeds_with(const std::vector<double>& seconds) const;
+  ShareRule rule_for(const std::map<std::uint32_t, double>& measured_speeds) const;
   std::optional<ShareProposal> propose();
   void learn_from_last_change();
   void forget_old_bounds();
@@ -92,6 +97,8 @@ class BatchController final {
   std::map<std::uint32_t, Measured> before_;  // the last change, by worker
   bool learned_ = true;                       // from it
   OverheadEstimate overhead_;
+  std::map<std::uint32_t, std::string> machine_types_;  // by worker, of the latest machine
+  std::map<std::uint32_t, double> measured_speeds_;     // by worker
   ShareRule rule_;
   std::map<std::uint32_t, LearnedBound> learned_bounds_;
 };

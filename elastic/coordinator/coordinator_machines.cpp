@@ -65,6 +65,14 @@ void Coordinator::feed_shortage(const ControllerEvent& event, const std::string&
 
 void Coordinator::on_machine_ready(std::uint32_t worker, const Machine& machine) {
   const ProcessName process{Role::kWorker, worker};
+  if (batching_) {
+    fact::Machine ready;  // as it was just logged
+    ready.change = fact::MachineChange::kReady;
+    ready.worker = worker;
+    ready.machine_type = machine.type;
+    batching_->observe(ready);
+    feed_later(SharesWanted{batching_->rule(), {}});
+  }
   if (machine.starts_worker) return feed_later(ProcessStarted{process});
   try {
     start_at(process, {machine.address, machine.launch, machine.program_folder});

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "elastic/batching/machine_power.h"
 #include "test/batching/simulated_workers.h"
 
 namespace scavenger::elastic {
@@ -149,6 +150,81 @@ TEST_CASE("Speeds that are known are used at once after workers have come and go
   CHECK(workers.shares() == std::vector<std::uint32_t>{64, 192});
   workers.reshape(800, {0, 1, 2});
   CHECK(workers.spread() < 1.05);
+}
+
+// ---- What is known of machines. ----
+
+fact::Machine machine_of(std::uint32_t worker, std::string type) {
+  fact::Machine machine;
+  machine.change = fact::MachineChange::kReady;
+  machine.worker = worker;
+  machine.machine_type = std::move(type);
+  return machine;
+}
+
+std::vector<std::uint32_t> shares_by(const BatchController& controller,
+                                     const std::vector<std::uint32_t>& workers) {
+  return shares_of(controller.rule(), 390, workers);
+}
+
+BatchingSettings three_types() {
+  BatchingSettings settings;
+  settings.machine_powers = {{"small", 0.2}, {"medium", 1.7}, {"large", 2.0}};
+  return settings;
+}
+
+TEST_CASE("Before anything was measured shares follow what machines can do") {
+  BatchController controller(three_types());
+  controller.observe(machine_of(0, "small"));
+  controller.observe(machine_of(1, "medium"));
+  controller.observe(machine_of(2, "large"));
+  CHECK(shares_by(controller, {0, 1, 2}) == std::vector<std::uint32_t>{20, 170, 200});
+  SECTION("a machine of a type that nobody knows counts as the mean") {
+    controller.observe(machine_of(1, "strange"));
+    CHECK(shares_by(controller, {0, 1, 2}) == std::vector<std::uint32_t>{23, 130, 237});
+  }
+  SECTION("only one that is there counts") {
+    fact::Machine requested = machine_of(0, "large");
+    requested.change = fact::MachineChange::kRequested;
+    controller.observe(requested);
+    CHECK(shares_by(controller, {0, 1, 2}) == std::vector<std::uint32_t>{20, 170, 200});
+  }
+}
+
+TEST_CASE("What was measured counts more than what machines should do") {
+  SimulatedWorkers workers(3, 390, affine_law({1000.0, 1000.0, 2000.0}), three_types());
+  BatchController& controller = workers.controller();
+  for (const std::uint32_t worker : {0U, 1U, 2U})
+    controller.observe(machine_of(worker, worker == 2 ? "large" : "small"));
+  workers.run(50);
+  REQUIRE(shares_by(controller, {0, 1, 2}) == std::vector<std::uint32_t>{98, 97, 195});
+  SECTION("for its worker on another machine of the type, too") {
+    controller.observe(machine_of(1, "small"));
+    CHECK(shares_by(controller, {0, 1, 2}) == std::vector<std::uint32_t>{98, 97, 195});
+  }
+  SECTION("but not on a machine of another type") {
+    // A core was seen to do (1000 + 2000) / 2.2 samples a second.
+    controller.observe(machine_of(1, "large"));
+    CHECK(shares_by(controller, {0, 1}) == std::vector<std::uint32_t>{104, 286});
+  }
+  SECTION("and a newcomer's speed is told in the same measure") {
+    controller.observe(machine_of(3, "medium"));
+    CHECK(shares_by(controller, {2, 3})[1] ==
+          Approx(390.0 * 1.7 * 4000.0 / 2.4 / (2000.0 + 1.7 * 4000.0 / 2.4)).margin(1.0));
+  }
+}
+
+TEST_CASE("The configuration says what machines can do") {
+  JobConfig config;
+  CHECK(machine_powers(config).empty());
+  config.provider.type = ProviderType::kEmulated;
+  config.provider.settings = R"({"type":"emulated","spot":false,"quota_period_milliseconds":5,
+    "preemption":{"mean_life_seconds":0,"notice_seconds":0,"notice_share":1,"seed":1,"schedule":[]},
+    "machines":[{"type":"a","cores":0.5,"link_megabits":0,"price_per_hour":0,"spot_price_per_hour":0,"start_seconds":0,"count":1},
+                {"type":"b","cores":3,"link_megabits":0,"price_per_hour":0,"spot_price_per_hour":0,"start_seconds":0,"count":1}]})";
+  CHECK(machine_powers(config) == std::map<std::string, double>{{"a", 0.5}, {"b", 3.0}});
+  config.cluster.threads_per_worker = 2;
+  CHECK(machine_powers(config).at("b") == 2.0);
 }
 
 // ---- Events that are not what is expected, and replays. ----

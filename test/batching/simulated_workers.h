@@ -75,6 +75,7 @@ class SimulatedWorkers final {
   std::uint64_t iteration() const { return iteration_; }
   const std::vector<std::string>& reasons() const { return reasons_; }
   const ShareRule& rule() const { return rule_; }
+  BatchController& controller() { return controller_; }
 
  private:
   void begin_membership() {
