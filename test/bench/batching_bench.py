@@ -1,156 +1,177 @@
-"""Dynamic against even batches on unequal workers: one machine, and a quota of its processors for each worker.
+"""Dynamic against even batches on unequal workers: an emulated cluster of this machine, with network, encryption and shares of its processors.
 
-    python3 batching_bench.py BUILD [--models mlp,cnn] [--levels 1,2,6,10] [--seeds 3] [--cores 0.9]
-    python3 batching_bench.py BUILD --interference 20          # one worker throttled to a quarter for so many seconds, then freed
+    python3 test/bench/batching_bench.py build/release --out DIR                    # the table of docs/dynamic_batching.md
+    python3 test/bench/batching_bench.py build/release --out DIR --interference     # one worker throttled to a quarter, then freed
 
-Needs root (quotas) and the data of configs/fashion_mlp.json and configs/mnist_cnn.json. The mixes are the paper's, of 39 cores, scaled to
---cores in all (docs/dynamic_batching.md). Seconds are from the first membership to the evaluation that reaches the target.
+Needs root, control groups of version 1, the data of configs/fashion_mlp.json and configs/mnist_cnn.json, and a quiet machine. Three workers
+in the paper's mixes of 39 cores, scaled to --cores in all; even and dynamic runs take turns. Each run is one line of DIR/runs.jsonl; what
+is there is not run again, so it can be interrupted. The table of all that is there goes to DIR/table.md.
 """
 
 import argparse
 import json
 import pathlib
-import shutil
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test" / "support"))
-import cpu_quota  # noqa: E402
+import interference_plot
 
-MIXES = {1: (13, 13, 13), 2: (9, 12, 18), 6: (3.5, 14.5, 21), 10: (2, 17, 20)}
-COMMON = ["batch_size=384", "cluster.workers=3", "cluster.threads_per_worker=1", "checkpoint.every_epochs=1000"]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import unequal_cluster  # noqa: E402
+from unequal_cluster import UnequalJob, cpu_quota  # noqa: E402
+
+# Batches so large that an iteration of the slowest worker is long beside the kernel's clock tick (4 ms, in which a quota is overdrawn).
 MODELS = {
-    "mlp": ("fashion_mlp", [*COMMON, "stop.target.value=0.84", "evaluation.every_iterations=100"]),
-    "cnn": ("mnist_cnn", [*COMMON, "batch_size=192", "model.channels=[8,16]", "model.dense=32", "stop.target.value=0.93",
-                          "evaluation.every_iterations=40"]),
+    "mlp": ("fashion_mlp", ["batch_size=6144", "optimizer.learning_rate=0.1", "optimizer.schedule=null", "stop.target.value=0.8"]),
+    "cnn": ("mnist_cnn", ["batch_size=768", "optimizer.learning_rate=0.02", "model.channels=[8,16]", "model.dense=32", "stop.target.value=0.75"]),
 }
+COMMON = ["evaluation.every_iterations=5", "stop.max_epochs=20"]
+RUN_SECONDS = 300  # the longest
+# Of the interference run: as it is, throttled, freed.
+INTERFERENCE_SECONDS = (20, 60, 40)
+SMOOTHED_SECONDS = 1.0
 
 
-class ThrottledJob:
-    """A job whose workers get these parts of a processor as soon as they are there."""
-
-    def __init__(self, build, model, cores, seed, dynamic, settings=()):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_batching_"))
-        self.run = self.folder / "run"
-        config, own = MODELS[model]
-        command = [build / "bin" / "scavenger-train", ROOT / "configs" / f"{config}.json", "--quiet", "--run", self.run]
-        for setting in [*own, f"seed={seed}", f"batching.dynamic={json.dumps(dynamic)}", *settings]:
-            command += ["--set", setting]
-        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        pids = {}
-        while len(pids) < len(cores):
-            if self.process.poll() is not None:
-                raise RuntimeError(self.process.stdout.read())
-            time.sleep(0.005)
-            pids = {event["index"]: event["pid"] for event in self.events("process_joined") if event["role"] == "worker"}
-        self.quotas = [cpu_quota.CpuQuota(pids[index], share) for index, share in enumerate(cores)]
-
-    def events(self, name):
-        path = self.run / "events.jsonl"
-        if not path.exists():
-            return []
-        found = [json.loads(line) for line in path.read_text().rsplit("\n", 1)[0].splitlines() if line]
-        return [event for event in found if event["event"] == name]
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.communicate()
-        for quota in self.quotas:
-            quota.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def busy(worker):
-    return [a + b + c for a, b, c in zip(worker["data_wait"], worker["forward"], worker["backward"])]
-
-
-def last_membership(job):
-    """Of its iterations, but for the first ones: mean seconds, the workers' own means, and their waiting for each other."""
-    epoch = job.events("membership")[-1]["membership_epoch"]
-    series = [event for event in job.events("iterations") if event["membership_epoch"] == epoch]
-    seconds = [value for event in series for value in event["seconds"]][3:]
-    times = [[value for event in series for value in busy(event["workers"][k])][3:] for k in range(len(job.quotas))]
-    means = [statistics.mean(values) for values in times]
-    waiting = statistics.mean(max(each) * len(each) - sum(each) for each in zip(*times)) / len(means)
-    return statistics.mean(seconds), means, waiting / statistics.mean(seconds)
-
-
-def to_the_target(build, model, cores, seed, dynamic):
-    job = ThrottledJob(build, model, cores, seed, dynamic)
-    try:
-        job.process.wait(timeout=400)
+def to_the_target(build, model, level, total_cores, seed, dynamic):
+    """Seconds from the first membership: machines are rented before."""
+    config, own = MODELS[model]
+    settings = [*own, *COMMON, f"seed={seed}", f"batching.dynamic={json.dumps(dynamic)}"]
+    with UnequalJob(build, config, unequal_cluster.cores_of(level, total_cores), settings) as job:
+        job.wait(RUN_SECONDS)
         begin, target = job.events("membership")[0]["time"], job.events("target_reached")
         if not target:
-            raise RuntimeError("the target was not reached")
-        iteration, means, waiting = last_membership(job)
-        return {"seconds": target[0]["time"] - begin, "iterations": target[0]["iteration"], "iteration": iteration,
-                "spread": max(means) / min(means), "waiting": waiting, "adjustments": len(job.events("membership")) - 1,
-                "shares": job.events("membership")[-1]["shares"]}
-    finally:
-        job.close()
+            raise RuntimeError(f"{model}, level {level}, seed {seed}: the target was not reached")
+        seconds, times = unequal_cluster.last_window(job)
+        noise = job.report()["noise"]["present"]
+        return {"seconds": target[0]["time"] - begin, "iterations": target[0]["iteration"], "metric": target[0]["value"],
+                "iteration_seconds": statistics.mean(seconds), "spread": unequal_cluster.spread(times),
+                "waiting": unequal_cluster.waiting_share(seconds, times), "adjustments": len(unequal_cluster.adjustments(job)),
+                "shares": job.events("membership")[-1]["shares"], "noise_scale": noise["noise_scale"]["value"] if noise else None,
+                "evaluation_seconds": sum(event["seconds"] for event in job.events("evaluation") if event["time"] <= target[0]["time"])}
 
 
-def compare(build, model, level, total_cores, seeds):
-    mix = MIXES[level]
-    cores = [total_cores * part / sum(mix) for part in mix]
-    runs = {dynamic: [to_the_target(build, model, cores, seed, dynamic) for seed in range(1, seeds + 1)] for dynamic in (False, True)}
-    median = {dynamic: {key: statistics.median(run[key] for run in runs[dynamic])
-                        for key in ("seconds", "iterations", "iteration", "spread", "waiting", "adjustments")} for dynamic in runs}
-    even, uneven = median[False], median[True]
-    print(f"| {model} | {level} | {even['seconds']:.1f} | {uneven['seconds']:.1f} | {even['seconds'] / uneven['seconds']:.2f} "
-          f"| {1e3 * even['iteration']:.1f} | {1e3 * uneven['iteration']:.1f} | {even['iteration'] / uneven['iteration']:.2f} "
-          f"| {even['iterations']:.0f} / {uneven['iterations']:.0f} | {100 * even['waiting']:.0f} / {100 * uneven['waiting']:.0f} % "
-          f"| {even['spread']:.2f} / {uneven['spread']:.2f} | {uneven['adjustments']:.0f} | {runs[True][0]['shares']} |", flush=True)
+class Runs:
+    """Those that were made, in a file."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "runs.jsonl"
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        self.runs = {self.key(run): run for run in map(json.loads, lines)}
+
+    @staticmethod
+    def key(run):
+        return run["model"], run["level"], run["seed"], run["dynamic"], run["cores"]
+
+    def add(self, run):
+        self.runs[self.key(run)] = run
+        with self.path.open("a") as file:
+            file.write(json.dumps(run) + "\n")
+
+    def of(self, model, level, dynamic, cores):
+        return [run for (*_, total), run in sorted(self.runs.items()) if (run["model"], run["level"], run["dynamic"], total) == (model, level, dynamic, cores)]
 
 
-def interfere(build, model, total_cores, seconds):
-    """Prints each membership: when, after how many iterations of the disturbance, and with which shares."""
-    cores = [total_cores / 3] * 3
-    job = ThrottledJob(build, model, cores, 1, True, ["stop.target=null", "stop.max_epochs=100000", "evaluation.every_iterations=1000000"])
-    try:
-        marks = []
-        for change in (None, cores[1] / 4, cores[1]):
-            if change is not None:
-                job.quotas[1].set(change)
-            marks.append((job.events("iterations") or [{"time": 0.0, "first": 0}])[-1])
+def make_missing(arguments, runs):
+    wanted = [{"model": model, "level": level, "seed": seed, "dynamic": dynamic, "cores": arguments.cores}
+              for seed in range(1, arguments.seeds + 1) for model in arguments.models for level in arguments.levels for dynamic in (False, True)]
+    for run in wanted:
+        if Runs.key(run) in runs.runs:
+            continue
+        began = time.monotonic()
+        measured = to_the_target(arguments.build, run["model"], run["level"], run["cores"], run["seed"], run["dynamic"])
+        runs.add({**run, **measured})
+        print(f"{run['model']} level {run['level']} seed {run['seed']} {'dynamic' if run['dynamic'] else 'even'}: {measured['seconds']:.1f} s to the target, "
+              f"{measured['iterations']} iterations of {1e3 * measured['iteration_seconds']:.0f} ms, spread {measured['spread']:.2f}, "
+              f"shares {measured['shares']} ({time.monotonic() - began:.0f} s)", flush=True)
+
+
+def table(arguments, runs):
+    lines = ["| model | level | seconds to the target, even / dynamic (least to most) | faster | ms an iteration | faster | iterations | waiting | longest / shortest "
+             "| adjustments | shares | metric | B_s |", "| --- " * 13 + "|"]
+    for model in arguments.models:
+        for level in arguments.levels:
+            both = [runs.of(model, level, dynamic, arguments.cores) for dynamic in (False, True)]
+            if not all(both):
+                continue
+            middle = lambda key: [statistics.median(run[key] for run in each) for each in both]
+            pair = lambda key, format, scale=1: " / ".join(f"{scale * value:{format}}" for value in middle(key))
+            ratio = lambda key: middle(key)[0] / middle(key)[1]
+            reach = " / ".join(f"{statistics.median(run['seconds'] for run in each):.1f} ({min(run['seconds'] for run in each):.1f} to {max(run['seconds'] for run in each):.1f})" for each in both)
+            scales = " / ".join("-" if any(run["noise_scale"] is None for run in each) else f"{statistics.median(run['noise_scale'] for run in each):.0f}" for each in both)
+            lines.append(f"| {model} | {level} | {reach} | {ratio('seconds'):.2f} | {pair('iteration_seconds', '.0f', 1e3)} | {ratio('iteration_seconds'):.2f} "
+                         f"| {pair('iterations', '.0f')} | {pair('waiting', '.0f', 100)} % | {pair('spread', '.2f')} | {max(run['adjustments'] for run in both[1])} "
+                         f"| {', '.join(map(str, both[1][0]['shares']))} | {pair('metric', '.4f')} | {scales} |")
+    return "\n".join(lines) + "\n"
+
+
+def smoothed(series, begin):
+    """(time, each worker's own seconds, the iteration's): means over parts of a second."""
+    parts = {}
+    for event in series:
+        left = sum(event["seconds"])
+        own = [unequal_cluster.busy(worker) for worker in event["workers"]]
+        for i, whole in enumerate(event["seconds"]):
+            left -= whole
+            when = event["time"] - begin - left
+            parts.setdefault(int(when / SMOOTHED_SECONDS), []).append((when, [each[i] for each in own], whole))
+    return [(statistics.mean(when for when, _, _ in part), [statistics.mean(values) for values in zip(*(own for _, own, _ in part))],
+             statistics.mean(whole for _, _, whole in part)) for _, part in sorted(parts.items())]
+
+
+def interfere(arguments):
+    """One of three equal workers gets a quarter of its processor for a while: DIR/interference.svg and .json."""
+    config, own = MODELS[arguments.models[0]]
+    cores = unequal_cluster.cores_of(1, arguments.cores)
+    endless = ["batching.dynamic=true", "stop.target=null", "stop.max_epochs=100000", "evaluation.every_iterations=1000000"]
+    with UnequalJob(arguments.build, config, cores, [*own, "batch_size=3072", *endless]) as job:
+        while not job.events("iterations"):
+            if job.process.poll() is not None:
+                job.wait(1)
+            time.sleep(0.1)
+        begin, marks = job.events("membership")[0]["time"], []
+        for seconds, part, text in zip(INTERFERENCE_SECONDS, (None, cores[1] / 4, cores[1]), ("", "worker 1 throttled to a quarter", "freed")):
+            if part is not None:
+                last = job.events("iterations")[-1]
+                marks.append((last["time"] - begin, last["first"] + last["count"], text))
+                job.throttle(1, part)
             time.sleep(seconds)
-        job.process.send_signal(signal.SIGINT)
-        job.process.wait(timeout=60)
-        for mark, name in zip(marks, ("start", "worker 1 throttled to a quarter", "freed")):
-            print(f"{name}: at {mark['time']:.1f} s, iteration {mark['first']}")
-        for event in job.events("membership"):
-            print(f"{event['time']:.1f} s, iteration {event['first_iteration']}: {event['shares']} {event['reason']}")
-        for event in job.events("iterations")[::max(1, len(job.events("iterations")) // 40)]:
-            print(f"{event['time']:.1f} s: {1e3 * statistics.mean(event['seconds']):.1f} ms")
-    finally:
-        job.close()
+        job.process.terminate()
+        job.wait(60)
+        memberships = job.events("membership")
+        seconds = smoothed(job.events("iterations"), begin)
+    shares = [(event["time"] - begin, event["shares"]) for event in memberships]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    plot = interference_plot.draw("One of three equal workers throttled to a quarter of its processor, then freed", shares, seconds,
+                                  [(when, text) for when, _, text in marks], seconds[-1][0])
+    (arguments.out / "interference.svg").write_text(plot)
+    (arguments.out / "interference.json").write_text(json.dumps({"marks": marks, "memberships": memberships, "seconds": seconds}) + "\n")
+    for when, iteration, text in marks:
+        print(f"{when:6.1f} s, iteration {iteration}: {text}")
+    for event in memberships:
+        print(f"{event['time'] - begin:6.1f} s, iteration {event['first_iteration']}: {event['shares']} {event['reason']}")
 
 
 def main():
-    parser = argparse.ArgumentParser()
+    words = lambda text: text.split(",")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--models", default="mlp,cnn")
-    parser.add_argument("--levels", default="1,2,6,10")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--models", type=words, default=["mlp", "cnn"])
+    parser.add_argument("--levels", type=lambda text: [int(word) for word in words(text)], default=[1, 2, 6, 10])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--cores", type=float, default=0.9)
-    parser.add_argument("--interference", type=float)
-    options = parser.parse_args()
+    parser.add_argument("--cores", type=float, default=1.6)
+    parser.add_argument("--interference", action="store_true")
+    arguments = parser.parse_args()
     if not cpu_quota.can_limit():
         sys.exit("needs root and the cpu controller of cgroup version 1")
-    if options.interference:
-        return interfere(options.build, options.models.split(",")[0], options.cores, options.interference)
-    print("| model | level | s even | s dynamic | x | ms even | ms dynamic | x | iterations | waiting | longest / shortest | adjustments | shares |")
-    print("| --- " * 13 + "|")
-    for model in options.models.split(","):
-        for level in map(int, options.levels.split(",")):
-            compare(options.build, model, level, options.cores, options.seeds)
+    if arguments.interference:
+        return interfere(arguments)
+    runs = Runs(arguments.out)
+    make_missing(arguments, runs)
+    (arguments.out / "table.md").write_text(table(arguments, runs))
+    print(table(arguments, runs), end="")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,22 @@ def can_limit():
     return os.geteuid() == 0 and (ROOT / "cpu.cfs_quota_us").exists() and os.access(ROOT, os.W_OK)
 
 
+def group_of(pid):
+    """The control group that a process is in, such as that of its emulated machine."""
+    for line in pathlib.Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if "cpu" in controllers.split(","):
+            return ROOT / path.lstrip("/")
+    raise OSError(f"process {pid} is in no group of the cpu controller")
+
+
+def set_quota(group, cores):
+    """Of one processor's time; None: no limit."""
+    quota_us = -1 if cores is None else max(1000, round(cores * PERIOD_US))
+    (group / "cpu.cfs_period_us").write_text(str(PERIOD_US if quota_us < 0 else round(quota_us / cores)))
+    (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+
+
 class CpuQuota:
     """One process, and all of its threads, in a group of its own; use with `with`, or call close()."""
 
@@ -29,10 +45,7 @@ class CpuQuota:
             raise
 
     def set(self, cores):
-        """Of one processor's time; None: no limit."""
-        quota_us = -1 if cores is None else max(1000, round(cores * PERIOD_US))
-        (self.folder / "cpu.cfs_period_us").write_text(str(PERIOD_US if quota_us < 0 else round(quota_us / cores)))
-        (self.folder / "cpu.cfs_quota_us").write_text(str(quota_us))
+        set_quota(self.folder, cores)
 
     def close(self):
         """What still runs in the group goes back to where it came from."""
