@@ -1,5 +1,6 @@
 """Unequal machines of an emulated cluster: workers' times come together and stay so, and what is learned and measured is what even shares learn."""
 
+import subprocess
 import sys
 import time
 
@@ -56,6 +57,13 @@ class UnequalMachinesTest(job.JobTest):
         self.fail(f"level {level}: longest / shortest {seen[-5:]} after {len(unequal_cluster.adjustments(running))} adjustments, "
                   f"shares {running.events('membership')[-1]['shares']}")
 
+    def assert_replay_decides_the_same(self, running):
+        running.process.terminate()
+        running.wait(60)
+        replay = job.programs.parent / "test" / "batching_replay"
+        done = subprocess.run([str(replay), str(running.run)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        self.assertRegex(done.stdout, r"^\d+ proposals, \d+ memberships$")  # and not what differs
+
     def test_times_of_equal_workers(self):
         self.times_come_together(1)
 
@@ -69,6 +77,7 @@ class UnequalMachinesTest(job.JobTest):
         running = self.times_come_together(10)
         first = running.events("membership")[0]["shares"]
         self.assertLess(first[0], first[1] / 4, "the first shares follow the machines' cores")
+        self.assert_replay_decides_the_same(running)
 
     def test_nothing_is_adjusted_in_a_steady_cluster(self):
         running = self.start_on([0.4, 0.4, 0.4], "batching.dynamic=true", "batch_size=768", "stop.max_iterations=510")
