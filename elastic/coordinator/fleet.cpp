@@ -16,6 +16,14 @@ Machine requested_machine(MachineId id) {
   return machine;
 }
 
+// With where it was asked for.
+Machine refused_machine(MachineId id, const Refusal& refusal) {
+  Machine machine = requested_machine(id);
+  machine.zone = refusal.zone;
+  machine.type = refusal.machine_type;
+  return machine;
+}
+
 }  // namespace
 
 std::string text_of(const Refusal& refusal) {
@@ -96,6 +104,9 @@ void Fleet::log(std::uint32_t worker, const Machine& machine, fact::MachineChang
   event.zone = machine.zone;
   event.spot = machine.spot;
   event.price_per_hour = machine.price.per_hour;
+  const bool has_other_price = machine.spot && machine.price.on_demand_per_hour > 0.0;
+  event.on_demand_price_per_hour =
+      has_other_price ? machine.price.on_demand_per_hour : machine.price.per_hour;
   event.minimum_seconds = machine.price.minimum_seconds;
   if (change == fact::MachineChange::kReady) event.charged_seconds = machine.charged_seconds;
   event.reason = reason;
@@ -115,7 +126,7 @@ void Fleet::on_ready(MachineId id, const Machine& machine) {
 
 void Fleet::on_delayed(MachineId id, const Refusal& refusal) {
   if (const auto worker = worker_of(id))
-    log(*worker, requested_machine(id), fact::MachineChange::kRefused, text_of(refusal));
+    log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
 }
 
 void Fleet::on_refused(MachineId id, const Refusal& refusal) {
@@ -123,7 +134,7 @@ void Fleet::on_refused(MachineId id, const Refusal& refusal) {
   leaving_.erase(id);
   if (!worker) return;
   berths_.erase(*worker);
-  log(*worker, requested_machine(id), fact::MachineChange::kRefused, text_of(refusal));
+  log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
   listener_.on_machine_refused(*worker, refusal);
 }
 

@@ -1,6 +1,7 @@
 #include "elastic/page/live_page.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -151,6 +152,7 @@ class LivePage::Server final {
 
 // Whatever happens here, training goes on.
 void LivePage::Server::run() {
+  ::pthread_setname_np(::pthread_self(), "live page");
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
   for (;;) {
     try {

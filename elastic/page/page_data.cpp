@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "elastic/report/progress_text.h"
+#include "elastic/report/savings_json.h"
+#include "elastic/report/time_to_go.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -19,10 +22,26 @@ constexpr std::size_t kMaxPhases = 200;
 constexpr std::size_t kMaxPhasesByWorker = 20;
 constexpr std::size_t kMaxCandidates = 2000;
 
-// Six digits are more than a chart shows, and a third of the size of all.
+// Six digits are more than a chart shows, and a third of the size of all. A page has tens of
+// thousands of numbers each second, so this does without text: powers of ten up to 10^22 are exact,
+// so the quotient is the very number that the six digits stand for.
+double six_digits(double value) {
+  constexpr int kMostExact = 22;
+  static const auto kPowers = [] {
+    std::array<double, kMostExact + 1> powers{1.0};
+    for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10.0;
+    return powers;
+  }();
+  if (value == 0.0) return value;
+  const int shift = 5 - static_cast<int>(std::floor(std::log10(std::abs(value))));
+  if (std::abs(shift) > kMostExact)
+    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  const double power = kPowers[static_cast<std::size_t>(std::abs(shift))];
+  return shift >= 0 ? std::round(value * power) / power : std::round(value / power) * power;
+}
+
 json number(double value) {
-  if (!std::isfinite(value)) return nullptr;
-  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+  return std::isfinite(value) ? json(six_digits(value)) : json(nullptr);
 }
 
 // A place in a job of days must be exact to less than a pixel of an hour.
@@ -78,6 +97,12 @@ json totals_json(const RunHistory& history) {
     to_go = {{"seconds", number(left->seconds)},
              {"cost", number(left->cost)},
              {"at_most", left->at_most}};
+  json to_target = nullptr;
+  if (const auto left = predicted_to_go(numbers))
+    to_target = {{"seconds", number(left->seconds)},
+                 {"seconds_low", number(left->seconds_low)},
+                 {"seconds_high", number(left->seconds_high)},
+                 {"cost", number(left->cost)}};
   json reached = nullptr;
   if (numbers.target_reached)
     reached = {{"time", seconds(numbers.target_reached->time)},
@@ -104,6 +129,7 @@ json totals_json(const RunHistory& history) {
           {"checkpoints_damaged", numbers.checkpoints.damaged},
           {"target_reached", std::move(reached)},
           {"to_go", std::move(to_go)},
+          {"to_target", std::move(to_target)},
           {"pace", pace_json(history.pace())}};
 }
 
@@ -283,8 +309,15 @@ json recoveries_json(const RunNumbers& numbers) {
 }
 
 json machines_json(const RunHistory& history) {
+  const double now = history.numbers().seconds;
   json list = json::array();
-  for (const MachineLife& life : history.machines().latest)
+  for (const MachineLife& life : history.machines().latest) {
+    json refusals = json::array();
+    for (const MachineRefusal& refusal : life.refusals)
+      refusals.push_back({{"time", seconds(refusal.time)},
+                          {"zone", refusal.zone},
+                          {"type", refusal.machine_type},
+                          {"reason", refusal.reason}});
     list.push_back({{"name", life.machine.name},
                     {"worker", life.machine.worker},
                     {"type", life.machine.machine_type},
@@ -296,7 +329,14 @@ json machines_json(const RunHistory& history) {
                     {"notice", optional_seconds(life.notice)},
                     {"ended", optional_seconds(life.ended)},
                     {"last", to_text(life.machine.change)},
-                    {"reason", life.machine.reason}});
+                    {"reason", life.machine.reason},
+                    {"refusals", std::move(refusals)},
+                    {"minimum_seconds", number(life.machine.minimum_seconds)},
+                    {"charged_before", number(life.charged_seconds)},
+                    {"seconds", number(life.seconds(now))},
+                    {"cost", number(life.cost(now))},
+                    {"on_demand_cost", number(life.on_demand_cost(now))}});
+  }
   return list;
 }
 
@@ -393,6 +433,7 @@ std::vector<PageSection> page_sections(const RunHistory& history, const std::str
   add("search", search_json(numbers));
   add("prediction", prediction_json(numbers));
   add("choices", choices_json(history));
+  add("savings", savings_json(numbers));
   add("machines", machines_json(history));
   add("processes", processes_json(history));
   add("recoveries", recoveries_json(numbers));

@@ -99,6 +99,8 @@ void RunHistory::add(const LoggedEvent& logged, const fact::Evaluation& evaluati
 // The processes of a process of scavenger-train end with it.
 void RunHistory::add(const LoggedEvent& logged, const fact::Start&) {
   end_lives(logged.time);
+  for (MachineLife& life : machines_.latest)
+    if (!life.ended) life.ended = logged.time;
 }
 
 void RunHistory::add(const LoggedEvent& logged, const fact::End&) {
@@ -164,32 +166,61 @@ void RunHistory::add(const LoggedEvent& logged, const fact::NoiseStable& stable)
   stable_noise_.add({.time = logged.time, .fact = stable});
 }
 
-void RunHistory::add(const LoggedEvent& logged, const fact::Machine& machine) {
-  const auto known = std::find_if(machines_.latest.rbegin(), machines_.latest.rend(),
-                                  [&](const MachineLife& life) {
-                                    return life.machine.name == machine.name &&
-                                           life.machine.worker == machine.worker && !life.ended;
-                                  });
-  MachineLife* life = known == machines_.latest.rend() ? nullptr : &*known;
-  if (life == nullptr) {
-    machines_.add(
-        {.machine = machine, .requested = logged.time, .ready = {}, .notice = {}, .ended = {}});
-    life = &machines_.latest.back();
+double MachineLife::seconds(double time) const {
+  return ready ? charged_seconds + std::max(0.0, std::min(time, ended.value_or(time)) - *ready)
+               : 0.0;
+}
+
+double MachineLife::cost(double time) const {
+  return ready ? machine_cost(machine.price_per_hour, seconds(time), machine.minimum_seconds) : 0.0;
+}
+
+double MachineLife::on_demand_cost(double time) const {
+  return ready ? machine_cost(machine.on_demand_price_per_hour, seconds(time),
+                              machine.minimum_seconds)
+               : 0.0;
+}
+
+// That of the same name; or the worker's request, which gets its name when it is ready. A refused
+// one is asked for again under its name, and one that a killed process had may be taken over.
+MachineLife& RunHistory::machine_life(const LoggedEvent& logged, const fact::Machine& machine) {
+  using Change = fact::MachineChange;
+  for (auto life = machines_.latest.rbegin(); life != machines_.latest.rend(); ++life) {
+    if (life->machine.worker != machine.worker) continue;
+    const Change last = life->machine.change;
+    const bool is_over = last == Change::kLost || last == Change::kReleased;
+    const bool is_request = !life->ready && machine.change == Change::kReady;
+    if (!is_over && (life->machine.name == machine.name || is_request)) return *life;
   }
-  life->machine = machine;
+  MachineLife life;
+  life.requested = logged.time;
+  machines_.add(std::move(life));
+  return machines_.latest.back();
+}
+
+void RunHistory::add(const LoggedEvent& logged, const fact::Machine& machine) {
+  MachineLife& life = machine_life(logged, machine);
+  life.machine = machine;
+  life.ended.reset();
   switch (machine.change) {
     case fact::MachineChange::kRequested:
       break;
     case fact::MachineChange::kReady:
-      life->ready = logged.time;
+      if (life.ready) break;  // taken over
+      life.ready = logged.time;
+      life.charged_seconds = machine.charged_seconds;
       break;
     case fact::MachineChange::kNotice:
-      life->notice = logged.time;
+      life.notice = logged.time;
+      break;
+    case fact::MachineChange::kRefused:
+      if (life.refusals.size() < MachineLife::kMaxRefusals)
+        life.refusals.push_back({logged.time, machine.zone, machine.machine_type, machine.reason});
+      life.ended = logged.time;
       break;
     case fact::MachineChange::kLost:
     case fact::MachineChange::kReleased:
-    case fact::MachineChange::kRefused:
-      life->ended = logged.time;
+      life.ended = logged.time;
       break;
   }
 }

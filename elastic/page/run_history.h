@@ -53,13 +53,31 @@ struct ProcessLife {
   bool trained = false;  // it is in a membership
 };
 
+// One place where a machine was asked for in vain.
+struct MachineRefusal {
+  double time = 0.0;
+  std::string zone;
+  std::string machine_type;
+  std::string reason;
+};
+
 // A machine from its request to its end; times as above.
 struct MachineLife {
+  static constexpr std::size_t kMaxRefusals = 50;
+
   fact::Machine machine;  // as it was said last
   double requested = 0.0;
+  std::vector<MachineRefusal> refusals;  // before it was ready, the first of them
   std::optional<double> ready;
+  double charged_seconds = 0.0;  // before it was ready
   std::optional<double> notice;
-  std::optional<double> ended;  // lost, released or refused
+  // Lost, released, refused, or not heard of again after a process of scavenger-train was killed.
+  std::optional<double> ended;
+
+  // What is charged until `time`: seconds, and dollars, by its price or as if it were not spot.
+  double seconds(double time) const;
+  double cost(double time) const;
+  double on_demand_cost(double time) const;
 };
 
 // What was chosen by a prediction, and what it was expected to take.
@@ -119,6 +137,7 @@ class RunHistory final {
   void sample_noise(double time);
   void forget_after(std::uint64_t iteration);
   void note(const LoggedEvent& logged);
+  MachineLife& machine_life(const LoggedEvent& logged, const fact::Machine& machine);
   ProcessLife* find_life(fact::ProcessRole role, std::uint32_t index, std::int64_t pid);
   void end_lives(double time);
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "elastic/report/event_fields.h"
+#include "elastic/report/written_iterations.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 
@@ -337,6 +338,11 @@ std::string to_json_line(const LoggedEvent& logged) {
 }
 
 LoggedEvent from_json_line(std::string_view line, const std::string& where) {
+  if (auto written = read_written_iterations(line)) {
+    const std::string problem = inconsistency(std::get<fact::Iterations>(written->event));
+    if (!problem.empty()) fail(where, fmt::format("event 'iterations': {}", problem));
+    return std::move(*written);
+  }
   const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded() || !object.is_object()) fail(where, "this line is not a JSON object");
   const auto time = object.find("time");

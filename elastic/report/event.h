@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 4;
+inline constexpr std::uint32_t kEventSchemaVersion = 5;
 
 namespace fact {
 
@@ -289,10 +289,11 @@ struct Machine {
   std::string machine_type;
   std::string zone;
   bool spot = false;
-  double price_per_hour = 0.0;   // dollars
-  double minimum_seconds = 0.0;  // that are charged in any case
-  double charged_seconds = 0.0;  // when it got ready: that had been charged before
-  std::string reason;            // of a notice, a loss, a refusal
+  double price_per_hour = 0.0;            // dollars
+  double on_demand_price_per_hour = 0.0;  // of the same machine if it were not spot
+  double minimum_seconds = 0.0;           // that are charged in any case
+  double charged_seconds = 0.0;           // when it got ready: that had been charged before
+  std::string reason;                     // of a notice, a loss, a refusal
 
   bool operator==(const Machine&) const = default;
 };

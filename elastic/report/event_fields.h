@@ -206,6 +206,7 @@ void visit_fields(Visitor& field, T& machine) {
   field("zone", machine.zone);
   field("spot", machine.spot);
   field("price_per_hour", machine.price_per_hour);
+  field("on_demand_price_per_hour", machine.on_demand_price_per_hour);
   field("minimum_seconds", machine.minimum_seconds);
   field("charged_seconds", machine.charged_seconds);
   field("reason", machine.reason);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "elastic/report/savings_json.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {
@@ -288,6 +289,7 @@ std::string to_json_report(const RunNumbers& numbers) {
       {"failures", list_json(numbers.failures)},
       {"search_steps", list_json(numbers.search_steps)},
       {"prediction", optional_event_json(numbers.prediction)},
+      {"savings", savings_json(numbers)},
       {"machines", list_json(numbers.machines)},
       {"warnings", list_json(numbers.warnings)}};
   return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -9,9 +9,20 @@ constexpr double kSecondsPerHour = 3600.0;
 
 }  // namespace
 
+double machine_cost(double price_per_hour, double seconds, double minimum_seconds) {
+  return price_per_hour * std::max(minimum_seconds, seconds) / kSecondsPerHour;
+}
+
+double MachineBill::Line::seconds(double time) const {
+  return (is_suspended ? suspended_seconds : time) - start_seconds;
+}
+
 double MachineBill::Line::cost(double time) const {
-  const double end_seconds = is_suspended ? suspended_seconds : time;
-  return price_per_hour * std::max(minimum_seconds, end_seconds - start_seconds) / kSecondsPerHour;
+  return machine_cost(price_per_hour, seconds(time), minimum_seconds);
+}
+
+double MachineBill::Line::on_demand_cost(double time) const {
+  return machine_cost(on_demand_price_per_hour, seconds(time), minimum_seconds);
 }
 
 void MachineBill::suspend(double time) {
@@ -31,8 +42,11 @@ void MachineBill::apply(double time, const fact::Machine& machine) {
         found->second.is_suspended = false;
         return;
       }
-      lines_[machine.name] = {machine.price_per_hour, machine.minimum_seconds,
-                              time - machine.charged_seconds};
+      has_spot_ = has_spot_ || machine.spot;
+      lines_[machine.name] = {.price_per_hour = machine.price_per_hour,
+                              .on_demand_price_per_hour = machine.on_demand_price_per_hour,
+                              .minimum_seconds = machine.minimum_seconds,
+                              .start_seconds = time - machine.charged_seconds};
       return;
     case fact::MachineChange::kLost:
       ++lost_;
@@ -40,6 +54,7 @@ void MachineBill::apply(double time, const fact::Machine& machine) {
     case fact::MachineChange::kReleased:
       if (found == lines_.end()) return;  // it never came
       closed_cost_ += found->second.cost(time);
+      closed_on_demand_cost_ += found->second.on_demand_cost(time);
       lines_.erase(found);
       return;
     default:
@@ -50,6 +65,12 @@ void MachineBill::apply(double time, const fact::Machine& machine) {
 double MachineBill::cost(double time) const {
   double sum = closed_cost_;
   for (const auto& [name, line] : lines_) sum += line.cost(time);
+  return sum;
+}
+
+double MachineBill::on_demand_cost(double time) const {
+  double sum = closed_on_demand_cost_;
+  for (const auto& [name, line] : lines_) sum += line.on_demand_cost(time);
   return sum;
 }
 

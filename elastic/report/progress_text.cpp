@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <variant>
 
 #include "elastic/report/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
+#include "elastic/report/savings.h"
+#include "elastic/report/time_to_go.h"
 #include "runtime/base/text.h"
 
 namespace scavenger::elastic {
 namespace {
+
+constexpr std::size_t kMostNaive = 3;  // configurations that a job's end is compared with
 
 // The evaluation that people follow: of the target's split, else of the test data, else of any.
 const SplitNumbers* followed_split(const RunNumbers& numbers) {
@@ -74,11 +77,24 @@ std::string speed_part(const RunNumbers& numbers, const RecentPace& pace) {
   return text;
 }
 
+// " (75 s to 90 s, $0.0094 to $0.011)" of a time whose cost grows with it; empty where it says no
+// more than the value itself.
+std::string interval_text(double seconds, double low, double high, double cost) {
+  const std::string from = format_duration(low);
+  const std::string to = std::isfinite(high) ? format_duration(high) : "open";
+  if (from == to) return {};
+  if (!(cost > 0.0 && seconds > 0.0)) return fmt::format(" ({} to {})", from, to);
+  const std::string most = std::isfinite(high) ? format_dollars(cost * high / seconds) : "open";
+  return fmt::format(" ({} to {}, {} to {})", from, to, format_dollars(cost * low / seconds), most);
+}
+
 std::string effort_part(const RunNumbers& numbers, double seconds) {
   std::string text = time_and_cost(numbers, seconds, numbers.cost);
   if (const std::optional<TimeToGo> left = estimate_time_to_go(numbers))
-    text += fmt::format("  to go {}{}", left->at_most ? "at most " : "",
-                        time_and_cost(numbers, left->seconds, left->cost));
+    text += fmt::format(
+        "  to go {}{}{}", left->at_most ? "at most " : "",
+        time_and_cost(numbers, left->seconds, left->cost),
+        interval_text(left->seconds, left->seconds_low, left->seconds_high, left->cost));
   return text;
 }
 
@@ -87,7 +103,12 @@ std::string search_part(const RunNumbers& numbers) {
   const fact::SearchStep& step = numbers.search_steps.latest.back().fact;
   std::string phase(to_text(step.phase));
   std::replace(phase.begin(), phase.end(), '_', ' ');
-  return fmt::format("search {} K {}  B {}", phase, step.workers, step.batch_size);
+  const fact::Membership* const now =
+      numbers.phases.empty() ? nullptr : &numbers.phases.back().membership;
+  const bool is_there =
+      now != nullptr && now->workers == step.workers && now->batch_size == step.batch_size;
+  return fmt::format("search {}{} K {}  B {}", phase, is_there ? "" : ", next", step.workers,
+                     step.batch_size);
 }
 
 // Where it matters, or is known well.
@@ -103,10 +124,9 @@ std::string noise_part(const RunNumbers& numbers) {
 std::string prediction_part(const RunNumbers& numbers) {
   const std::optional<PredictedToGo> left = predicted_to_go(numbers);
   if (!left) return {};
-  const std::string high =
-      std::isfinite(left->seconds_high) ? format_duration(left->seconds_high) : "open";
-  return fmt::format("to target {} ({} to {})", time_and_cost(numbers, left->seconds, left->cost),
-                     format_duration(left->seconds_low), high);
+  return fmt::format(
+      "to target {}{}", time_and_cost(numbers, left->seconds, left->cost),
+      interval_text(left->seconds, left->seconds_low, left->seconds_high, left->cost));
 }
 
 std::string outlook_part(const RunNumbers& numbers) {
@@ -245,6 +265,37 @@ void append_machines(const RunNumbers& numbers, std::vector<std::string>& lines)
                               numbers.bill.lost()));
 }
 
+// "12 % less time", "3 % more cost".
+std::string difference_text(double value, double other, const char* of_what) {
+  const double saved = part_saved(value, other);
+  return fmt::format("{:.0f} % {} {}", std::abs(saved) * 100.0, saved < 0.0 ? "more" : "less",
+                     of_what);
+}
+
+// What it would have cost otherwise.
+void append_savings(const RunNumbers& numbers, std::vector<std::string>& lines) {
+  if (const auto spot = savings_against_on_demand(numbers))
+    lines.push_back(fmt::format(
+        "  on demand {} for the same machine seconds, of which spot machines saved {} ({:.0f} %)",
+        format_dollars(spot->on_demand_cost), format_dollars(spot->on_demand_cost - spot->cost),
+        100.0 * part_saved(spot->cost, spot->on_demand_cost)));
+  const auto saved = savings_against_naive(numbers);
+  if (!saved) return;
+  const char* label = "  saved     ";
+  for (std::size_t i = 0; i < std::min(saved->naive.size(), kMostNaive); ++i) {
+    const NaiveConfiguration& one = saved->naive[i];
+    lines.push_back(fmt::format(
+        "{}{}, {} than K {}  B {}, {}, is predicted to take{}", label,
+        difference_text(saved->seconds, one.predicted.seconds, "time"),
+        difference_text(saved->cost, one.predicted.cost, "cost"), one.predicted.workers,
+        one.predicted.batch_size, one.why,
+        saved->is_measured ? ""
+                           : fmt::format(" (by K {}  B {}, predicted too)", saved->chosen.workers,
+                                         saved->chosen.batch_size)));
+    label = "            ";
+  }
+}
+
 void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines) {
   if (numbers.failures.total + numbers.warnings.total == 0) return;
   const std::uint64_t checkpoint_problems =
@@ -256,45 +307,6 @@ void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines)
 }
 
 }  // namespace
-
-std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers) {
-  if (numbers.phases.empty() || numbers.phases.back().iterations == 0) return std::nullopt;
-  const PhaseNumbers& phase = numbers.phases.back();
-  const fact::Limits& limits = numbers.start.limits;
-  const double per_iteration = phase.seconds / static_cast<double>(phase.iterations);
-  const double per_epoch = per_iteration * static_cast<double>(numbers.start.samples_per_epoch) /
-                           phase.membership.batch_size;
-  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-  double seconds = kNoLimit;
-  if (limits.max_epochs > 0.0)
-    seconds = std::min(seconds, (limits.max_epochs - numbers.epochs()) * per_epoch);
-  if (limits.max_iterations > 0)
-    seconds = std::min(seconds, (static_cast<double>(limits.max_iterations) -
-                                 static_cast<double>(numbers.iterations)) *
-                                    per_iteration);
-  if (limits.max_seconds > 0.0) seconds = std::min(seconds, limits.max_seconds - numbers.seconds);
-  if (seconds == kNoLimit) return std::nullopt;
-  seconds = std::max(0.0, seconds);
-  return TimeToGo{.seconds = seconds,
-                  .cost = seconds * phase.membership.workers * phase.price_per_worker_hour / 3600.0,
-                  .at_most = numbers.start.target.has_value()};
-}
-
-std::optional<PredictedToGo> predicted_to_go(const RunNumbers& numbers) {
-  if (!numbers.prediction || numbers.prediction->fact.relative || numbers.status)
-    return std::nullopt;
-  const fact::Prediction& prediction = numbers.prediction->fact;
-  for (const fact::PredictedConfiguration& one : prediction.candidates) {
-    if (one.workers != prediction.workers || one.batch_size != prediction.batch_size) continue;
-    if (!(one.epochs > 0.0) || !std::isfinite(one.seconds)) return std::nullopt;
-    const double part = std::max(0.0, 1.0 - numbers.epochs() / one.epochs);
-    return PredictedToGo{.seconds = part * one.seconds,
-                         .seconds_low = part * one.seconds_low,
-                         .seconds_high = part * one.seconds_high,
-                         .cost = part * one.cost};
-  }
-  return std::nullopt;
-}
 
 StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds) {
   return {.progress = progress_part(numbers),
@@ -326,6 +338,7 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const std::stri
                                 format_dollars(numbers.cost),
                                 format_dollars(numbers.start.price_per_worker_hour)));
   append_machines(numbers, lines);
+  append_savings(numbers, lines);
   append_problems(numbers, lines);
   lines.push_back(fmt::format("  run       {0} (numbers: {0}/report.json)", run_folder));
   const bool reached = numbers.status == fact::EndStatus::kTargetReached;

@@ -2,7 +2,6 @@
 // progress_display.h.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,36 +11,15 @@
 
 namespace scavenger::elastic {
 
-// How long the job still takes, from its limits and the mean wall time per iteration of the present
-// phase.
-struct TimeToGo {
-  double seconds = 0.0;
-  double cost = 0.0;
-  bool at_most = false;  // a target may end the job before
-};
-
-// Nothing where no limit is set, or no iteration was seen in this phase.
-std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers);
-
-// What the last prediction says is left of the job until its target, at the configuration that it
-// chose: of its time and cost the part of the epochs that are not done yet. 95 % interval.
-struct PredictedToGo {
-  double seconds = 0.0;
-  double seconds_low = 0.0;
-  double seconds_high = 0.0;  // not finite: open
-  double cost = 0.0;
-};
-
-// Nothing where no prediction is in seconds, or the job has ended.
-std::optional<PredictedToGo> predicted_to_go(const RunNumbers& numbers);
-
 // The status now, in parts from the most to the least important; `seconds` is the job's time now.
 struct StatusText {
   std::string progress;  // "epoch 3.42 of 10  iteration 1,204"
   std::string quality;   // "loss 0.3124  test accuracy 87.12 % (target 88.00 %)"
   std::string speed;     // "12,340 samples/s  K 2  B 64  compute 3.14 ms  sync 420 us"
-  std::string effort;    // "65.0 s  $0.0012  to go at most 2 min 10 s  $0.0024"
-  // "search profiling K 4  B 128  noise scale 310 (281 to 344)  to target 80 s (75 to 90 s) $0.01";
+  // "65.0 s  $0.0012  to go at most 130 s  $0.0024 (125 s to 135 s, $0.0023 to $0.0025)"
+  std::string effort;
+  // "search profiling, next K 4  B 128  noise scale 310 (281 to 344)  to target 80 s  $0.01 (75 s
+  // to 90 s, $0.0094 to $0.011)";
   // empty where nothing of it is known.
   std::string outlook;
 };

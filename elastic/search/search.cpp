@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elastic/plan/run_record.h"
+#include "elastic/report/time_to_go.h"
 #include "elastic/search/measured_configurations.h"
 #include "elastic/search/search_plan.h"
 #include "perfmodel/adaptive_search.h"
@@ -32,9 +33,8 @@ constexpr double kMattersFrom = 0.1;  // of decision_importance
 // What is watched after the choice.
 constexpr double kDrift = 0.25;  // of seconds per iteration, outside of the predicted interval
 constexpr double kNoiseFactor = 2.0;
-constexpr double kShortestRest = 30.0;  // seconds between two looks
-constexpr double kRestShare = 0.3;      // of the job's life: looks get rarer
-constexpr double kShortestJobSeconds = 60.0;
+constexpr double kShortestRest = 30.0;         // seconds between two looks
+constexpr double kRestShare = 0.3;             // of the job's life: looks get rarer
 constexpr double kLongestWait = 300.0;         // for workers that were asked for
 constexpr double kDefaultResizeSeconds = 1.0;  // before any was measured
 
@@ -78,8 +78,8 @@ class SearchLook final {
   const std::vector<MeasuredConfiguration>& measured() const;
   perfmodel::PlanRequest request() const;
   const perfmodel::Plan& plan() const;
-  bool is_worth_it(const perfmodel::Plan& plan, const perfmodel::JobPrediction& chosen) const;
-  double seconds_to_go(const perfmodel::Plan& plan, const perfmodel::JobPrediction& now) const;
+  bool is_worth_it(const fact::Prediction& prediction,
+                   const fact::PredictedConfiguration& chosen) const;
   double resize_seconds() const;
   double since_seconds() const;
   double rest_since() const;
@@ -227,58 +227,44 @@ double SearchLook::resize_seconds() const {
   return count > 0.0 ? sum / count : kDefaultResizeSeconds;
 }
 
-// Where nobody knows how long the job will take: as long again as it has taken, and not too short.
-double SearchLook::seconds_to_go(const perfmodel::Plan& plan,
-                                 const perfmodel::JobPrediction& now) const {
-  if (plan.relative) return std::max(numbers_.seconds, kShortestJobSeconds);
-  double progress = 0.0;
-  for (const PhaseNumbers& phase : numbers_.phases) {
-    double epochs = now.epochs.value;
-    for (const perfmodel::PlanRow& row : plan.rows)
-      if (row.prediction.configuration.global_batch == phase.membership.batch_size)
-        epochs = row.prediction.epochs.value;
-    progress += static_cast<double>(phase.samples) /
-                (epochs * static_cast<double>(numbers_.start.samples_per_epoch));
-  }
-  return std::max(0.0, 1.0 - progress) * now.seconds.value;
+const fact::PredictedConfiguration* find_candidate(const fact::Prediction& prediction,
+                                                   const Configuration& wanted) {
+  for (const fact::PredictedConfiguration& one : prediction.candidates)
+    if (is_at(wanted, one.workers, one.batch_size)) return &one;
+  return nullptr;
 }
 
-bool SearchLook::is_worth_it(const perfmodel::Plan& plan,
-                             const perfmodel::JobPrediction& chosen) const {
-  const auto row = std::ranges::find_if(plan.rows, [&](const perfmodel::PlanRow& one) {
-    return one.prediction.configuration == here_;
-  });
-  if (row == plan.rows.end()) return true;
-  const perfmodel::JobPrediction& now = row->prediction;
+bool SearchLook::is_worth_it(const fact::Prediction& prediction,
+                             const fact::PredictedConfiguration& chosen) const {
+  const fact::PredictedConfiguration* const now = find_candidate(prediction, here_);
+  if (now == nullptr) return true;
   const perfmodel::PlanRequest asked = request();
-  const perfmodel::Candidate staying{here_, now.seconds.value, now.cost.value};
+  const perfmodel::Candidate staying{here_, now->seconds, now->cost};
   // Beyond the limits, gain is not the question.
-  if (!plan.relative && !perfmodel::choose({&staying, 1}, plan.policy, asked.constraints).choice)
+  if (!prediction.relative &&
+      !perfmodel::choose({&staying, 1}, asked.policy, asked.constraints).choice)
     return true;
-  const double left = seconds_to_go(plan, now);
-  const double workers = chosen.configuration.workers;
+  const double left = seconds_to_target(numbers_, prediction, *now);
+  const double workers = chosen.workers;
   perfmodel::Move move;
   move.stay_seconds = left;
   move.stay_cost = perfmodel::cluster_cost(left, here_.workers, asked.price);
-  move.move_seconds = left * chosen.seconds.value / now.seconds.value;
+  move.move_seconds = left * chosen.seconds / now->seconds;
   move.move_cost = perfmodel::cluster_cost(move.move_seconds, workers, asked.price);
   move.resize_seconds = resize_seconds();
   move.resize_cost = perfmodel::cluster_cost(move.resize_seconds, workers, asked.price);
-  return perfmodel::worth_moving(move, plan.policy, setting_.config.search.margin);
+  return perfmodel::worth_moving(move, asked.policy, setting_.config.search.margin);
 }
 
 std::vector<RunEvent> SearchLook::choose(const perfmodel::Plan& plan, const std::string& source) {
   const fact::Prediction prediction = make_prediction(plan, numbers_);
   const Configuration chosen{static_cast<double>(prediction.workers),
                              static_cast<double>(prediction.batch_size)};
-  const auto row = std::ranges::find_if(plan.rows, [&](const perfmodel::PlanRow& one) {
-    return one.prediction.configuration == chosen;
-  });
   const std::string reason = fmt::format("{}; {}", prediction.reason, source);
   std::vector<RunEvent> events{prediction};
   if (chosen == here_)
     events.push_back(step(SearchPhase::kSettled, here_, "stays: " + reason));
-  else if (is_worth_it(plan, row->prediction))
+  else if (is_worth_it(prediction, *find_candidate(prediction, chosen)))
     events.push_back(step(SearchPhase::kSettled, chosen, reason));
   else
     events.push_back(step(SearchPhase::kSettled, here_,

@@ -73,6 +73,7 @@ std::optional<MachinePrice> EmulatedProvider::price(const std::string& type, boo
   if (found == nullptr) return std::nullopt;
   MachinePrice price;
   price.per_hour = spot ? found->spot_price_per_hour : found->price_per_hour;
+  price.on_demand_per_hour = found->price_per_hour;
   return price;
 }
 

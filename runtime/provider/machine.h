@@ -16,9 +16,10 @@ using MachineId = std::uint64_t;
 
 // How a machine is charged.
 struct MachinePrice {
-  double per_hour = 0.0;         // dollars, by the second
-  double minimum_seconds = 0.0;  // that are charged in any case, once it is ready
-  std::string source;            // what it is based on: "catalog of 2026-07-30"; may be empty
+  double per_hour = 0.0;            // dollars, by the second
+  double on_demand_per_hour = 0.0;  // of the same machine if it were not spot; 0: not known
+  double minimum_seconds = 0.0;     // that are charged in any case, once it is ready
+  std::string source;               // what it is based on: "catalog of 2026-07-30"; may be empty
 
   bool operator==(const MachinePrice&) const = default;
 };
@@ -72,6 +73,9 @@ struct Refusal {
   Problem problem;  // what, where ("zone us-central1-a", "host vm3"), and what the user can do
   // When the same request may succeed; nothing: never without the user.
   std::optional<double> retry_after_seconds;
+  // Where it was asked for, in the provider's words; empty where there is only one place.
+  std::string zone = {};
+  std::string machine_type = {};
 };
 
 // A machine is about to be taken away.

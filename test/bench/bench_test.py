@@ -55,6 +55,9 @@ class BenchTest(unittest.TestCase):
     def test_cost_of_measuring(self):
         self.check(self.quick("overhead_bench"), ["iteration", "worker"], ["worker / iteration"])
 
+    def test_cost_of_the_live_page(self):
+        self.check(self.quick("page_bench"), ["alone", "looked at", "job", "paired slowdown"], [])
+
     def test_checkpoints(self):
         self.check(self.quick("checkpoint_bench"), ["ours, reported", "ours, on disk", "torch.save"], [])
 

@@ -39,17 +39,18 @@ def configuration(model, workers, batch_size, threads, model_config=None):
 class TrainingJob:
     """One run of scavenger-train in a folder of its own; a context manager."""
 
-    def __init__(self, build, config, settings=()):
+    def __init__(self, build, config, settings=(), arguments=()):
         self.build = build
         self.config = config
         self.settings = settings
+        self.arguments = list(arguments)
 
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_bench_"))
         self.run = self.folder / "run"
         file = self.folder / "config.json"
         file.write_text(json.dumps(self.config))
-        command = [self.build / "bin" / "scavenger-train", file, "--run", self.run, "--quiet"]
+        command = [self.build / "bin" / "scavenger-train", file, "--run", self.run, "--quiet", *self.arguments]
         for setting in self.settings:
             command += ["--set", setting]
         self.output = open(self.folder / "output", "w+")

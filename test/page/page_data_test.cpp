@@ -1,5 +1,7 @@
 #include "elastic/page/page_data.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +67,24 @@ TEST_CASE("The data are the log's numbers, to six digits") {
   CHECK(data.at("loss").at("iteration") == nlohmann::json({1, 2}));
   CHECK(data.at("timers").at("mean") == nlohmann::json({0.25, 0.75}));
   CHECK_FALSE(data.at("loss").contains("low"));  // each point is one value
+}
+
+TEST_CASE("Numbers of any size have the digits that their text has") {
+  RunHistory history;
+  fact::Iterations iterations = sample_iterations(1, 0, 10, 1);
+  iterations.loss = {1e-300,    -3.14159265e-20, 9.9999951e-5, 0.1,       99999.97,
+                     1234567.8, 6.02214076e23,   -8.8e300,     1.0 / 3.0, 2.5e22};
+  apply(history, 0.0, sample_start());
+  apply(history, 1.0, sample_membership(1, {64}));
+  apply(history, 3.0, iterations);
+
+  std::vector<std::string> expected;
+  for (const double value : iterations.loss)
+    expected.push_back(nlohmann::json(std::stod(fmt::format("{:.6g}", value))).dump());
+  std::vector<std::string> seen;
+  const nlohmann::json shown = data_of(history).at("loss").at("mean");
+  for (const auto& value : shown) seen.push_back(value.dump());
+  CHECK(seen == expected);
 }
 
 TEST_CASE("Text that is not UTF-8 leaves the data readable") {

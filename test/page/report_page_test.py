@@ -78,6 +78,22 @@ class OneRun(ReportTest):
             self.assert_near(column(page, "foresight", "predicted seconds"), [one["seconds"] for event in self.events(run, "prediction") for one in event["candidates"]
                                                                              if (one["workers"], one["batch_size"]) == (event["workers"], event["batch_size"])])
             self.assertEqual(len(numbers(page, "machines")[1]), 5)
+            # What it cost, machine by machine and second by second, where it was asked, and what it would have cost.
+            end = self.events(run, "end")[0]["time"]
+            lives = {event["name"]: [event["time"], end] for event in self.events(run, "machine") if event["change"] == "ready"}
+            lives["vm1"][1] = next(event["time"] for event in self.events(run, "machine") if event["change"] == "lost")
+            seconds = [max(60, to - from_) for from_, to in lives.values()]
+            self.assert_near(column(page, "machines", "dollars"), [one * 0.0567 / 3600 for one in seconds])
+            self.assert_near(column(page, "machines", "dollars on demand"), [one * 0.1942 / 3600 for one in seconds])
+            self.assert_near(column(page, "cost", "dollars")[-1:], [sum(seconds) * 0.0567 / 3600])
+            self.assertEqual(page.locator("#places tbody tr td").all_inner_texts()[:5], ["us-central1-a", "n2-standard-4", "5", "0", "1"])
+            self.assertIn(f"${sum(seconds) * 0.1942 / 3600:.4f} on demand", page.inner_text("#savings"))
+            slowest = max(prediction["candidates"], key=lambda one: one["seconds"])
+            own = self.events(run, "target_reached")[0]["time"]
+            row = next(row for row in page.locator("#savings tbody tr").all() if "the slowest" in row.inner_text()).inner_text()
+            self.assertIn(f'K {slowest["workers"]}', row)
+            less = 1 - own / slowest["seconds"]
+            self.assertIn(f'{float(f"{abs(less) * 100:.2g}"):g} % {"less" if less > 0 else "more"}', row)
             self.assertEqual([row[0] for row in numbers(page, "processes")[1]].count("worker 1"), 2)
             self.assertEqual(len(numbers(page, "measured")[1]), 4)
             self.assert_near(column(page, "workers", "worker"), [0, 2, 3, 0, 1, 2, 3])  # of the last two memberships
@@ -154,6 +170,74 @@ class OneRun(ReportTest):
                 !(one.textContent.trim() || document.getElementById(one.getAttribute('aria-labelledby'))?.textContent)).length""")
             self.assertEqual(unnamed, 0)
             self.assertEqual(page.evaluate("[...document.querySelectorAll('[id]')].length - new Set([...document.querySelectorAll('[id]')].map((one) => one.id)).size"), 0)
+
+    def test_readers_of_screens_and_keyboards_find_all(self):
+        try:
+            from axe_playwright_python.sync_playwright import Axe
+        except ImportError:
+            self.skipTest("the Python package axe-playwright-python is not here")
+        run = self.folder / "run"
+        sample_logs.eventful_job(run)
+        file = self.report(run)
+        with browser() as chromium:
+            for dark in (False, True):
+                page = chromium.open(file.as_uri(), dark=dark)
+                for details in page.locator("details").all():
+                    details.locator("summary").click()
+                found = Axe().run(page).response["violations"]
+                told = [f"{rule['id']}: {rule['help']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"][:3]]
+                self.assertEqual(told, [], "\n".join(told))
+            # All that can be used is reached by Tab, and shows that it is.
+            usable = page.locator("a, button:visible, summary, figure svg").count()
+            reached = set()
+            for _ in range(usable + 20):
+                page.keyboard.press("Tab")
+                seen = page.evaluate("""() => { const one = document.activeElement; if (one === document.body) return null;
+                    const style = getComputedStyle(one); window.all ??= []; if (!window.all.includes(one)) window.all.push(one);
+                    return [window.all.indexOf(one), style.outlineStyle]; }""")
+                if seen:
+                    reached.add(seen[0])
+                    self.assertNotEqual(seen[1], "none")
+            self.assertGreaterEqual(len(reached), usable)
+
+    def test_its_print_is_light_and_whole(self):
+        try:
+            import numpy
+            import pypdfium2
+        except ImportError as missing:
+            self.skipTest(f"a Python package is not here: {missing}")
+        run = self.folder / "run"
+        sample_logs.eventful_job(run)
+        file = self.report(run)
+        with browser() as chromium:
+            page = chromium.open(file.as_uri(), dark=True)
+            page.locator("#loss details summary").click()  # a table that is open is printed, all of it
+            page.locator("#loss table").wait_for()
+            page.emulate_media(media="print", color_scheme="dark")
+            self.assertEqual(page.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+            titles = page.evaluate("[...document.querySelectorAll('figure h3')].map((one) => one.textContent)")
+            self.assertGreater(len(titles), 12)
+            print_file = self.folder / "page.pdf"
+            print_file.write_bytes(page.pdf(format="A4", print_background=False, margin=dict.fromkeys(("top", "right", "bottom", "left"), "12mm")))
+            last_loss = numbers(page, "loss")[1][-1]
+        document = pypdfium2.PdfDocument(print_file)
+        sheets = [(sheet.get_textpage().get_text_bounded(), sheet.render(scale=1.0).to_pil().convert("RGB")) for sheet in document]
+        everything = "\n".join(text for text, _ in sheets)
+        for title in [*titles, "What it would have cost otherwise", last_loss[0]]:
+            self.assertIn(title, everything)
+        self.assertNotIn("Numbers\n", everything.split("Training loss")[0])
+        for _, picture in sheets:
+            # Light, and with a margin all around into which nothing reaches: it would be cut.
+            self.assertGreater(numpy.asarray(picture).mean(), 200)
+            edge = int(12 / 25.4 * 72) - 4
+            width, height = picture.size
+            for box in ((0, 0, width, edge), (0, height - edge, width, height), (0, 0, edge, height), (width - edge, 0, width, height)):
+                self.assertGreaterEqual(min(low for low, _ in picture.crop(box).getextrema()), 250)
+        # Every chart is drawn: its sheet has the colour of its first curve.
+        for title, color in (("Training loss", (0x0b, 0x62, 0xa8)), ("Gradient noise scale", (0x9b, 0x3a, 0x85)), ("Lives of machines", (0x17, 0x93, 0xad))):
+            picture = next(picture for text, picture in sheets if title in text)
+            away = numpy.abs(numpy.asarray(picture).astype(int) - color).max(axis=2)
+            self.assertGreater((away < 40).sum(), 30, title)
 
     def test_ten_hours_open_in_three_seconds_and_lose_no_peak(self):
         run = self.folder / "run"

@@ -157,6 +157,48 @@ TEST_CASE("A machine's life is put together from its changes") {
   CHECK_FALSE(lives[1].ended.has_value());
 }
 
+TEST_CASE("A request becomes the machine that it gets, and remembers where there was none") {
+  const auto change = [](const char* name, fact::MachineChange what, const char* zone) {
+    fact::Machine one;
+    one.name = name;
+    one.change = what;
+    one.worker = 3;
+    one.zone = zone;
+    one.spot = true;
+    one.price_per_hour = 3.6;
+    one.on_demand_price_per_hour = 36.0;
+    one.minimum_seconds = 60.0;
+    one.reason = what == fact::MachineChange::kRefused ? "stock-out" : "";
+    return one;
+  };
+  RunHistory history;
+  apply(history, 0.0, sample_start());
+  apply(history, 1.0, change("request-4", fact::MachineChange::kRequested, ""));
+  apply(history, 2.0, change("request-4", fact::MachineChange::kRefused, "us-central1-a"));
+  apply(history, 3.0, change("request-4", fact::MachineChange::kRefused, "us-central1-b"));
+  apply(history, 10.0, change("job-w3-c41d", fact::MachineChange::kReady, "us-central1-c"));
+
+  const auto& lives = history.machines().latest;
+  REQUIRE(lives.size() == 1);
+  CHECK(lives[0].machine.name == "job-w3-c41d");
+  CHECK(lives[0].requested == 1.0);
+  CHECK(lives[0].ready == 10.0);
+  CHECK_FALSE(lives[0].ended.has_value());
+  REQUIRE(lives[0].refusals.size() == 2);
+  CHECK(lives[0].refusals[1].zone == "us-central1-b");
+  CHECK(lives[0].refusals[1].time == 3.0);
+  CHECK(lives[0].cost(20.0) == Approx(0.06));  // the first minute in any case
+  CHECK(lives[0].seconds(110.0) == Approx(100.0));
+  CHECK(lives[0].cost(110.0) == Approx(0.1));
+  CHECK(lives[0].on_demand_cost(110.0) == Approx(1.0));
+
+  apply(history, 110.0, sample_start());  // the process was killed, and another goes on
+  apply(history, 111.0, change("request-0", fact::MachineChange::kRequested, ""));
+  REQUIRE(lives.size() == 2);
+  CHECK(lives[0].ended == 110.0);
+  CHECK(lives[0].cost(500.0) == Approx(0.1));
+}
+
 TEST_CASE(
     "Of each prediction the chosen configuration is kept; of one that chooses none, nothing") {
   RunHistory history;

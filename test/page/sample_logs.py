@@ -4,7 +4,7 @@ import json
 import math
 import random
 
-START = {"schema_version": 4, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
+START = {"schema_version": 5, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
          "config_digest": "9f86d081", "host": {"name": "vm1", "cores": 16, "memory_bytes": 68719476736, "cpu": "AMD EPYC 7B13"},
          "resumed_from_iteration": None, "time_before": 0.0, "workers": 2, "price_per_worker_hour": 0.134, "samples_per_epoch": 60000,
          "parameter_count": 1663370, "target": {"metric": "accuracy", "split": "test", "value": 0.92},
@@ -14,11 +14,10 @@ START = {"schema_version": 4, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c",
 class Log:
     """Writes events with a clock of its own."""
 
-    def __init__(self, folder, schema_version=4):
+    def __init__(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
         self.file = open(folder / "events.jsonl", "w")
         self.time = 0.0
-        self.schema_version = schema_version
 
     def add(self, event, **fields):
         self.file.write(json.dumps({"time": round(self.time, 6), "event": event, **fields}) + "\n")
@@ -52,7 +51,7 @@ class Job:
 
     def machine(self, name, change, worker, reason="", spot=True):
         self.log.add("machine", name=self.text(name), change=change, worker=worker, machine_type=self.text("n2-standard-4"), zone=self.text("us-central1-a"),
-                     spot=spot, price_per_hour=0.0567, minimum_seconds=60.0, charged_seconds=0.0, reason=self.text(reason) if reason else "")
+                     spot=spot, price_per_hour=0.0567, on_demand_price_per_hour=0.1942, minimum_seconds=60.0, charged_seconds=0.0, reason=self.text(reason) if reason else "")
 
     def membership(self, workers, batch_size, reason, shares=None, indices=None):
         self.workers, self.batch_size = workers, batch_size

@@ -35,6 +35,23 @@ TEST_CASE("machines are charged by the second from ready to their end") {
   CHECK(bill.lost() == 1);
 }
 
+TEST_CASE("spot machines are also reckoned at their price on demand") {
+  MachineBill bill;
+  CHECK_FALSE(bill.has_spot());
+  fact::Machine spot = machine("a", Change::kReady);
+  spot.spot = true;
+  spot.on_demand_price_per_hour = 144.0;
+  bill.apply(0.0, spot);
+  fact::Machine usual = machine("b", Change::kReady);
+  usual.on_demand_price_per_hour = 36.0;
+  bill.apply(0.0, usual);
+  bill.apply(10.0, machine("a", Change::kLost));
+
+  CHECK(bill.has_spot());
+  CHECK(bill.cost(20.0) == Approx(0.3));
+  CHECK(bill.on_demand_cost(20.0) == Approx(0.6));
+}
+
 TEST_CASE("a minimum is charged in any case, and what had been charged before") {
   MachineBill bill;
   fact::Machine short_lived = machine("a", Change::kReady);

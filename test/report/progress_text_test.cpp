@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "elastic/report/run_summary.h"
+#include "elastic/report/time_to_go.h"
 #include "test/report/sample_events.h"
 
 namespace scavenger::elastic {
@@ -76,12 +77,63 @@ TEST_CASE(
   run.apply(6.0, prediction);
 
   const std::string outlook = status_text(run.numbers(), run.pace, 7.0).outlook;
-  CHECK(outlook.starts_with("search profiling K 4  B 200  noise scale "));
-  CHECK(outlook.ends_with("  to target 30.0 s  $0.0600 (27.0 s to 33.0 s)"));
+  CHECK(outlook.starts_with("search profiling, next K 4  B 200  noise scale "));
+  CHECK(outlook.ends_with("  to target 30.0 s  $0.0600 (27.0 s to 33.0 s, $0.0540 to $0.0660)"));
+}
 
-  prediction.relative = true;
+TEST_CASE("A limit's time to go has an interval where iterations differ") {
+  fact::Start start = sample_start();
+  start.target.reset();
+  start.limits = {.max_epochs = 10.0};
+  Run run;
+  run.apply(0.0, start);
+  run.apply(1.0, sample_membership(1, {50, 50}));
+  fact::Iterations uneven = sample_iterations(1, 0, 50, 2);
+  for (std::size_t i = 0; i < uneven.seconds.size(); i += 2) uneven.seconds[i] = 0.2;
+  run.apply(8.5, uneven);
+
+  CHECK(status_text(run.numbers(), run.pace, 8.5).effort ==
+        "8.5 s  $0.0150  to go 7.5 s  $0.0150 (6.8 s to 8.2 s, $0.0135 to $0.0165)");
+}
+
+TEST_CASE("The end says what spot machines and the search have saved") {
+  Run run = half_way();
+  fact::Machine spot;
+  spot.name = "vm1";
+  spot.change = fact::MachineChange::kReady;
+  spot.spot = true;
+  spot.price_per_hour = 3.6;
+  spot.on_demand_price_per_hour = 14.4;
+  run.apply(6.0, spot);
+  fact::Prediction prediction;
+  prediction.workers = 2;
+  prediction.batch_size = 100;
+  const auto predicted = [](std::uint32_t workers, std::uint32_t batch, double seconds,
+                            double cost) {
+    fact::PredictedConfiguration one;
+    one.workers = workers;
+    one.batch_size = batch;
+    one.epochs = 10.0;
+    one.seconds = seconds;
+    one.cost = cost;
+    return one;
+  };
+  prediction.candidates = {predicted(2, 100, 9.0, 0.02), predicted(1, 50, 20.0, 0.02),
+                           predicted(8, 50, 8.0, 0.1)};
   run.apply(6.0, prediction);
-  CHECK_FALSE(predicted_to_go(run.numbers()).has_value());
+  run.apply(9.0, fact::TargetReached{});
+  run.apply(10.0, fact::End{.status = fact::EndStatus::kTargetReached,
+                            .reason = "",
+                            .iteration = 50,
+                            .position = 5000});
+
+  const std::string text = joined(closing_text(run.numbers(), "runs/x"));
+  CHECK_THAT(text, Catch::Contains("  on demand $0.0160 for the same machine seconds, of which "
+                                   "spot machines saved $0.0120 (75 %)\n"));
+  CHECK_THAT(text, Catch::Contains("  saved     50 % less time, 80 % less cost than K 1  B 50, the "
+                                   "slowest, is predicted to take\n"));
+  CHECK_THAT(text, Catch::Contains("            25 % more time, 96 % less cost than K 8  B 50, the "
+                                   "dearest, is predicted to take\n"));
 }
 
 TEST_CASE("A job that costs nothing does not talk of money") {

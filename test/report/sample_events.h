@@ -155,6 +155,7 @@ inline std::vector<RunEvent> one_of_each() {
                     .zone = "us-central1-a",
                     .spot = true,
                     .price_per_hour = 0.04,
+                    .on_demand_price_per_hour = 0.15,
                     .minimum_seconds = 60.0,
                     .charged_seconds = 12.5,
                     .reason = "preempted"},

@@ -70,7 +70,7 @@ class Figure {
   fillTable() {
     if (!this.table.open || !this.spec) return;
     const { columns, rows } = this.spec.table();
-    const made = table(columns, rows, this.spec.title);
+    const made = table(columns, rows, `${this.spec.title}: numbers`);
     if (this.table.children.length < 2) this.table.append(made);
     else if (!this.table.children[1].isEqualNode(made)) this.table.children[1].replaceWith(made);
   }

@@ -13,10 +13,14 @@ const Page = {
 
   measures(run) {
     const { totals, identity, noise } = run, phase = run.phases.at(-1), rows = [];
-    const followed = Page.followed(run);
+    const followed = Page.followed(run), { on_demand: spot, naive } = run.savings;
     if (Page.runs.length > 1 || totals.reason) rows.push(["status", Format.words(totals.status), totals.reason]);
     rows.push(["time", Format.duration(totals.seconds), `of it start-up ${Format.duration(totals.start_up_seconds)}`]);
     rows.push(["cost", identity.price_per_worker_hour > 0 || totals.cost > 0 ? Format.dollars(totals.cost) : "free", identity.price_per_worker_hour > 0 ? `${Format.dollars(identity.price_per_worker_hour)} a worker and hour` : "no price is set"]);
+    if (spot) rows.push(["saved by spot machines", lessText(spot.cost_saved), `${Format.dollars(spot.cost)} on demand`]);
+    for (const other of (naive?.configurations ?? []).slice(0, 1))
+      rows.push(["saved against " + other.why, `${lessText(other.seconds_saved)} time`, `${lessText(other.cost_saved)} cost than ${Format.configuration(other.workers, other.batch_size)}${naive.measured ? " as predicted" : "; all predicted"}`]);
+    if (totals.to_target) rows.push(["to the target", Format.duration(totals.to_target.seconds), `${Format.interval(totals.to_target.seconds_low, totals.to_target.seconds_high, Format.duration)}${totals.to_target.cost > 0 ? `; ${Format.dollars(totals.to_target.cost)}` : ""}, predicted`]);
     if (totals.to_go) rows.push(["to go", (totals.to_go.at_most ? "≤ " : "") + Format.duration(totals.to_go.seconds), totals.to_go.cost > 0 ? Format.dollars(totals.to_go.cost) : ""]);
     if (followed) {
       const last = followed.mean.at(-1), values = followed.mean.filter((value) => value != null);
@@ -55,7 +59,7 @@ const Page = {
   },
 
   notes(run) {
-    return html("ol", { class: "notes" }, run.notes.map((note) => html("li", { class: note.problem ? "problem" : null },
+    return html("ol", { class: "notes", tabindex: "0", "aria-label": "What happened, and when" }, run.notes.map((note) => html("li", { class: note.problem ? "problem" : null },
       html("time", {}, Format.duration(note.time)), html("span", {}, note.text))));
   },
 
@@ -64,7 +68,7 @@ const Page = {
     const { runs, axis } = Page, plan = [], one = runs.length === 1;
     const add = (id, title, items) => (items = items.filter(Boolean)).length && plan.push({ id, title, items });
     const block = (id, element, title) => element && { id, block: element, title };
-    add("summary", one ? "Summary" : "Side by side", [block("measures", Page.summary(runs)), one && block("savings", savingsTable(runs[0]), "Against other configurations")]);
+    add("summary", one ? "Summary" : "Side by side", [block("measures", Page.summary(runs)), one && block("savings", savingsBlock(runs[0]), "What it would have cost otherwise")]);
     add("learning", "Learning", [{ id: "loss", spec: lossChart(runs, axis) }, ...metricCharts(runs, axis)]);
     const workers = { title: "Workers K", label: "workers", value: (phase) => phase.workers }, batch = { title: "Global batch B", label: "samples", value: (phase) => phase.batch_size };
     if (!one) add("together", "Configurations and cost", [clusterChart(runs, axis, { id: "workers-all", ...workers }), clusterChart(runs, axis, { id: "batch-all", ...batch }), costChart(runs)]);
@@ -76,7 +80,7 @@ const Page = {
       section("prediction", "Predictions", [costTimeChart(run), measuredChart(run), foresightChart(run)]);
       section("timing", "Where the time goes", [timersChart(run, axis), workersChart(run), run.phases.length > 0 && sharesChart(run, axis)]);
       section("noise-section", "Gradient noise", [noiseChart(run, axis)]);
-      section("machines-section", "Machines", [machinesChart(run), processesChart(run), run.recoveries.length > 0 && block("recoveries", recoveriesTable(run), "Going on after losses and changes"), one && run.totals.cost > 0 && costChart(runs)]);
+      section("machines-section", "Machines", [machinesChart(run), processesChart(run), run.machines.length > 0 && block("places", placesTable(run), "Zones and machine types tried"), run.recoveries.length > 0 && block("recoveries", recoveriesTable(run), "Going on after losses and changes"), one && run.totals.cost > 0 && costChart(runs)]);
       section("checkpoints-section", "Checkpoints", [checkpointsChart(run)]);
       section("notes-section", "What happened", [block("notes", Page.notes(run)), block("facts", Page.facts(run), "About this run")]);
     });

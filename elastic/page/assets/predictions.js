@@ -105,34 +105,27 @@ function foresightChart(run, axis) {
   } };
 }
 
-// What people would have taken without a search, by the last prediction.
-function naiveChoices(prediction) {
-  const known = prediction.candidates.filter((one) => one.seconds != null && one.cost != null);
-  if (known.length < 2) return [];
-  const least = (list, key) => list.reduce((best, one) => (one[key] < best[key] ? one : best));
-  const most = (list, key) => list.reduce((best, one) => (one[key] > best[key] ? one : best));
-  const fewest = known.filter((one) => one.workers === least(known, "workers").workers);
-  const largest = known.filter((one) => one.workers === most(known, "workers").workers);
-  const median = [...known].sort((a, b) => a.seconds - b.seconds)[Math.floor(known.length / 2)];
-  return [["fewest workers, smallest batch", least(fewest, "batch_size")], ["most workers, smallest batch", least(largest, "batch_size")],
-    ["most workers, largest batch", most(largest, "batch_size")], ["the middle of all, by time", median], ["the slowest", most(known, "seconds")], ["the dearest", most(known, "cost")]];
-}
+// "12 % less", "3 % more".
+const lessText = (part) => (part == null ? Format.missing : `${Format.number(Math.abs(part) * 100, 2)} % ${part >= 0 ? "less" : "more"}`);
 
-function savingsTable(run) {
-  const prediction = run.prediction;
-  const naive = prediction ? naiveChoices(prediction) : [];
-  const chosen = prediction?.candidates.find((one) => isChosen(prediction, one));
-  if (naive.length === 0 || !chosen) return null;
-  const time = timeAs(prediction), cost = costAs(prediction), ended = !prediction.relative && run.totals.target_reached;
-  const own = ended ? { seconds: run.totals.seconds, cost: run.totals.cost } : chosen;
-  const less = (value, other) => (other > 0 ? `${Format.number(Math.abs(1 - value / other) * 100, 2)} % ${value <= other ? "less" : "more"}` : Format.missing);
-  const row = (name, one) => [name, Format.configuration(one.workers, one.batch_size), `${time(one.seconds)} (${Format.interval(one.seconds_low, one.seconds_high, time)})`, cost(one.cost), own === one ? "" : less(own.seconds, one.seconds), own === one ? "" : less(own.cost, one.cost)];
-  const rows = naive.map(([name, one]) => row(name, one));
-  if (ended) rows.unshift(["this run, with its search: measured", "", time(own.seconds), cost(own.cost), "", ""]);
-  rows.splice(ended ? 1 : 0, 0, row(`chosen by ${prediction.policy}`, chosen));
-  return html("div", {}, html("p", { class: "hint" }, `All but a run's own numbers are predictions, made at iteration ${Format.count(prediction.iteration)}`,
-    prediction.relative ? `; relative, since no run to the target is known.` : "."),
-    table(["configuration", "K and B", "time", "cost", ended ? "this run's time" : "the chosen one's time", "and cost"], rows, "Against other configurations"));
+// What the job would have cost otherwise.
+function savingsBlock(run) {
+  const { on_demand: spot, naive } = run.savings;
+  if (!spot && !naive) return null;
+  const parts = [];
+  if (spot)
+    parts.push(html("p", {}, `The same seconds of the same machines would have cost ${Format.dollars(spot.cost)} on demand; on spot they cost ${Format.dollars(run.totals.cost)}, ${lessText(spot.cost_saved)}.`));
+  if (naive) {
+    const { prediction } = run, time = timeAs(prediction), cost = costAs(prediction), own = naive.measured ? "this run" : "the chosen one";
+    const chosen = prediction.candidates.find((one) => isChosen(prediction, one));
+    const row = (name, one, ...saved) => [name, Format.configuration(one.workers, one.batch_size), `${time(one.seconds)} (${Format.interval(one.seconds_low, one.seconds_high, time)})`, cost(one.cost), ...saved];
+    const rows = [row(`chosen by ${prediction.policy}`, chosen, "", ""), ...naive.configurations.map((one) => row(one.why, one, lessText(one.seconds_saved), lessText(one.cost_saved)))];
+    if (naive.measured) rows.unshift(["this run, with its search: measured", "", time(naive.seconds), cost(naive.cost), "", ""]);
+    parts.push(html("p", { class: "hint" }, `All but a run's own numbers are predictions, made at iteration ${Format.count(prediction.iteration)}`,
+      prediction.relative ? "; relative, since no run to the target is known." : ".", run.identity.price_per_worker_hour > 0 ? "" : " No price is set: a worker-hour counts as a dollar."),
+      table(["configuration", "K and B", "time", "cost", `time of ${own}`, "and cost"], rows, "Against other configurations"));
+  }
+  return html("div", {}, parts);
 }
 
 function searchTable(run) {
@@ -149,13 +142,51 @@ function machinesChart(run) {
     const bars = lives.get(name), to = machine.ended ?? end, ready = machine.ready ?? to;
     const about = `${machine.type} ${machine.zone} ${machine.spot ? "spot " : ""}${Format.dollars(machine.price_per_hour)}/h, worker ${machine.worker}`;
     bars.push({ kind: "asked for", color: 4, faint: true, from: machine.requested, to: ready, text: `asked for: ${Format.duration(ready - machine.requested)}; ${about}` });
-    if (machine.ready != null) bars.push({ kind: machine.spot ? "spot machine" : "machine", color: machine.spot ? 5 : 0, from: ready, to, text: `${Format.duration(ready)} to ${Format.duration(to)}; ${about}` });
+    for (const refusal of machine.refusals) bars.push({ kind: "refused", color: 1, mark: true, from: refusal.time, to: refusal.time, text: `refused at ${Format.duration(refusal.time)}: ${refusal.reason}` });
+    if (machine.ready != null) bars.push({ kind: machine.spot ? "spot machine" : "machine", color: machine.spot ? 5 : 0, from: ready, to, text: `${Format.duration(ready)} to ${Format.duration(to)}: ${Format.dollars(machine.cost)}; ${about}` });
     if (machine.notice != null) bars.push({ kind: "notice", color: 4, mark: true, from: machine.notice, to: machine.notice, text: `notice at ${Format.duration(machine.notice)}: ${machine.reason}` });
-    if (machine.last === "lost" || machine.last === "refused") bars.push({ kind: machine.last, color: 1, mark: true, from: to, to, text: `${machine.last} at ${Format.duration(to)}: ${machine.reason}` });
+    if (machine.last === "lost") bars.push({ kind: "lost", color: 1, mark: true, from: to, to, text: `lost at ${Format.duration(to)}: ${machine.reason}` });
   }
   return { id: "machines", rows: true, spec: {
     title: "Lives of machines", x: { ...axisSpec("time", [run]), to: end }, wide: true, rows: [...lives].slice(-64).map(([name, bars]) => ({ name, bars })), kinds: ["asked for", "machine", "spot machine", "notice", "lost", "refused"],
-    table: () => ({ columns: ["machine", "worker", "type", "zone", "spot", "dollars/hour", "requested", "ready", "ended", "last", "reason"], rows: run.machines.map((one) =>
-      [one.name, one.worker, one.type, one.zone, one.spot ? "spot" : "", one.price_per_hour, one.requested, one.ready ?? Format.missing, one.ended ?? Format.missing, one.last, one.reason]) }),
+    table: () => ({ columns: ["machine", "worker", "type", "zone", "spot", "dollars/hour", "requested", "ready", "ended", "last", "reason", "seconds charged", "dollars", "dollars on demand"], rows: run.machines.map((one) =>
+      [one.name, one.worker, one.type, one.zone, one.spot ? "spot" : "", one.price_per_hour, one.requested, one.ready ?? Format.missing, one.ended ?? Format.missing, one.last, one.reason, one.seconds, one.cost, one.on_demand_cost]) }),
   } };
+}
+
+// Dollars at any second: each machine from ready to its end, and for its minimum in any case.
+function machinesCost(run) {
+  const rented = run.machines.filter((one) => one.ready != null), end = run.totals.seconds;
+  const costOf = (one, time) => (time < one.ready ? 0 : (one.price_per_hour / 3600) * Math.max(one.minimum_seconds, Math.min(time, one.ended ?? end) - one.ready + one.charged_before));
+  const costAt = (time) => rented.reduce((sum, one) => sum + costOf(one, time), 0);
+  const times = [0, end, ...rented.flatMap((one) => [one.ready - 1e-6, one.ready, Math.min(end, one.ready + Math.max(0, one.minimum_seconds - one.charged_before)), one.ended ?? end])].filter((time) => time >= 0 && time <= end);
+  const x = [...new Set(times)].sort((a, b) => a - b);
+  const earlier = Math.max(0, run.totals.cost - costAt(end));  // of machines that are not listed any more
+  return { x, y: x.map((time) => earlier + costAt(time)) };
+}
+
+// Each zone and machine type that was asked: what it gave, and why not more.
+function placesTable(run) {
+  const places = new Map();
+  const placeOf = (zone, type) => {
+    const key = `${zone} ${type}`;
+    if (!places.has(key)) places.set(key, { zone, type, granted: 0, refused: 0, lost: 0, seconds: 0, cost: 0, word: "" });
+    return places.get(key);
+  };
+  for (const one of run.machines) {
+    for (const refusal of one.refusals) {
+      const place = placeOf(refusal.zone, refusal.type);
+      place.refused++;
+      place.word = refusal.reason;
+    }
+    if (one.ready == null) continue;
+    const place = placeOf(one.zone, one.type);
+    place.granted++;
+    place.lost += one.last === "lost";
+    place.seconds += one.seconds;
+    place.cost += one.cost;
+  }
+  if (places.size === 0) return null;
+  return table(["zone", "machine type", "granted", "refused", "lost", "seconds charged", "cost", "last refusal"], [...places.values()].map((one) =>
+    [one.zone || "here", one.type || Format.missing, one.granted, one.refused, one.lost, Format.number(one.seconds), Format.dollars(one.cost), one.word]), "Zones and machine types tried");
 }

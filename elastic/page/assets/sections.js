@@ -107,6 +107,7 @@ function clusterChart(runs, axis, { id, title, label, value, log }) {
 function costChart(runs) {
   const names = namesOf(runs);
   const curve = (run) => {
+    if (run.machines.some((one) => one.ready != null)) return machinesCost(run);
     const x = [], y = [];
     let sum = 0;
     for (const phase of run.phases) {
@@ -118,7 +119,7 @@ function costChart(runs) {
   return { id: "cost", spec: {
     title: "Cost so far", x: axisSpec("time", runs), y: { label: "dollars", format: Format.dollars, zero: true }, height: 220,
     series: runs.map((run, i) => ({ kind: "line", name: names[i], color: i, ...curve(run) })),
-    table: tableOfRuns(runs, (run) => ({ columns: ["from second", "for seconds", "K", "B", "cost"], rows: run.phases.map((phase) => [phase.begin, phase.seconds, phase.workers, phase.batch_size, phase.cost]) })),
+    table: tableOfRuns(runs, (run) => { const { x, y } = curve(run); return { columns: ["second", "dollars"], rows: x.map((second, i) => [second, y[i]]) }; }),
   } };
 }
 
@@ -136,7 +137,7 @@ function sharesChart(run, axis) {
 function decisionsTable(run) {
   return table(["when", "iteration", "K", "B", "why", "lasted", "an iteration", "cost"], run.phases.map((phase) => [
     Format.duration(phase.begin), Format.count(phase.first_iteration), Format.count(phase.workers), Format.count(phase.batch_size), phase.reason,
-    Format.duration(phase.seconds), phase.iteration_seconds.count ? Format.brief(phase.iteration_seconds.p50) : Format.missing, Format.dollars(phase.cost)]), "Decisions");
+    Format.duration(phase.seconds), phase.iteration_seconds.count ? Format.brief(phase.iteration_seconds.p50) : Format.missing, Format.dollars(phase.cost)]), "What was decided, and why");
 }
 
 // ---- Where the time goes. ----

@@ -1,0 +1,48 @@
+// What a job would have cost otherwise: in configurations that people choose without a search, and
+// on machines that nobody takes away. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "elastic/report/run_numbers.h"
+
+namespace scavenger::elastic {
+
+// Spot machines against the same seconds of the same machines on demand. Dollars.
+struct OnDemandSavings {
+  double cost = 0.0;
+  double on_demand_cost = 0.0;
+};
+
+// Nothing where no spot machine was rented.
+std::optional<OnDemandSavings> savings_against_on_demand(const RunNumbers& numbers);
+
+// A configuration that was not searched for, as predicted.
+struct NaiveConfiguration {
+  std::string_view why;  // "as configured", "the slowest", ...
+  fact::PredictedConfiguration predicted;
+};
+
+// Seconds and costs; where workers have no price, a worker-hour counts as a dollar.
+struct NaiveSavings {
+  // `seconds` and `cost` are of this run, which has reached its target, with start-up and search.
+  // Else they are predictions too: of the configuration that was chosen.
+  bool is_measured = false;
+  bool is_relative = false;  // all in units of the prediction's reference
+  double seconds = 0.0;
+  double cost = 0.0;
+  fact::PredictedConfiguration chosen;
+  // Each configuration once: as the job was configured, the slowest and the dearest of the grid,
+  // then others that people take.
+  std::vector<NaiveConfiguration> naive;
+};
+
+// By the last prediction; nothing where there is none, or none but the chosen one in it.
+std::optional<NaiveSavings> savings_against_naive(const RunNumbers& numbers);
+
+// What `value` is less than `other`, as a part of it: 0.25, or below 0 where it is more.
+double part_saved(double value, double other);
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,45 @@
+#include "elastic/report/savings_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "elastic/report/savings.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// JSON knows no infinity.
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+}  // namespace
+
+nlohmann::ordered_json savings_json(const RunNumbers& numbers) {
+  json on_demand = nullptr, naive = nullptr;
+  if (const auto spot = savings_against_on_demand(numbers))
+    on_demand = {{"cost", spot->on_demand_cost},
+                 {"cost_saved", number(part_saved(spot->cost, spot->on_demand_cost))}};
+  if (const auto saved = savings_against_naive(numbers)) {
+    naive = {{"measured", saved->is_measured},    {"relative", saved->is_relative},
+             {"workers", saved->chosen.workers},  {"batch_size", saved->chosen.batch_size},
+             {"seconds", number(saved->seconds)}, {"cost", number(saved->cost)},
+             {"configurations", json::array()}};
+    for (const NaiveConfiguration& one : saved->naive)
+      naive["configurations"].push_back(
+          {{"why", one.why},
+           {"workers", one.predicted.workers},
+           {"batch_size", one.predicted.batch_size},
+           {"seconds", number(one.predicted.seconds)},
+           {"seconds_low", number(one.predicted.seconds_low)},
+           {"seconds_high", number(one.predicted.seconds_high)},
+           {"cost", number(one.predicted.cost)},
+           {"seconds_saved", number(part_saved(saved->seconds, one.predicted.seconds))},
+           {"cost_saved", number(part_saved(saved->cost, one.predicted.cost))}});
+  }
+  return {{"on_demand", std::move(on_demand)}, {"naive", std::move(naive)}};
+}
+
+}  // namespace scavenger::elastic

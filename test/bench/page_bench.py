@@ -1,0 +1,141 @@
+"""What the live page costs training: one job of thousands of iterations a second (a tiny model, K = 1) that is looked at and left alone
+in turns, again and again. The target is below 1 %.
+
+    .venv/bin/python test/bench/page_bench.py [--rounds 40] [--seconds 1.5] [--json FILE]
+
+  alone, looked at   iterations a second in turns without and with a reader of /events; the ratio is the median of the ratios of
+                     neighbouring turns, which have the same machine
+  page, job          processor time of the page's thread and of the whole job (controller and worker) in an iteration while it is
+                     looked at, in microseconds: this does not depend on who else uses the machine
+"""
+
+import os
+import pathlib
+import re
+import socket
+import statistics
+import threading
+import time
+
+import comparison
+import training_job
+
+WORKERS = 1
+MODEL = {"type": "mlp", "hidden": [4]}
+CLOCK_TICK = os.sysconf("SC_CLK_TCK")
+PAGE_THREAD = "live page"
+
+
+def parse():
+    parser = comparison.parser(__doc__, rounds=40)
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each turn (default: %(default)s)")
+    options = parser.parse_args()
+    if options.quick:
+        options.rounds, options.seconds = 2, 1.2
+    return options
+
+
+def configuration():
+    config = training_job.configuration("mlp", WORKERS, 4, 1, MODEL)
+    config["data"]["train"]["feature_count"] = config["data"]["test"]["feature_count"] = 4
+    return config
+
+
+def processor_seconds(stat):
+    fields = stat.read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / CLOCK_TICK
+
+
+def page_thread(pid):
+    """The folder of the page's thread in /proc."""
+    return next(task for task in pathlib.Path(f"/proc/{pid}/task").iterdir() if (task / "comm").read_text().strip() == PAGE_THREAD)
+
+
+def processes(pid):
+    """Of the job: the controller and its children."""
+    found = [pid]
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found
+
+
+class Looker:
+    """Reads /events as a browser does, and throws it away."""
+
+    def __init__(self, port, token):
+        self.bytes = 0
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        try:
+            while got := self.socket.recv(1 << 16):
+                self.bytes += len(got)
+        except OSError:
+            pass
+
+    def leave(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.socket.close()
+
+
+def address_of(job):
+    found = re.search(r"live page: http://127\.0\.0\.1:(\d+)/\?token=(\w+)", job.text())
+    return int(found[1]), found[2]
+
+
+def turn(job, seconds, address):
+    """When it began and ended in the job's life, and the microseconds of the page's thread and of the job."""
+    looker = Looker(*address) if address else None
+    time.sleep(seconds / 4)  # what was not read meanwhile is caught up with
+    pids = processes(job.process.pid)
+
+    def now():
+        return (time.monotonic(), processor_seconds(page_thread(job.process.pid) / "stat"), sum(processor_seconds(pathlib.Path(f"/proc/{pid}/stat")) for pid in pids))
+
+    first = now()
+    time.sleep(seconds)
+    last = now()
+    if looker:
+        looker.leave()
+    return [after - before for before, after in zip(first, last)], looker
+
+
+def main():
+    options = parse()
+    report = comparison.Report("Cost of the live page", "iterations/s, us", options)
+    with training_job.TrainingJob(options.build, configuration(), arguments=["--serve"]) as job:
+        job.wait_until_it_trains()
+        address = address_of(job)
+        begin = job.begin_seconds()
+        turns = []
+        for round_ in range(options.rounds):
+            for looked_at in ((False, True) if round_ % 2 == 0 else (True, False)):
+                from_ = time.time() - begin + options.seconds / 4
+                spent, looker = turn(job, options.seconds, address if looked_at else None)
+                turns.append((looked_at, from_, from_ + spent[0], spent, looker))
+        events = job.events("iterations")
+        job.interrupt()
+        job.wait_for_end()
+    values = {"alone": [], "looked at": [], "page": [], "job": [], "page, alone": []}
+    bytes_received = sum(looker.bytes for *_, looker in turns if looker)
+    for looked_at, from_, to, (seconds, page, whole), _ in turns:
+        rate = training_job.iterations_per_second(events, from_, to)
+        values["looked at" if looked_at else "alone"].append(rate)
+        values["page" if looked_at else "page, alone"].append(1e6 * page / (rate * seconds))
+        if looked_at:
+            values["job"].append(1e6 * whole / (rate * seconds))
+    case = comparison.Case("tiny MLP, K = 1", values, {"bytes_received": bytes_received})
+    # Ticks of processor time are coarse: their mean over all turns counts, not the median.
+    for name in ("page", "job", "page, alone"):
+        values[name] = [statistics.mean(values[name])]
+    values["paired slowdown"] = [statistics.median(alone / looked for alone, looked in zip(values["alone"], values["looked at"]))]
+    report.add(case, [("page / job", "page", "job")])
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+#include "elastic/report/savings.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+#include "elastic/report/run_summary.h"
+#include "test/report/sample_events.h"
+
+namespace scavenger::elastic {
+namespace {
+
+fact::PredictedConfiguration predicted(std::uint32_t workers, std::uint32_t batch_size,
+                                       double seconds, double cost) {
+  fact::PredictedConfiguration one;
+  one.workers = workers;
+  one.batch_size = batch_size;
+  one.seconds = seconds;
+  one.cost = cost;
+  return one;
+}
+
+// It began with K = 2, B = 100, and 4, 200 is chosen.
+RunSummary searching_job(double price) {
+  fact::Start start = sample_start();
+  start.price_per_worker_hour = price;
+  fact::Prediction prediction;
+  prediction.workers = 4;
+  prediction.batch_size = 200;
+  prediction.candidates = {predicted(1, 100, 90.0, 3.0),
+                           predicted(1, 200, 100.0, 4.0),
+                           predicted(2, 100, 80.0, 5.0),
+                           predicted(2, 200, 60.0, 3.5),
+                           predicted(4, 100, 70.0, 9.0),
+                           predicted(4, 200, 40.0, 6.0),
+                           predicted(8, 200, std::numeric_limits<double>::quiet_NaN(), 1.0)};
+  RunSummary summary;
+  summary.apply({0.0, start});
+  summary.apply({0.0, sample_membership(1, {50, 50})});
+  summary.apply({10.0, prediction});
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("A job without prediction and spot machines has nothing to compare with") {
+  RunSummary summary;
+  summary.apply({0.0, sample_start()});
+
+  CHECK_FALSE(savings_against_naive(summary.numbers()).has_value());
+  CHECK_FALSE(savings_against_on_demand(summary.numbers()).has_value());
+}
+
+TEST_CASE("Naive are the configured, the slowest, the dearest, and the corners; each once") {
+  const RunSummary summary = searching_job(3600.0);
+
+  const auto saved = savings_against_naive(summary.numbers());
+  REQUIRE(saved.has_value());
+  std::vector<std::string> names;
+  for (const NaiveConfiguration& one : saved->naive)
+    names.push_back(std::string(one.why) + " " + std::to_string(one.predicted.workers) + "," +
+                    std::to_string(one.predicted.batch_size));
+  CHECK(names == std::vector<std::string>{"as configured 2,100", "the slowest 1,200",
+                                          "the dearest 4,100",
+                                          "fewest workers, smallest batch 1,100"});
+  CHECK_FALSE(saved->is_measured);
+  CHECK(saved->seconds == 40.0);
+  CHECK(saved->cost == 6.0);
+}
+
+TEST_CASE("Where the target is reached, the run itself is compared, with its price or its hours") {
+  for (const double price : {3600.0, 0.0}) {
+    RunSummary summary = searching_job(price);
+    summary.apply({20.0, fact::TargetReached{}});
+
+    const auto saved = savings_against_naive(summary.numbers());
+    REQUIRE(saved.has_value());
+    CHECK(saved->is_measured);
+    CHECK(saved->seconds == 20.0);
+    CHECK(saved->cost == Approx(price > 0.0 ? 40.0 : 40.0 / 3600.0));
+  }
+}
+
+TEST_CASE("A part saved is negative where it was more") {
+  CHECK(part_saved(3.0, 4.0) == Approx(0.25));
+  CHECK(part_saved(5.0, 4.0) == Approx(-0.25));
+  CHECK(part_saved(5.0, 0.0) == 0.0);
+}
+
+}  // namespace scavenger::elastic
