@@ -159,19 +159,51 @@ awaitable<std::vector<Instance>> ComputeClient::list(std::string zone, std::stri
   co_return found;
 }
 
-awaitable<std::vector<MachineType>> ComputeClient::machine_types(std::string zone) {
-  std::vector<MachineType> found;
-  const std::vector<json> pages =
-      co_await read_pages(fmt::format("zones/{}/machineTypes", zone), "");
-  for (const json& page : pages)
-    for (MachineType& type : parse_machine_type_page(page).machine_types)
-      found.push_back(std::move(type));
-  co_return found;
+awaitable<std::optional<std::string>> ComputeClient::guest_attribute(std::string zone,
+                                                                     std::string name,
+                                                                     std::string attribute) {
+  const std::string where =
+      url(fmt::format("zones/{}/instances/{}/getGuestAttributes?variableKey={}", zone, name,
+                      percent_encoded(attribute)));
+  try {
+    const json reply = co_await read(where);
+    co_return reply.value("variableValue", "");
+  } catch (const CloudError& error) {
+    if (error.fault().kind != FaultKind::kNotFound) throw;
+  }
+  co_return std::nullopt;
 }
 
-awaitable<std::vector<Quota>> ComputeClient::quotas(std::string region) {
-  const json reply = co_await read(url("regions/" + region));
-  co_return parse_quotas(reply);
+// Metadata is replaced as a whole, under the fingerprint of what was read: where somebody else was
+// quicker, or no answer tells what became of it, it is read again.
+awaitable<void> ComputeClient::add_metadata(std::string zone, std::string name, std::string key,
+                                            std::string value) {
+  const double until = clock_.now_seconds() + patience_.operation_seconds;
+  const std::string where = url(fmt::format("zones/{}/instances/{}", zone, name));
+  const json added = {{"key", key}, {"value", value}};
+  Backoff backoff(patience_.backoff);
+  for (;;) {
+    const json instance = co_await read(where);
+    json metadata = instance.value("metadata", json::object());
+    json& items = metadata["items"];
+    for (const json& item : items)
+      if (item == added) co_return;
+    items.push_back(added);
+    const std::string change_url = where + "/setMetadata?requestId=" + request_id(random_);
+    Attempt begun = co_await change("POST", change_url, std::move(metadata), until);
+    std::optional<CloudFault> fault = std::move(begun.fault);
+    if (begun.reply) {
+      const auto operation = co_await wait(zone, parse_operation(*begun.reply), until);
+      if (operation && operation->has_failed) fault = fault_of_operation(operation->raw);
+    }
+    const bool is_refused =
+        fault && (fault->kind == FaultKind::kPermission || fault->kind == FaultKind::kCredentials ||
+                  fault->kind == FaultKind::kNotFound);
+    if (is_refused || clock_.now_seconds() >= until)
+      throw CloudError(fault.value_or(transport_fault("metadata that does not change")), where,
+                       place_.project);
+    if (fault) co_await pause(backoff.next_seconds(random_));
+  }
 }
 
 awaitable<bool> ComputeClient::was_preempted(std::string zone, std::string name) {

@@ -57,8 +57,12 @@ class ComputeClient final {
   awaitable<std::optional<Instance>> find(std::string zone, std::string name);
   // In all zones, or in one; `filter` as of identity.h.
   awaitable<std::vector<Instance>> list(std::string zone, std::string filter);
-  awaitable<std::vector<MachineType>> machine_types(std::string zone);
-  awaitable<std::vector<Quota>> quotas(std::string region);
+  // What a VM has written into its guest attribute NAMESPACE/KEY; nothing: not yet.
+  awaitable<std::optional<std::string>> guest_attribute(std::string zone, std::string name,
+                                                        std::string attribute);
+  // Adds an item to a VM's metadata. Returns when it is there.
+  awaitable<void> add_metadata(std::string zone, std::string name, std::string key,
+                               std::string value);
   // The operations of a zone that took a VM away: "compute.instances.preempted" of `name`.
   awaitable<bool> was_preempted(std::string zone, std::string name);
 

@@ -49,35 +49,6 @@ json network_interface(const NetworkOrder& network) {
   return made;
 }
 
-// What insert and bulkInsert have in common; they differ in how they name machine, disk and GPU
-// types.
-json properties(const VmOrder& order, const std::string& machine_type, const std::string& disk_type,
-                const std::string& gpu_type) {
-  json metadata = json::array();
-  for (const auto& [key, value] : order.metadata)
-    metadata.push_back({{"key", key}, {"value", value}});
-  const json boot_disk = {{"boot", true},
-                          {"autoDelete", true},
-                          {"initializeParams",
-                           {{"sourceImage", order.disk.image},
-                            {"diskSizeGb", std::to_string(order.disk.gib)},
-                            {"diskType", disk_type}}}};
-  json made = {{"machineType", machine_type},
-               {"labels", order.labels},
-               {"scheduling", scheduling(order)},
-               {"disks", json::array({boot_disk})},
-               {"networkInterfaces", json::array({network_interface(order.network)})},
-               {"metadata", {{"items", metadata}}}};
-  if (order.gpus.count > 0)
-    made["guestAccelerators"] =
-        json::array({{{"acceleratorType", gpu_type}, {"acceleratorCount", order.gpus.count}}});
-  if (!order.service_account.empty())
-    made["serviceAccounts"] = json::array(
-        {{{"email", order.service_account},
-          {"scopes", json::array({"https://www.googleapis.com/auth/cloud-platform"})}}});
-  return made;
-}
-
 VmState state_of(const std::string& status) {
   if (status == "RUNNING") return VmState::kRunning;
   if (status == "PENDING" || status == "PROVISIONING" || status == "STAGING" ||
@@ -108,20 +79,31 @@ std::optional<double> zone_offset(const std::string& text, std::size_t at) {
 }  // namespace
 
 json insert_body(const VmOrder& order) {
-  json body = properties(order, zone_path(order, "machineTypes", order.machine_type),
-                         zone_path(order, "diskTypes", order.disk.type),
-                         zone_path(order, "acceleratorTypes", order.gpus.type));
-  body["name"] = order.name;
-  return body;
-}
-
-json bulk_insert_body(const VmOrder& order, const std::string& name_pattern, unsigned count) {
-  // Bare names here: a path is answered with an internal error.
-  return {{"count", std::to_string(count)},
-          {"minCount", "1"},
-          {"namePattern", name_pattern},
-          {"instanceProperties",
-           properties(order, order.machine_type, order.disk.type, order.gpus.type)}};
+  json metadata = json::array();
+  for (const auto& [key, value] : order.metadata)
+    metadata.push_back({{"key", key}, {"value", value}});
+  const json boot_disk = {{"boot", true},
+                          {"autoDelete", true},
+                          {"initializeParams",
+                           {{"sourceImage", order.disk.image},
+                            {"diskSizeGb", std::to_string(order.disk.gib)},
+                            {"diskType", zone_path(order, "diskTypes", order.disk.type)}}}};
+  json made = {{"name", order.name},
+               {"machineType", zone_path(order, "machineTypes", order.machine_type)},
+               {"labels", order.labels},
+               {"scheduling", scheduling(order)},
+               {"disks", json::array({boot_disk})},
+               {"networkInterfaces", json::array({network_interface(order.network)})},
+               {"metadata", {{"items", metadata}}}};
+  if (order.gpus.count > 0)
+    made["guestAccelerators"] =
+        json::array({{{"acceleratorType", zone_path(order, "acceleratorTypes", order.gpus.type)},
+                      {"acceleratorCount", order.gpus.count}}});
+  if (!order.service_account.empty())
+    made["serviceAccounts"] = json::array(
+        {{{"email", order.service_account},
+          {"scopes", json::array({"https://www.googleapis.com/auth/cloud-platform"})}}});
+  return made;
 }
 
 Instance parse_instance(const json& reply) {
@@ -165,30 +147,6 @@ InstancePage parse_instance_page(const json& reply) {
     if (reply.contains("items"))
       for (const json& item : reply["items"]) page.instances.push_back(parse_instance(item));
     return page;
-  });
-}
-
-MachineTypePage parse_machine_type_page(const json& reply) {
-  return read("a list of machine types", [&reply] {
-    MachineTypePage page;
-    page.next_page_token = reply.value("nextPageToken", "");
-    if (reply.contains("items"))
-      for (const json& item : reply["items"])
-        page.machine_types.push_back({.name = item.at("name"),
-                                      .vcpus = item.at("guestCpus"),
-                                      .memory_gib = item.at("memoryMb").get<double>() / 1024.0});
-    return page;
-  });
-}
-
-std::vector<Quota> parse_quotas(const json& region) {
-  return read("a region's quotas", [&region] {
-    std::vector<Quota> quotas;
-    if (region.contains("quotas"))
-      for (const json& item : region["quotas"])
-        quotas.push_back(
-            {.metric = item.at("metric"), .limit = item.at("limit"), .usage = item.at("usage")});
-    return quotas;
   });
 }
 

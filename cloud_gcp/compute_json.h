@@ -15,11 +15,6 @@ using json = nlohmann::json;
 
 json insert_body(const VmOrder& order);
 
-// `count` VMs like `order`, as many of them as there is capacity for; the names follow
-// `name_pattern`
-// ("job7-w-####"), and order.name is not looked at.
-json bulk_insert_body(const VmOrder& order, const std::string& name_pattern, unsigned count);
-
 // All throw ProtocolError for a reply that is not what the API promises.
 Instance parse_instance(const json& reply);
 
@@ -40,24 +35,6 @@ struct InstancePage {
   std::string next_page_token;  // empty: this was the last
 };
 InstancePage parse_instance_page(const json& reply);
-
-struct MachineType {
-  std::string name;
-  unsigned vcpus = 0;
-  double memory_gib = 0.0;
-};
-struct MachineTypePage {
-  std::vector<MachineType> machine_types;
-  std::string next_page_token;
-};
-MachineTypePage parse_machine_type_page(const json& reply);
-
-struct Quota {
-  std::string metric;  // "CPUS"
-  double limit = 0.0;
-  double usage = 0.0;
-};
-std::vector<Quota> parse_quotas(const json& region);
 
 // "2026-11-21T08:35:08.123-07:00" in seconds of Unix time. Throws ProtocolError.
 double parse_rfc3339(const std::string& text);

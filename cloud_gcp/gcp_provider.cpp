@@ -7,6 +7,7 @@
 
 #include "cloud_gcp/embedded_text.h"
 #include "cloud_gcp/identity.h"
+#include "cloud_gcp/sealed_ticket.h"
 #include "runtime/base/log.h"
 
 namespace scavenger::gcp {
@@ -15,6 +16,7 @@ namespace {
 constexpr double kBillingMinimumSeconds = 60.0;
 constexpr int kDisposalTries = 20;
 constexpr int kSweepRounds = 10;
+constexpr double kTicketSeconds = 2.0;  // between two looks for a VM's certificate
 
 RefusalKind kind_of(FaultKind kind) {
   switch (kind) {
@@ -70,12 +72,19 @@ GcpProvider::~GcpProvider() = default;
 std::optional<MachinePrice> GcpProvider::price(const std::string& type, bool spot) const {
   try {
     const std::vector<Offer> offers = make_offers(type, spot);
-    return MachinePrice{.per_hour = offers.front().dollars_per_hour,
-                        .minimum_seconds = kBillingMinimumSeconds,
-                        .source = "catalog of " + prices_.as_of()};
+    return price_of(offers.front());
   } catch (const InputError&) {
     return std::nullopt;
   }
+}
+
+MachinePrice GcpProvider::price_of(const Offer& offer) const {
+  const std::string region = region_of_zone(offer.zone);
+  return {.per_hour = offer.dollars_per_hour,
+          .on_demand_per_hour =
+              prices_.per_hour(offer.machine_type, region, Provisioning::kOnDemand, settings_.gpus),
+          .minimum_seconds = kBillingMinimumSeconds,
+          .source = "catalog of " + prices_.as_of()};
 }
 
 std::vector<Offer> GcpProvider::make_offers(const std::string& type, bool spot) const {
@@ -207,7 +216,7 @@ VmOrder GcpProvider::order_of(const Vm& vm, const MachineRequest& request) const
   order.metadata = {{"startup-script", gcp_startup_text()},
                     {"scavenger-endpoint", client_->place().endpoint},
                     {"scavenger-programs", settings_.programs},
-                    {"scavenger-ticket", request.ticket}};
+                    {"enable-guest-attributes", "TRUE"}};
   order.max_run_seconds = static_cast<std::uint64_t>(settings_.max_run_seconds);
   order.preemption_notice_seconds = static_cast<std::uint64_t>(settings_.preemption_notice_seconds);
   return order;
@@ -241,6 +250,7 @@ awaitable<std::optional<Machine>> GcpProvider::take(MachineId id, MachineRequest
     ledger_.note(vm.name, offer.zone, VmStep::kCreated);
     offers.granted(offer);
     vms_[id].is_ready = true;
+    asio::co_spawn(io(), hand_over_ticket(id, vm, request.ticket), asio::detached);
     co_return machine_of(vm, *instance);
   }
   vms_.erase(id);
@@ -251,6 +261,24 @@ awaitable<std::optional<Machine>> GcpProvider::take(MachineId id, MachineRequest
     dispose(offer.zone, vm.name, result.outcome != Outcome::kDone);
   note_refusal(id, offer, fault, offers);
   co_return std::nullopt;
+}
+
+awaitable<void> GcpProvider::hand_over_ticket(MachineId id, Vm vm, std::string ticket) {
+  while (is_wanted(id)) {
+    try {
+      const auto certificate =
+          co_await client_->guest_attribute(vm.offer.zone, vm.name, "scavenger/certificate");
+      if (certificate) {
+        std::string sealed = seal(ticket, *certificate);
+        co_await client_->add_metadata(vm.offer.zone, vm.name, "scavenger-ticket",
+                                       std::move(sealed));
+        co_return;
+      }
+    } catch (const Error& error) {
+      log_warning("VM {} in {} has no ticket yet: {}", vm.name, vm.offer.zone, error.what());
+    }
+    co_await pause(id, kTicketSeconds);
+  }
 }
 
 void GcpProvider::note_refusal(MachineId id, const Offer& offer, const CloudFault& fault,
@@ -267,7 +295,8 @@ Refusal GcpProvider::refusal_of(const CloudFault& fault, const Offer& offer) con
   const bool may_pass = !is_hopeless(fault) && fault.kind != FaultKind::kInvalid &&
                         fault.kind != FaultKind::kNotFound;
   return {kind_of(fault.kind), client_->problem(fault, where),
-          may_pass ? std::optional(settings_.cool_down.first_seconds) : std::nullopt};
+          may_pass ? std::optional(settings_.cool_down.first_seconds) : std::nullopt, offer.zone,
+          offer.machine_type};
 }
 
 Machine GcpProvider::machine_of(const Vm& vm, const Instance& instance) const {
@@ -277,9 +306,7 @@ Machine GcpProvider::machine_of(const Vm& vm, const Instance& instance) const {
   machine.zone = vm.offer.zone;
   machine.spot = vm.is_spot;
   machine.cores = std::max(1U, static_cast<unsigned>(prices_.shape(vm.offer.machine_type).vcpus));
-  machine.price = {.per_hour = vm.offer.dollars_per_hour,
-                   .minimum_seconds = kBillingMinimumSeconds,
-                   .source = "catalog of " + prices_.as_of()};
+  machine.price = price_of(vm.offer);
   machine.address = instance.internal_address;
   machine.starts_worker = true;
   return machine;

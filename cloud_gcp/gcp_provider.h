@@ -56,7 +56,11 @@ class GcpProvider final : public Lessor {
   awaitable<std::optional<Machine>> take(MachineId id, MachineRequest request, Offer offer,
                                          OfferChoice& offers);
   Machine machine_of(const Vm& vm, const Instance& instance) const;
+  // Whoever may see a VM can read its metadata, so its ticket goes there enciphered for the
+  // certificate that the VM makes when it boots, and tells in its guest attributes.
+  awaitable<void> hand_over_ticket(MachineId id, Vm vm, std::string ticket);
   void note_refusal(MachineId id, const Offer& offer, const CloudFault& fault, OfferChoice& offers);
+  MachinePrice price_of(const Offer& offer) const;
   Refusal refusal_of(const CloudFault& fault, const Offer& offer) const;
 
   // Deletes a VM, and does not give up soon. `may_still_come`: a request for it may be under way.

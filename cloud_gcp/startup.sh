@@ -47,30 +47,49 @@ fetch_programs() {
 }
 
 # The long poll answers when the value is another than the one of the ETag, so no change between two calls is missed.
-pass_on_notice() {  # pass_on_notice PID
-  local answer etag=0
+pass_on_notice() {  # pass_on_notice PID KEY VALUE: tells the worker when the metadata server says VALUE
+  local answer etag=0 headers=headers-$2
   while kill -0 "$1" 2>/dev/null; do
-    answer=$(metadata "instance/preempted?wait_for_change=true&timeout_sec=60&last_etag=$etag" -D headers) || { sleep 5; continue; }
-    if [ "$answer" = TRUE ]; then
-      log "this VM is preempted: telling the worker"
+    answer=$(metadata "instance/$2?wait_for_change=true&timeout_sec=60&last_etag=$etag" -D "$headers") || { sleep 5; continue; }
+    if [ "$answer" = "$3" ]; then
+      log "this VM has notice ($2: $3): telling the worker"
       kill -TERM "$1"
       return
     fi
-    etag=$(sed -nE 's/^[Ee][Tt][Aa][Gg]: *([^[:space:]]*).*/\1/p' headers)
+    etag=$(sed -nE 's/^[Ee][Tt][Aa][Gg]: *([^[:space:]]*).*/\1/p' "$headers")
   done
+}
+
+# The ticket holds the job's secret, and metadata can be read by others: it comes enciphered for a key that never leaves this VM.
+fetch_ticket() {
+  openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=scavenger -keyout key.pem -out certificate.pem 2>/dev/null &&
+    metadata instance/guest-attributes/scavenger/certificate -X PUT --data-binary @certificate.pem >/dev/null || return 1
+  for _ in $(seq 600); do
+    if attribute ticket >sealed; then
+      openssl cms -decrypt -inform PEM -in sealed -recip certificate.pem -inkey key.pem -out ticket
+      status=$?
+      rm key.pem
+      return $status
+    fi
+    sleep 1
+  done
+  return 1
 }
 
 mkdir -p "${HOME:-/root}/scavenger" && cd "${HOME:-/root}/scavenger" || exit 1
 trap delete_this_vm EXIT
 programs=
 fetch_programs || exit 1
-attribute ticket >ticket || { log "this VM has no ticket"; exit 1; }
+fetch_ticket || { log "this VM has no ticket"; exit 1; }
 "$programs/scavenger-worker" <ticket &
 worker=$!
 rm ticket
 trap 'kill -TERM $worker 2>/dev/null' TERM  # the machine's soft end, where it is the first to tell
-pass_on_notice "$worker" &
-watcher=$!
+pass_on_notice "$worker" preempted TRUE &
+watchers=$!
+# VMs that can move to another host do so by themselves (MIGRATE_ON_HOST_MAINTENANCE); the others end.
+pass_on_notice "$worker" maintenance-event TERMINATE_ON_HOST_MAINTENANCE &
+watchers="$watchers $!"
 wait "$worker"
 status=$?
 while kill -0 "$worker" 2>/dev/null; do
@@ -78,4 +97,4 @@ while kill -0 "$worker" 2>/dev/null; do
   status=$?
 done
 log "the worker has ended with $status"
-kill "$watcher" 2>/dev/null
+kill $watchers 2>/dev/null

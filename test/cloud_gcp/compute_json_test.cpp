@@ -55,21 +55,6 @@ TEST_CASE("A VM on demand is moved rather than ended, unless it has GPUs, and ge
   CHECK(body["guestAccelerators"][0]["acceleratorCount"] == 2);
 }
 
-TEST_CASE(
-    "Many VMs in one request are named without paths, and are taken as far as there are any") {
-  VmOrder order = sample_order();
-  order.gpus = {"nvidia-tesla-t4", 1};
-  const json body = bulk_insert_body(order, "mlp-1-w-####", 8);
-  CHECK(body["count"] == "8");
-  CHECK(body["minCount"] == "1");
-  CHECK(body["namePattern"] == "mlp-1-w-####");
-  const json& properties = body["instanceProperties"];
-  CHECK(properties["machineType"] == "e2-standard-4");
-  CHECK(properties["disks"][0]["initializeParams"]["diskType"] == "pd-balanced");
-  CHECK(properties["guestAccelerators"][0]["acceleratorType"] == "nvidia-tesla-t4");
-  CHECK_FALSE(properties.contains("name"));
-}
-
 TEST_CASE("A VM is read from its reply") {
   const Instance vm = parse_instance(json::parse(R"({
     "name": "mlp-1-worker-0-a1", "status": "STAGING",
@@ -129,15 +114,9 @@ TEST_CASE("An operation is pending, done, or done with a failure") {
   CHECK(parse_operation(failed).has_failed);
 }
 
-TEST_CASE("Pages, machine types and quotas are read, and what they lack is named") {
+TEST_CASE("Pages are read, and what is missing in them is named") {
   CHECK(parse_instance_page(json::parse(R"({"kind": "compute#instanceList"})")).instances.empty());
   CHECK(parse_instance_page(json::parse(R"({"nextPageToken": "t"})")).next_page_token == "t");
-  const auto types = parse_machine_type_page(
-      json::parse(R"({"items": [{"name": "e2-standard-4", "guestCpus": 4, "memoryMb": 16384}]})"));
-  CHECK(types.machine_types.at(0).memory_gib == 16.0);
-  const auto quotas =
-      parse_quotas(json::parse(R"({"quotas": [{"metric": "CPUS", "limit": 24.0, "usage": 8.0}]})"));
-  CHECK(quotas.at(0).metric == "CPUS");
   CHECK_THROWS_WITH(parse_instance(json::object()), Catch::Contains("name"));
   CHECK_THROWS_AS(parse_operation(json::array()), ProtocolError);
 }

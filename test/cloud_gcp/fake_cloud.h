@@ -60,4 +60,12 @@ Result run(asio::io_context& io, awaitable<Result> task) {
   return std::move(*result);
 }
 
+inline void run(asio::io_context& io, awaitable<void> task) {
+  const auto with_result = [](awaitable<void> work) -> awaitable<bool> {
+    co_await std::move(work);
+    co_return true;
+  };
+  run(io, with_result(std::move(task)));
+}
+
 }  // namespace scavenger::gcp

@@ -38,7 +38,7 @@ void RentedJob::ask() {
   provider_.request(id, {.worker = static_cast<std::uint32_t>(id % plan_.workers),
                          .type = {},
                          .spot = plan_.spot,
-                         .ticket = "secret"});
+                         .ticket = "ticket-that-must-not-be-seen"});
 }
 
 void RentedJob::charge(MachineId id) {

@@ -10,13 +10,12 @@ import urllib.parse
 from access import Denied
 from cloud import PREFIX, Refused
 
-ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait))?$")
-REGION_PATH = re.compile(r"/compute/v1/projects/([^/]+)/regions/([^/]+)$")
+ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations)(?:/([^/]+))?(?:/(wait|getGuestAttributes|setMetadata))?$")
 SKU_PATH = "/v1/services/6F81-5844-456A/skus"  # of the Cloud Billing API: Compute Engine's prices
 LABEL_FILTER = re.compile(r"labels\.([\w-]+)(?: = ([\w-]+)|:\*)$")
 LONGEST_WAIT_SECONDS = 120.0
 LATE_SECONDS = 20.0
-LIST_KINDS = {"instances": "compute#instanceList", "operations": "compute#operationList", "machineTypes": "compute#machineTypeList"}
+LIST_KINDS = {"instances": "compute#instanceList", "operations": "compute#operationList"}
 
 
 class NoReply(Exception):
@@ -79,30 +78,34 @@ class Api:
             end = start + min(self.page_size, int(parameters.get("pageSize", 5000)))
             more = str(end) if end < len(self.skus) else ""
             return {"skus": self.skus[start:end], "nextPageToken": more}
-        zone_path, region_path = ZONE_PATH.match(path), REGION_PATH.match(path)
-        match = zone_path or region_path
+        match = ZONE_PATH.match(path)
         if not match:
             raise Refused(404, "Not found: " + path, "notFound")
         if match.group(1) != self.cloud.project:
             raise Refused(404, f"The resource 'projects/{match.group(1)}' was not found", "notFound")
-        if region_path:
-            self._permit(account, "compute.regions.get")
-            return self._checked("Region", self.cloud.region(region_path.group(2)))
-        _, zone, kind, name, verb = zone_path.groups()
+        _, zone, kind, name, verb = match.groups()
         if kind == "operations" and name:
             self._permit(account, "compute.zoneOperations.get")
             return self._wait(zone, name) if verb else self._checked("Operation", self.cloud.operation(zone, name))
+        if verb == "getGuestAttributes":
+            self._permit(account, "compute.instances.getGuestAttributes")
+            return self._checked("GuestAttributes", self.cloud.guest_attribute(zone, name, parameters.get("variableKey", "")))
         if method == "GET" and name:
             self._permit(account, "compute.instances.get")
             return self._checked("Instance", self.cloud.find(zone, name).resource)
         if method == "GET":
             self._permit(account, {"operations": "compute.zoneOperations.list"}.get(kind, f"compute.{kind}.list"))
             return self._page(zone, kind, parameters)
-        return self._change(method, zone, name, parameters, account, body)
+        return self._change(verb or method, zone, name, parameters, account, body)
 
-    def _change(self, method, zone, name, parameters, account, body):
+    def _change(self, what, zone, name, parameters, account, body):
         request_id = parameters.get("requestId", "")
-        if method == "POST":
+        if what == "setMetadata":
+            self._permit(account, "compute.instances.setMetadata")
+            metadata = json.loads(body)
+            self._checked("Metadata", metadata)
+            carry_out = lambda: self.cloud.set_metadata(zone, name, metadata, request_id, account)
+        elif what == "POST":
             self._permit(account, "compute.instances.create")
             wanted = json.loads(body)
             self._checked("Instance", wanted)
@@ -147,18 +150,15 @@ class Api:
         links = f"{PREFIX}projects/{cloud.project}/zones/{zone}"
         if kind == "instances":
             items = [vm.resource for (place, _), vm in sorted(cloud.vms.items()) if place == zone]
-        elif kind == "operations":
-            items = [operation for (place, _), operation in cloud.operations.items() if place == zone]
         else:
-            items = [{"kind": "compute#machineType", "name": name, "guestCpus": max(1, int(shape[0])), "memoryMb": int(shape[1] * 1024), "zone": zone}
-                     for name, shape in sorted(cloud.machine_types.items())]
+            items = [operation for (place, _), operation in cloud.operations.items() if place == zone]
         items = [item for item in items if self._passes(item, parameters.get("filter", ""))]
         start = int(parameters.get("pageToken") or 0)
         end = start + min(self.page_size, int(parameters.get("maxResults", 500)))
         page = {"kind": LIST_KINDS[kind], "id": f"projects/{cloud.project}/zones/{zone}/{kind}", "selfLink": f"{links}/{kind}", "items": items[start:end]}
         if end < len(items):
             page["nextPageToken"] = str(end)
-        return self._checked({"instances": "InstanceList", "operations": "OperationList", "machineTypes": "MachineTypeList"}[kind], page)
+        return self._checked({"instances": "InstanceList", "operations": "OperationList"}[kind], page)
 
     @staticmethod
     def _passes(item, text):
@@ -187,12 +187,15 @@ class Api:
         if path == "/fake/preempt":
             cloud.preempt(parameters["zone"], parameters["name"])
             return 200, {}
+        if path == "/fake/maintain":
+            cloud.maintain(parameters["zone"], parameters["name"])
+            return 200, {}
         if path == "/fake/kill":
             self._kill = (int(parameters["pid"]), self.requests + int(parameters["request"]), parameters["when"] == "after")
             return 200, {}
         ledger = [{"name": vm.name, "zone": vm.resource["zone"].rsplit("/", 1)[-1], "machine_type": vm.machine_type, "spot": vm.is_spot,
                    "labels": vm.resource.get("labels", {}), "request_id": vm.request_id, "created": vm.created, "running": vm.running,
-                   "gone": vm.gone, "preempted": vm.is_preempted} for vm in cloud.ledger]
+                   "gone": vm.gone, "preempted": vm.is_preempted, "metadata": vm.metadata} for vm in cloud.ledger]
         return 200, {"now": cloud.timeline.now(), "vms": ledger, "violations": self.violations, "faults": cloud.faults.happened,
                      "requests": self.requests, "tokens": self.accounts.handed_out}
 

@@ -12,6 +12,7 @@ from faults import DELETE_SECONDS, INSERT_SECONDS, SpotLives, quantile
 PREFIX = "https://www.googleapis.com/compute/v1/"
 STOP_SECONDS = {True: 30.0, False: 120.0}  # between the soft and the hard end: spot, on demand
 NOTICE_SECONDS = 30.0
+MAINTENANCE_SECONDS = 60.0  # from its notice
 
 
 class Refused(Exception):
@@ -34,6 +35,7 @@ class Vm:
     address: str = ""
     is_preempted: bool = False
     metadata: dict = dataclasses.field(default_factory=dict)
+    guest_attributes: dict = dataclasses.field(default_factory=dict)  # "NAMESPACE/KEY": what the VM itself has written
 
     @property
     def name(self):
@@ -102,6 +104,24 @@ class Cloud:
         self._end(vm, quantile(DELETE_SECONDS, self._random.random()), operation)
         return operation
 
+    def set_metadata(self, zone, name, metadata, request_id, user):
+        done_before = self._requests.get(request_id)
+        if done_before:
+            return done_before
+        vm = self.find(zone, name)
+        if metadata.get("fingerprint") != vm.resource["metadata"]["fingerprint"]:
+            raise Refused(412, "Supplied fingerprint does not match current metadata fingerprint.", "conditionNotMet")
+        operation = self._begin("setMetadata", zone, name, request_id, user)
+        self._put_metadata(vm, metadata.get("items", []))
+        self.timeline.plan(1.0, lambda: self._finish(operation))
+        return operation
+
+    def guest_attribute(self, zone, name, key):
+        vm = self.find(zone, name)
+        if vm.metadata.get("enable-guest-attributes") != "TRUE" or key not in vm.guest_attributes:
+            raise Refused(404, f"The resource '{key}' of type 'Guest Attribute' was not found.", "notFound")
+        return {"kind": "compute#guestAttributes", "variableKey": key, "variableValue": vm.guest_attributes[key]}
+
     def find(self, zone, name):
         self._check_zone(zone)
         if (zone, name) not in self.vms:
@@ -112,12 +132,6 @@ class Cloud:
         if (zone, name) not in self.operations:
             raise Refused(404, f"The resource 'projects/{self.project}/zones/{zone}/operations/{name}' was not found", "notFound")
         return self.operations[zone, name]
-
-    def region(self, name):
-        quotas = [{"metric": metric, "limit": float(limit), "usage": float(self._used(name))}
-                  for metric, limit in self.quotas.get(name, {}).items()]
-        return {"kind": "compute#region", "name": name, "status": "UP", "quotas": quotas,
-                "zones": [f"{PREFIX}projects/{self.project}/zones/{zone}" for zone in self.zones if zone.startswith(name)]}
 
     def preempt(self, zone, name):
         """Takes a spot VM away: with a notice, or without."""
@@ -133,6 +147,16 @@ class Cloud:
         self.operations[zone, operation["name"]] = operation
         self._end(vm, 0.0 if without_notice else NOTICE_SECONDS, operation)
 
+    def maintain(self, zone, name):
+        """The host of a VM that cannot move is going to be maintained."""
+        vm = self.find(zone, name)
+        if vm.resource["scheduling"].get("onHostMaintenance") != "TERMINATE":
+            return  # it moves, and goes on
+        if self.hooks:
+            self.hooks.maintain(vm)
+        operation = self._begin("compute.instances.terminateOnHostMaintenance", zone, name, "", "system")
+        self.timeline.plan(MAINTENANCE_SECONDS, lambda: self._end(vm, STOP_SECONDS[vm.is_spot], operation))
+
     # --- Lives -----------------------------------------------------------------------------------------------------
 
     def _create(self, zone, body, machine_type, request_id):
@@ -142,13 +166,16 @@ class Cloud:
         resource = {key: value for key, value in body.items() if key not in ("metadata", "machineType", "disks", "networkInterfaces")}
         resource |= {"kind": "compute#instance", "id": str(self._random.getrandbits(63)), "status": "PROVISIONING", "zone": links,
                      "machineType": f"{links}/machineTypes/{machine_type}", "creationTimestamp": self.timeline.text(),
-                     "selfLink": f"{links}/instances/{body['name']}", "metadata": body.get("metadata", {}),
-                     "networkInterfaces": [interface | {"networkIP": address, "name": "nic0"} for interface in body["networkInterfaces"]]}
+                     "selfLink": f"{links}/instances/{body['name']}", "networkInterfaces": [interface | {"networkIP": address, "name": "nic0"} for interface in body["networkInterfaces"]]}
         vm = Vm(resource, request_id, self.timeline.now(), address=address)
-        vm.metadata = {item["key"]: item["value"] for item in body.get("metadata", {}).get("items", [])}
+        self._put_metadata(vm, body.get("metadata", {}).get("items", []))
         self.vms[zone, vm.name] = vm
         self.ledger.append(vm)
         return vm
+
+    def _put_metadata(self, vm, items):
+        vm.metadata = {item["key"]: item["value"] for item in items}
+        vm.resource["metadata"] = {"kind": "compute#metadata", "fingerprint": f"{self._random.getrandbits(48):x}", "items": items}
 
     def _run(self, vm, operation):
         if vm.gone is None and vm.resource["status"] != "STOPPING":

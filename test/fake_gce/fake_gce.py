@@ -6,7 +6,7 @@
 
 It keeps zones with capacity and quotas, makes asynchronous operations with measured latencies, knows requests again by their id, takes
 tokens from its own token endpoint (which checks signatures), and goes wrong as it is told. With --vms each VM is a session of processes of
-this machine that runs its startup script, with a metadata server of its own; without, VMs are only entries.
+this machine (as root in namespaces of their own) that runs its startup script, with a metadata server of its own; without, VMs are only entries.
 
 Its settings are one JSON object:
     zones           {"us-central1-a": {"e2-standard-2": 4, "*": 8}}     how many of each type there is room for
@@ -18,7 +18,7 @@ Its settings are one JSON object:
     spot_lives      {"early_share": 0.22, "early_hours": 1.1, "mean_hours": 16.9}
     faults          {"reply_lost": 0.05, ...}: rates by name, see faults.py
 
-/fake/ledger tells all VMs that ever were, /fake/preempt?zone=Z&name=N takes one, /fake/kill?pid=P&request=N&when=before kills its client at
+/fake/ledger tells all VMs that ever were, /fake/preempt?zone=Z&name=N takes one, /fake/maintain?zone=Z&name=N maintains its host, /fake/kill?pid=P&request=N&when=before kills its client at
 the N-th request from now, before (or after) it is carried out. Prints a line of JSON when it listens.
 """
 

@@ -1,4 +1,8 @@
-"""VMs as processes of this machine: each has an address of its own on loopback, a metadata server there, and runs its startup script."""
+"""VMs as processes of this machine: each has an address of its own on loopback, a metadata server there, and runs its startup script.
+
+As root each has namespaces of its own: it sees its own processes only, has its name as host name and its own shared memory, and all that it
+ever started ends when it is powered off.
+"""
 
 import ctypes
 import hashlib
@@ -13,6 +17,13 @@ import urllib.parse
 
 METADATA_PATH = "/computeMetadata/v1/"
 PR_SET_PDEATHSIG = 1
+# The first process of the VM's namespaces; "$0" is its name, "$1" its startup script.
+BOOT = 'hostname "$0" && mount -t tmpfs scavenger-vm /dev/shm && exec bash "$1"'
+NAMESPACES = ["unshare", "--pid", "--fork", "--kill-child=KILL", "--mount", "--mount-proc", "--uts", "--ipc", "sh", "-c", BOOT]
+
+
+def has_namespaces():
+    return os.geteuid() == 0 and subprocess.run([*NAMESPACES[:-1], "true"], capture_output=True).returncode == 0
 
 
 def die_with_us():
@@ -22,9 +33,9 @@ def die_with_us():
 class Machine:
     """A running VM: its metadata server, and its processes, which are one session."""
 
-    def __init__(self, vm, folder, accounts, timeline, project):
+    def __init__(self, vm, folder, accounts, timeline, project, in_namespaces):
         self.vm, self._accounts, self._timeline, self._project = vm, accounts, timeline, project
-        self.preempted = "FALSE"
+        self.preempted, self.maintenance = "FALSE", "NONE"
         folder.mkdir(parents=True, exist_ok=True)
         handler = self._make_handler()
         self._server = http.server.ThreadingHTTPServer((vm.address, 0), handler)
@@ -34,9 +45,10 @@ class Machine:
         script = vm.metadata.get("startup-script")
         if script:
             (folder / "startup-script").write_text(script)
+            start = [*NAMESPACES, vm.name] if in_namespaces else ["bash"]
             environment = os.environ | {"GCE_METADATA_HOST": "%s:%s" % self._server.server_address, "HOME": str(folder), "TMPDIR": str(folder)}
             with open(folder / "console.log", "ab") as log:
-                self._process = subprocess.Popen(["bash", str(folder / "startup-script")], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                self._process = subprocess.Popen([*start, str(folder / "startup-script")], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                                  stdout=log, stderr=log, start_new_session=True, preexec_fn=die_with_us)
 
     def signal(self, number):
@@ -61,7 +73,7 @@ class Machine:
         if path == "instance/preempted":
             return self._watched(lambda: self.preempted, parameters)
         if path == "instance/maintenance-event":
-            return self._watched(lambda: "NONE", parameters)
+            return self._watched(lambda: self.maintenance, parameters)
         if path == "instance/service-accounts/default/token":
             with self._timeline.lock:
                 return json.dumps(self._accounts.new_token("vm"))
@@ -102,6 +114,17 @@ class Machine:
                 except ConnectionError:
                     pass
 
+            def do_PUT(self):
+                path = self.path.removeprefix(METADATA_PATH + "instance/guest-attributes/")
+                value = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+                is_one = path != self.path and self.headers.get("Metadata-Flavor") == "Google"
+                if is_one:
+                    with machine._timeline.lock:
+                        machine.vm.guest_attributes[path] = value
+                self.send_response(200 if is_one else 403)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
             def log_message(self, *_):
                 pass
 
@@ -118,13 +141,19 @@ class Machines:
     def __init__(self, folder, accounts, timeline, project):
         self._folder, self._accounts, self._timeline, self._project = pathlib.Path(folder), accounts, timeline, project
         self._running = {}
+        self._in_namespaces = has_namespaces()
 
     def start(self, vm):
-        self._running[vm.name] = Machine(vm, self._folder / vm.name, self._accounts, self._timeline, self._project)
+        self._running[vm.name] = Machine(vm, self._folder / vm.name, self._accounts, self._timeline, self._project, self._in_namespaces)
 
     def warn(self, vm):
         if vm.name in self._running:
             self._running[vm.name].preempted = "TRUE"
+            self._timeline.lock.notify_all()
+
+    def maintain(self, vm):
+        if vm.name in self._running:
+            self._running[vm.name].maintenance = "TERMINATE_ON_HOST_MAINTENANCE"
             self._timeline.lock.notify_all()
 
     def stop(self, vm, seconds):

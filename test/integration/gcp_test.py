@@ -3,6 +3,7 @@ are preempted, and delete themselves."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -52,8 +53,33 @@ class ComputeEngineTest(job.JobTest):
             time.sleep(0.5)
         self.assertEqual([vm["name"] for vm in self.ledger()["vms"] if vm["gone"] is None], [])
 
+    def page_data(self):
+        """What the report's page is drawn from."""
+        job.run_program("scavenger-report", self.run_folder(), "--output", self.folder / "page.html")
+        text = (self.folder / "page.html").read_text()
+        return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])["runs"][0]
+
+    def assert_report_has_vms(self, report, ledger):
+        """Each VM's life and cost, the zones that were tried, and what spot saved."""
+        data = self.page_data()
+        rented = [machine for machine in data["machines"] if machine["ready"] is not None]
+        self.assertTrue({machine["name"] for machine in rented} <= {vm["name"] for vm in ledger["vms"]})
+        self.assertAlmostEqual(sum(machine["cost"] for machine in rented), report["totals"]["cost"], delta=1e-4 * report["totals"]["cost"])
+        for machine in rented:
+            self.assertGreaterEqual(machine["ended"], machine["ready"])
+            self.assertAlmostEqual(machine["cost"], machine["price_per_hour"] / 3600 * max(machine["seconds"], 60), delta=1e-3 * machine["cost"])
+        asked = {(refusal["zone"], refusal["type"]) for machine in data["machines"] for refusal in machine["refusals"]} | {(machine["zone"], machine["type"]) for machine in rented}
+        self.assertTrue({zone for zone, _ in asked} <= {"us-central1-a", "us-central1-b"}, asked)
+        spot = report["savings"]["on_demand"]
+        prices = {machine["name"]: machine["on_demand_cost"] / machine["cost"] for machine in rented}
+        self.assertAlmostEqual(spot["cost"], sum(machine["cost"] * prices[machine["name"]] for machine in rented), delta=1e-3 * spot["cost"])
+        self.assertAlmostEqual(spot["cost_saved"], 1 - report["totals"]["cost"] / spot["cost"], places=4)
+        self.assertGreater(spot["cost_saved"], 0.4)  # n2d and e2 cost less than half on spot
+        print(f"on demand {spot['cost']:.5f}, saved {spot['cost_saved']:.0%}; asked {sorted(asked)}")
+
     def test_search_on_spot_vms_that_are_preempted(self):
-        self.train(*self.options(), "--set", "limits.start_seconds=120")
+        said = self.train(*self.options(), "--set", "limits.start_seconds=120")
+        self.assertRegex(said, r"on demand \$\S+ for the same machine seconds, of which spot machines saved")
         ledger = self.ledger()
         self.assertEqual([vm["name"] for vm in ledger["vms"] if vm["gone"] is None], [], "the job ended before all was returned")
         report = job.report(self.run_folder())
@@ -61,8 +87,28 @@ class ComputeEngineTest(job.JobTest):
         changes = [event["change"] for event in job.events(self.run_folder(), "machine")]
         self.assertGreaterEqual(changes.count("ready"), 2)
         print(f"{len(ledger['vms'])} VMs, {sum(vm['preempted'] for vm in ledger['vms'])} preempted; cost {report['totals']['cost']:.5f}")
+        self.assert_report_has_vms(report, ledger)
+        for vm in ledger["vms"]:  # whoever may list VMs reads their metadata
+            self.assertRegex(vm["metadata"].get("scavenger-ticket", "-----BEGIN CMS"), "^-----BEGIN CMS")
+            self.assertEqual([key for key, value in vm["metadata"].items() if "secret" in value and key != "startup-script"], [])
         everything = "".join(path.read_text(errors="replace") for path in self.run_folder().rglob("*") if path.suffix in (".log", ".json", ".jsonl"))
         self.assertNotIn("Bearer", everything)
+
+    def test_a_host_that_is_maintained_is_notice(self):
+        process = self.start(*self.options(), "--set", "limits.start_seconds=120", "--set", 'stop={"max_seconds":100}', "--set", 'search.mode="off"')
+        self.wait_for_event(self.run_folder(), "iterations", 3, timeout=120)
+        training = {event["name"] for event in job.events(self.run_folder(), "machine") if event["change"] == "ready"}
+        vm = next(vm for vm in self.ledger()["vms"] if vm["name"] in training and vm["gone"] is None)
+        urllib.request.urlopen(f"{self.endpoint}/fake/maintain?zone={vm['zone']}&name={vm['name']}").close()
+        deadline = time.monotonic() + 60
+        console = self.folder / "vms" / vm["name"] / "console.log"
+        while time.monotonic() < deadline and "maintenance-event: TERMINATE_ON_HOST_MAINTENANCE" not in console.read_text():
+            time.sleep(0.2)
+        self.assertIn("maintenance-event: TERMINATE_ON_HOST_MAINTENANCE", console.read_text())
+        self.wait_for_event(self.run_folder(), "membership", 2, timeout=60)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assert_all_returned(timeout=1)
 
     def test_vms_of_a_killed_controller_delete_themselves_and_the_job_goes_on(self):
         process = self.start(*self.options(), "--set", "limits.start_seconds=120")
