@@ -16,7 +16,7 @@ namespace {
 constexpr double kBillingMinimumSeconds = 60.0;
 constexpr int kDisposalTries = 20;
 constexpr int kSweepRounds = 10;
-constexpr double kTicketSeconds = 2.0;  // between two looks for a VM's certificate
+constexpr double kTicketSeconds = 1.0;  // between two looks for a VM's certificate
 
 RefusalKind kind_of(FaultKind kind) {
   switch (kind) {

@@ -81,9 +81,11 @@ trap delete_this_vm EXIT
 programs=
 fetch_programs || exit 1
 fetch_ticket || { log "this VM has no ticket"; exit 1; }
-"$programs/scavenger-worker" <ticket &
-worker=$!
+exec 3<ticket  # before it is removed: the worker's own redirection may come later
 rm ticket
+"$programs/scavenger-worker" <&3 &
+worker=$!
+exec 3<&-
 trap 'kill -TERM $worker 2>/dev/null' TERM  # the machine's soft end, where it is the first to tell
 pass_on_notice "$worker" preempted TRUE &
 watchers=$!

@@ -9,7 +9,6 @@ in turns, again and again. The target is below 1 %.
                      looked at, in microseconds: this does not depend on who else uses the machine
 """
 
-import os
 import pathlib
 import re
 import socket
@@ -22,7 +21,6 @@ import training_job
 
 WORKERS = 1
 MODEL = {"type": "mlp", "hidden": [4]}
-CLOCK_TICK = os.sysconf("SC_CLK_TCK")
 PAGE_THREAD = "live page"
 
 
@@ -41,9 +39,9 @@ def configuration():
     return config
 
 
-def processor_seconds(stat):
-    fields = stat.read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / CLOCK_TICK
+def processor_seconds(task):
+    """Of a thread, by its folder in /proc: to the nanosecond, where /proc/PID/stat counts in ticks of 10 ms."""
+    return int((task / "schedstat").read_text().split()[0]) * 1e-9
 
 
 def page_thread(pid):
@@ -51,12 +49,11 @@ def page_thread(pid):
     return next(task for task in pathlib.Path(f"/proc/{pid}/task").iterdir() if (task / "comm").read_text().strip() == PAGE_THREAD)
 
 
-def processes(pid):
-    """Of the job: the controller and its children."""
-    found = [pid]
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
-    return found
+def threads(pid):
+    """Of the job: those of the controller and of its children."""
+    own = list(pathlib.Path(f"/proc/{pid}/task").iterdir())
+    children = [child for task in own for child in (task / "children").read_text().split()]
+    return own + [task for child in children for task in pathlib.Path(f"/proc/{child}/task").iterdir()]
 
 
 class Looker:
@@ -91,10 +88,10 @@ def turn(job, seconds, address):
     """When it began and ended in the job's life, and the microseconds of the page's thread and of the job."""
     looker = Looker(*address) if address else None
     time.sleep(seconds / 4)  # what was not read meanwhile is caught up with
-    pids = processes(job.process.pid)
+    page, tasks = page_thread(job.process.pid), threads(job.process.pid)
 
     def now():
-        return (time.monotonic(), processor_seconds(page_thread(job.process.pid) / "stat"), sum(processor_seconds(pathlib.Path(f"/proc/{pid}/stat")) for pid in pids))
+        return time.monotonic(), processor_seconds(page), sum(map(processor_seconds, tasks))
 
     first = now()
     time.sleep(seconds)
@@ -129,7 +126,7 @@ def main():
         if looked_at:
             values["job"].append(1e6 * whole / (rate * seconds))
     case = comparison.Case("tiny MLP, K = 1", values, {"bytes_received": bytes_received})
-    # Ticks of processor time are coarse: their mean over all turns counts, not the median.
+    # The page works in bursts of one a second: the mean over all turns counts, not the median.
     for name in ("page", "job", "page, alone"):
         values[name] = [statistics.mean(values[name])]
     values["paired slowdown"] = [statistics.median(alone / looked for alone, looked in zip(values["alone"], values["looked at"]))]

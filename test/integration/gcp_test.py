@@ -116,7 +116,7 @@ class ComputeEngineTest(job.JobTest):
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         self.assert_all_returned()
-        self.train("--resume", self.run_folder())
+        self.train("--resume", self.run_folder(), timeout=600)  # VMs live for half a minute, however slow this machine is
         self.assertEqual(job.report(self.run_folder())["status"], "target_reached")
         self.assert_all_returned(timeout=1)
 
