@@ -48,37 +48,53 @@ SimulatedJob truth_of(const PlanRequest& request) {
   return job;
 }
 
+// Everything that is known of a job, as a store would have it after the job.
+StoredModel model_of(const SimulatedJob& job) {
+  std::vector<TimeObservation> times;
+  std::vector<EpochObservation> epochs;
+  std::vector<NoiseObservation> noise;
+  for (const TruthPoint& point : job.truth) {
+    times.push_back({point.configuration, point.iteration_seconds});
+    epochs.push_back({point.configuration.global_batch, point.epochs});
+    noise.push_back({point.configuration.global_batch, point.normalised_noise});
+  }
+  return {TimeModel(times), choose_statistical_model(epochs, noise).model};
+}
+
 }  // namespace
 
-std::string simulation_text(const PlanRequest& request, int seeds, double resize_seconds) {
+std::string simulation_text(const PlanRequest& request, std::span<const PlanRequest> others,
+                            const SimulationOptions& options) {
+  const int seeds = options.seeds;
   const SimulatedJob job = truth_of(request);
-  std::vector<TimeObservation> times;
-  std::vector<NoiseObservation> noise;
   SearchPlan plan;
   plan.policy = request.policy;
   plan.constraints = request.constraints;
-  plan.resize_seconds = resize_seconds;
-  for (const TruthPoint& point : job.truth) {
-    times.push_back({point.configuration, point.iteration_seconds});
-    noise.push_back({point.configuration.global_batch, point.normalised_noise});
+  plan.resize_seconds = options.resize_seconds;
+  plan.cold_start_iterations = options.cold_start_iterations;
+  for (const TruthPoint& point : job.truth)
     plan.prior_epochs.push_back({point.configuration.global_batch, point.epochs});
-  }
-  const StoredModel stored{TimeModel(times),
-                           choose_statistical_model(plan.prior_epochs, noise).model};
-  plan.stored = {&stored, 1};
+  const StoredModel own = model_of(job);
+  std::vector<StoredModel> of_others;
+  for (const PlanRequest& other : others) of_others.push_back(model_of(truth_of(other)));
   std::string text = fmt::format(
       "{} configurations are the truth; {} seeds; policy {}; {} s per "
       "resize; epochs of earlier runs are known\n{:<10} {:>10} {:>10} "
       "{:>10} {:>14} {:>14} {:>16}\n",
-      job.truth.size(), seeds, name_of(plan.policy), resize_seconds, "search", "measured", "regret",
-      "worst", "time overhead", "cost overhead", "oracle (K, B)");
-  constexpr std::array<std::pair<const char*, SearchMode>, 4> kModes{
+      job.truth.size(), seeds, name_of(plan.policy), options.resize_seconds, "search", "measured",
+      "regret", "worst", "time overhead", "cost overhead", "oracle (K, B)");
+  constexpr std::array<std::pair<const char*, SearchMode>, 5> kModes{
       {{"full", SearchMode::kFull},
        {"partial", SearchMode::kPartial},
        {"adaptive", SearchMode::kAdaptive},
-       {"none", SearchMode::kNone}}};
+       {"none", SearchMode::kNone},
+       {"universal", SearchMode::kUniversal}}};
   for (const auto& [name, mode] : kModes) {
+    const bool from_others = mode == SearchMode::kUniversal;
+    if (from_others && of_others.empty()) continue;
     plan.mode = mode;
+    plan.stored = from_others ? std::span<const StoredModel>(of_others)
+                              : std::span<const StoredModel>(&own, 1);
     double regret = 0.0, worst = 0.0, time = 0.0, cost = 0.0, measured = 0.0;
     Configuration oracle;
     for (int seed = 1; seed <= seeds; ++seed) {

@@ -1,15 +1,25 @@
 // scavenger-plan --simulate: what each way of searching would find and cost, were the table true.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "perfmodel/plan.h"
 
 namespace scavenger {
 
-// Configurations count of which seconds per iteration, epochs and noise are known. Throws DataError
-// where these are too few.
-std::string simulation_text(const perfmodel::PlanRequest& request, int seeds,
-                            double resize_seconds);
+struct SimulationOptions {
+  int seeds = 20;
+  double resize_seconds = 37.0;
+  std::uint32_t cold_start_iterations = 500;
+};
+
+// Configurations count of which seconds per iteration, epochs and noise are known. "None" has the
+// job's own model; "universal" the mean of the others', and is left out where there are none.
+// Throws DataError where configurations are too few.
+std::string simulation_text(const perfmodel::PlanRequest& request,
+                            std::span<const perfmodel::PlanRequest> others,
+                            const SimulationOptions& options);
 
 }  // namespace scavenger

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/plan_simulation.h"
 #include "perfmodel/plan.h"
 #include "perfmodel/store/model_store.h"
 #include "perfmodel/store/observations.h"
@@ -34,8 +35,7 @@ struct PlanArguments {
   bool json = false;
   std::string html;
   bool simulate = false;
-  int seeds = 20;
-  double resize_seconds = 37.0;
+  SimulationOptions simulation;
 };
 
 // What is known of one model, and from where.

@@ -58,13 +58,33 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
   app.add_flag("--json", arguments.json, "One JSON document");
   app.add_option("--html", arguments.html, "Write a page with the curves to this file");
   app.add_flag("--simulate", arguments.simulate,
-               "Take the table for the truth, and say what each search would find and cost");
-  app.add_option("--seeds", arguments.seeds, "Of the simulation")->check(CLI::Range(1, 100000));
-  app.add_option("--resize-seconds", arguments.resize_seconds, "Of the simulation")
+               "Take the table for the truth, and say what each search would find and cost; with "
+               "--store, also one that knows only the other models of the store");
+  app.add_option("--seeds", arguments.simulation.seeds, "Of the simulation")
+      ->check(CLI::Range(1, 100000));
+  app.add_option("--resize-seconds", arguments.simulation.resize_seconds, "Of the simulation")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--cold-start", arguments.simulation.cold_start_iterations,
+                 "Of the simulation: iterations before anything is measured");
+}
+
+int simulate(const PlanArguments& arguments) {
+  PlanArguments own = arguments;
+  own.store.clear();
+  const KnownModel model = gather_model(own);
+  std::string ignored;
+  std::vector<perfmodel::PlanRequest> others;
+  if (!arguments.store.empty())
+    for (const KnownModel& other : gather_all(arguments))
+      if (other.record.signature != model.record.signature)
+        others.push_back(make_request(arguments, other, ignored));
+  std::cout << simulation_text(make_request(arguments, model, ignored), others,
+                               arguments.simulation);
+  return 0;
 }
 
 int plan(const PlanArguments& arguments) {
+  if (arguments.simulate) return simulate(arguments);
   elastic::PlanSource source;
   perfmodel::Plan made;
   if (arguments.mode == "universal") {
@@ -81,10 +101,6 @@ int plan(const PlanArguments& arguments) {
     source.title = model.title;
     source.notes = model.notes;
     const perfmodel::PlanRequest request = make_request(arguments, model, source.details);
-    if (arguments.simulate) {
-      std::cout << simulation_text(request, arguments.seeds, arguments.resize_seconds);
-      return 0;
-    }
     made = perfmodel::make_plan(request);
   }
   std::cout << (arguments.json ? elastic::plan_json(made, source)

@@ -136,6 +136,20 @@ StoredModel learn(const SearchPlan& plan, const Knowledge& knowledge) {
           choose_statistical_model(plan.prior_epochs, knowledge.noise).model};
 }
 
+// Where the corners say too little (few workers cannot take the batches that many need), anything
+// helps.
+StoredModel learn_with_more(const SearchPlan& plan, Run& run, Knowledge& knowledge) {
+  for (std::size_t next = 0;; ++next) {
+    try {
+      return learn(plan, knowledge);
+    } catch (const DataError&) {
+      while (next < knowledge.measured.size() && knowledge.measured[next]) ++next;
+      if (next == knowledge.measured.size()) throw;
+      measure(next, plan, run, knowledge);
+    }
+  }
+}
+
 // Full, partial and adaptive search: measure, learn, predict.
 std::vector<Candidate> search(const SimulatedJob& job, const SearchPlan& plan, Run& run,
                               Knowledge& knowledge) {
@@ -145,7 +159,7 @@ std::vector<Candidate> search(const SimulatedJob& job, const SearchPlan& plan, R
     return predicted_candidates(job, learn(plan, knowledge));
   }
   for (const std::size_t i : corner_candidates(configurations)) measure(i, plan, run, knowledge);
-  StoredModel model = learn(plan, knowledge);
+  StoredModel model = learn_with_more(plan, run, knowledge);
   while (plan.mode == SearchMode::kAdaptive && knowledge.times.size() < plan.adaptive_points) {
     std::vector<JobPrediction> predictions;
     for (const Configuration& c : configurations)

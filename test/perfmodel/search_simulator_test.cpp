@@ -120,6 +120,21 @@ TEST_CASE("A job that ends during its search is not charged beyond its end") {
   CHECK(outcome.total_seconds <= slowest * (1 + 1e-9));
 }
 
+TEST_CASE("Where few workers cannot take large batches, a search measures more than the corners") {
+  SimulatedJob job = invented_job();
+  std::erase_if(job.truth, [](const TruthPoint& point) {
+    const double local = point.configuration.global_batch / point.configuration.workers;
+    return local < 64.0 || local > 128.0;
+  });
+  REQUIRE(job.truth.front().configuration == Configuration{1, 128});
+  REQUIRE(job.truth.back().configuration == Configuration{16, 1024});
+
+  const SearchOutcome outcome = simulate_search(job, {.prior_epochs = true_epochs(job)}, 7);
+
+  CHECK(outcome.measured >= 3);
+  CHECK(outcome.regret < 0.1);
+}
+
 TEST_CASE("Constraints that leave nothing are an error that names them") {
   const SimulatedJob job = invented_job();
   SearchPlan plan{.prior_epochs = true_epochs(job)};
