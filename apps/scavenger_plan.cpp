@@ -7,12 +7,14 @@
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apps/plan_simulation.h"
 #include "apps/plan_sources.h"
 #include "apps/price_command.h"
 #include "apps/user_program.h"
+#include "elastic/decisions/decision_replay.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
@@ -208,12 +210,21 @@ int serve(const StoreArguments& arguments) {
   return 0;
 }
 
+// What the controller has decided, and where there was one, the search.
 int replay(const std::string& run_folder) {
-  const elastic::ReplayedSearch replayed = elastic::replay_search(run_folder);
-  for (const std::string& difference : replayed.differences) std::cout << difference << "\n";
-  fmt::print("{} decisions decided again, {} otherwise than recorded\n", replayed.decisions,
-             replayed.differences.size());
-  return replayed.differences.empty() ? 0 : 1;
+  const elastic::ReplayedDecisions controller = elastic::replay_decisions(run_folder);
+  std::optional<elastic::ReplayedSearch> search;
+  if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder);
+  const auto show = [](const char* who, std::uint64_t decisions,
+                       const std::vector<std::string>& differences) {
+    for (const std::string& difference : differences) std::cout << difference << "\n";
+    fmt::print("{}: {} decisions decided again, {} otherwise than recorded\n", who, decisions,
+               differences.size());
+    return differences.empty();
+  };
+  bool same = show("controller", controller.decisions, controller.differences);
+  if (search) same &= show("search", search->decisions, search->differences);
+  return same ? 0 : 1;
 }
 
 class Commands final {
@@ -228,7 +239,8 @@ class Commands final {
     record->add_option("--samples", sources_.samples, "Of an epoch")->check(CLI::PositiveNumber);
     record->add_option("--column", sources_.columns, "As for a plan");
     record->add_option("--where", sources_.rows, "As for a plan");
-    CLI::App* again = app.add_subcommand("replay", "Decide again what a run's search has decided");
+    CLI::App* again = app.add_subcommand(
+        "replay", "Decide again what a run's controller and search have decided");
     again->add_option("RUN", run_, "Its folder")->required();
     CLI::App* serve = add(app, "serve", "Let jobs on other machines use a store", false);
     serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");

@@ -44,8 +44,8 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
       shard_count_(shard_count(start_.config)),
       config_json_(to_json(start_.config).dump()),
       record_(start_.folder, clock_, options_.display),
-      controller_(make_plan(start_, data_, shard_count_, record_.time_before()),
-                  clock_.now_seconds()),
+      begin_seconds_(clock_.now_seconds()),
+      controller_(make_plan(start_, data_, shard_count_, record_.time_before()), begin_seconds_),
       iterations_(controller_.membership()),
       fleet_(*provider_, record_, *this, start_.config.provider.spot,
              start_.config.provider.is_remote()),
@@ -102,6 +102,9 @@ int Coordinator::run() {
 }
 
 void Coordinator::begin_record() {
+  decisions_.emplace(start_.folder.path);
+  decisions_->begin(config_json_, make_plan(start_, data_, shard_count_, record_.time_before()),
+                    begin_seconds_);
   if (start_.config.batching.dynamic) batching_.emplace(batching_settings(start_.config));
   record_.recall([this](const RunEvent& event) {
     if (batching_) batching_->observe(event);
@@ -166,6 +169,7 @@ void Coordinator::tick() {
   feed(TimePassed{});
   if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
   tell_store_problem();
+  tell_decision_problem();
   record_.show_tick();
   tick_timer_.expires_after(kTickPeriod);
   tick_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -203,8 +207,16 @@ void Coordinator::tell_store_problem() {
     record_.log(fact::Warning{"measurements could not be stored: " + *problem});
 }
 
+void Coordinator::tell_decision_problem() {
+  if (decisions_->problem().empty() || std::exchange(decision_problem_told_, true)) return;
+  record_.log(fact::Warning{"decisions are not recorded any more: " + decisions_->problem()});
+}
+
 void Coordinator::feed(const ControllerEvent& event) {
-  for (const ControllerAction& action : controller_.step(event, clock_.now_seconds()))
+  const double now_seconds = clock_.now_seconds();
+  const std::vector<ControllerAction> actions = controller_.step(event, now_seconds);
+  decisions_->add(event, now_seconds, actions);
+  for (const ControllerAction& action : actions)
     std::visit([this](const auto& what) { carry_out(what); }, action);
 }
 

@@ -24,6 +24,7 @@
 #include "elastic/coordinator/job_record.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/store_feeder.h"
+#include "elastic/decisions/decision_log.h"
 #include "elastic/search/search.h"
 #include "runtime/base/file.h"
 
@@ -128,6 +129,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void log_iterations();  // those that all workers have reported
   void feed_store();      // with what was measured so far
   void tell_store_problem();
+  void tell_decision_problem();
   void close_store();
   void on_checkpoint(const CheckpointOutcome& outcome);
 
@@ -146,7 +148,10 @@ class Coordinator final : private ClusterListener, private FleetListener {
   const std::uint32_t shard_count_;
   const std::string config_json_;
   JobRecord record_;
+  const double begin_seconds_;
   Controller controller_;
+  std::optional<DecisionLog> decisions_;  // from the first event on
+  bool decision_problem_told_ = false;
   IterationMerge iterations_;
   std::optional<BatchController> batching_;  // where batches are dynamic
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss

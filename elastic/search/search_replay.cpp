@@ -66,9 +66,21 @@ std::optional<std::string> SearchReplay::add(const LoggedEvent& logged) {
   return difference;
 }
 
+namespace {
+
+JobConfig config_of(const std::filesystem::path& run_folder) {
+  return parse_resolved_config(read_file(run_folder / "config.json"),
+                               (run_folder / "config.json").string());
+}
+
+}  // namespace
+
+bool searches(const std::filesystem::path& run_folder) {
+  return config_of(run_folder).search.mode != SearchMode::kOff;
+}
+
 ReplayedSearch replay_search(const std::filesystem::path& run_folder) {
-  const JobConfig config = parse_resolved_config(read_file(run_folder / "config.json"),
-                                                 (run_folder / "config.json").string());
+  const JobConfig config = config_of(run_folder);
   if (config.search.mode == SearchMode::kOff)
     throw InputError({.what = "this job did not search for its configuration",
                       .where = run_folder.string(),

@@ -36,6 +36,9 @@ struct ReplayedSearch {
   std::vector<std::string> differences;  // with the line of the log
 };
 
+// Whether a run has a search. Throws InputError where it is none.
+bool searches(const std::filesystem::path& run_folder);
+
 // Reads a run folder. Throws InputError where it is none, or its search is off.
 ReplayedSearch replay_search(const std::filesystem::path& run_folder);
 

@@ -35,19 +35,20 @@ def status(run):
         return {}
 
 
+def wait_for_state(run, *states):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if status(run).get("state") in states:
+            return
+        time.sleep(0.001)
+    raise AssertionError(f"it was never {' or '.join(states)}")
+
+
 class ControllerKillTest(job.JobTest):
     def begin(self, *arguments):
         self.segments = shared_segments()
         run = self.run_folder()
         return run, self.start(*CONFIG, *arguments, "--run", run)
-
-    def wait_for_state(self, run, *states):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            if (state := status(run).get("state")) in states:
-                return state
-            time.sleep(0.001)
-        self.fail(f"it was never {' or '.join(states)}")
 
     def kill_and_resume(self, run, process, *more):
         process.send_signal(signal.SIGKILL)
@@ -72,17 +73,17 @@ class ControllerKillTest(job.JobTest):
     def test_training(self):
         run, process = self.begin()
         self.wait_for_event(run, "iterations", 2)
-        self.wait_for_state(run, "training")
+        wait_for_state(run, "training")
         self.kill_and_resume(run, process)
 
     def test_evaluating(self):
         run, process = self.begin()
-        self.wait_for_state(run, "evaluating")
+        wait_for_state(run, "evaluating")
         self.kill_and_resume(run, process)
 
     def test_checkpointing(self):
         run, process = self.begin()
-        self.wait_for_state(run, "checkpointing")
+        wait_for_state(run, "checkpointing")
         self.kill_and_resume(run, process)
 
     def test_halting_because_a_worker_hangs(self):
@@ -97,7 +98,7 @@ class ControllerKillTest(job.JobTest):
         self.wait_for_event(run, "checkpoint", 1)
         shard = next(event["pid"] for event in job.events(run, "process_joined") if event["role"] == "shard")
         os.kill(shard, signal.SIGKILL)
-        self.wait_for_state(run, "halting", "coming together again")
+        wait_for_state(run, "halting", "coming together again")
         self.kill_and_resume(run, process)
 
     def test_paused(self):
@@ -107,7 +108,7 @@ class ControllerKillTest(job.JobTest):
             connection.connect(str(run / "control.sock"))
             connection.sendall(b'{"command": "pause"}\n')
             connection.makefile().readline()
-        self.wait_for_state(run, "paused")
+        wait_for_state(run, "paused")
         self.wait_for_event(run, "checkpoint", 1)
         self.kill_and_resume(run, process)
 
@@ -115,7 +116,7 @@ class ControllerKillTest(job.JobTest):
         run, process = self.begin()
         self.wait_for_event(run, "iterations", 1)
         process.send_signal(signal.SIGINT)
-        self.wait_for_state(run, "ending", "checkpointing")
+        wait_for_state(run, "ending", "checkpointing")
         self.kill_and_resume(run, process)
 
     def test_each_phase_of_a_search(self):

@@ -28,7 +28,7 @@ class JobTest(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_job_"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.addCleanup(self.assert_no_orphans)
-        self.addCleanup(self.assert_searches_replay)
+        self.addCleanup(self.assert_decisions_replay)
 
     def assert_no_orphans(self):
         deadline = time.monotonic() + 5
@@ -36,10 +36,10 @@ class JobTest(unittest.TestCase):
             time.sleep(0.05)
         self.assertEqual(processes_of(self.folder), [], "processes of the job are left")
 
-    def assert_searches_replay(self):
-        """What any run here has decided is decided again from its log alone."""
-        for path in self.folder.rglob("events.jsonl"):
-            if '"event":"search_step"' not in path.read_text() or "changed" in path.parent.name:
+    def assert_decisions_replay(self):
+        """What the controller and the search of any run here have decided is decided again from their logs alone."""
+        for path in self.folder.rglob("decisions.jsonl"):
+            if "changed" in path.parent.name:
                 continue
             done = subprocess.run([str(programs / "scavenger-plan"), "replay", str(path.parent)], text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)

@@ -9,6 +9,7 @@ import sys
 import unittest
 
 import job
+from controller_kill_test import shared_segments, wait_for_state
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import namespaces  # noqa: E402
@@ -134,6 +135,34 @@ class MachinesTest(job.JobTest):
         process.wait()
         self.train(*ENDLESS, "--run", self.run_folder("next"), *emulated(), "--set", "stop.max_epochs=1")
         self.assertEqual(left_of(process.pid), [])
+
+
+    def test_a_controller_that_is_killed_in_any_state_is_resumed_to_the_target_and_nothing_is_left(self):
+        segments = shared_segments()
+        for state in ("starting", "training", "evaluating", "checkpointing", "halting"):
+            with self.subTest(state=state):
+                run = self.run_folder(state)
+                process = self.start(*SMALL, "--workers", 2, "--set", "stop.target=null", "--set", "stop.max_epochs=100000", "--set",
+                                     "optimizer.learning_rate=0.005", "--set", "evaluation.every_iterations=60", "--set",
+                                     "checkpoint.every_iterations=50", "--set", "data.test.samples=20000", "--run", run, *emulated())
+                if state == "halting":  # a worker is lost, and the others are to say where they stand
+                    self.wait_for_event(run, "iterations", count=2)
+                    worker = next(event["pid"] for event in job.events(run, "process_joined") if event["role"] == "worker")
+                    os.kill(worker, signal.SIGKILL)
+                    wait_for_state(run, "halting", "coming together again")
+                elif state == "starting":
+                    self.wait_for_event(run, "machine")
+                else:
+                    wait_for_state(run, state)
+                process.kill()
+                process.wait()
+                resumed = self.start("--resume", run, "--quiet", "--set", 'stop.target={"value": 0.9}')
+                output, _ = resumed.communicate(timeout=240)
+                self.assertEqual(resumed.returncode, 0, output)
+                self.assertEqual(job.report(run)["status"], "target_reached")
+                self.assertEqual(left_of(process.pid) + left_of(resumed.pid), [])
+                self.assertFalse((run / "control.sock").exists())
+        self.assertEqual(shared_segments() - segments, set())
 
 
 class NoticeTest(job.JobTest):

@@ -72,25 +72,55 @@ class ReshapeTest(job.JobTest):
         self.reshape_at_work()
 
     def test_k_and_b_change_while_it_trains_over_tcp(self):
-        self.reshape_at_work("--set", "ps.shards=2")
+        self.reshape_at_work("--set", "sync.transport=tcp", "--set", "ps.shards=2")
 
-    def test_with_the_same_batch_the_loss_is_that_of_a_job_that_was_not_reshaped(self):
-        settings = ["--set", "batch_size=64", "--set", "stop.max_epochs=40", "--set", "optimizer.learning_rate=0.01"]
+    def test_k_and_b_change_while_it_trains_by_all_reduce(self):
+        self.reshape_at_work("--set", "sync.strategy=gloo")
+
+    def test_a_job_that_was_reshaped_reaches_its_target(self):
+        """The first evaluation comes when all changes are made, and what they have trained is good enough."""
+        run = self.run_folder()
+        process = self.start(job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "optimizer.learning_rate=0.01", "--set",
+                             "stop.max_epochs=100000", "--set", "evaluation.every_epochs=1000", "--workers", 2, "--batch-size", 128,
+                             "--run", run)
+        self.wait_for_event(run, "iterations")
+        for workers, batch_size in [(4, 512), (1, 64), (3, 128)]:
+            self.resize(run, workers, batch_size)
+        output, _ = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(job.report(run)["status"], "target_reached")
+        self.assertEqual(job.events(run, "membership")[-1]["workers"], 3)
+        self.assert_no_sample_is_lost(run)
+
+    def compare_with_a_fixed_job(self, *settings):
+        """2 to 4 to 1 to 3 workers with the same B: the loss of each iteration is that of a job that had 2 throughout."""
+        same = ["--set", "batch_size=64", "--set", "optimizer.learning_rate=0.005", *settings]
         fixed, reshaped = self.run_folder("fixed"), self.run_folder("reshaped")
-        self.train(*CONFIG, *settings, "--workers", 2, "--run", fixed)
-        process = self.start(*CONFIG, *settings, "--workers", 2, "--run", reshaped)
+        process = self.start(*ENDLESS, *same, "--workers", 2, "--run", reshaped)
         self.wait_for_event(reshaped, "iterations")
         for workers in (4, 1, 3):
-            self.ctl(reshaped, "resize", "--workers", workers, check=None)  # the job may be over
-        output, _ = process.communicate(timeout=120)
-        self.assertEqual(process.returncode, 0, output)
+            self.resize(reshaped, workers, 64)
+        self.stop(reshaped, process)
+        done = job.events(reshaped, "end")[-1]["iteration"]
+        self.train(*CONFIG, *same, "--set", "stop.max_epochs=100000", "--set", f"stop.max_iterations={done}", "--workers", 2, "--run", fixed)
 
         curves = [[loss for event in job.events(run, "iterations") for loss in event["loss"]] for run in (fixed, reshaped)]
 
-        self.assertGreater(len(job.events(reshaped, "membership")), 1)
+        sizes = [event["workers"] for event in job.events(reshaped, "membership")]
+        self.assertEqual([size for i, size in enumerate(sizes) if size not in sizes[:i]], [2, 4, 1, 3])
         self.assertEqual(len(curves[0]), len(curves[1]))
+        print(f"largest difference of {done} losses: {max(abs(a - b) for a, b in zip(*curves)):.1e}")
         for iteration, (a, b) in enumerate(zip(*curves)):
             self.assertAlmostEqual(a, b, delta=1e-4, msg=f"iteration {iteration}")
+
+    def test_with_the_same_batch_the_loss_is_that_of_a_job_that_was_not_reshaped(self):
+        self.compare_with_a_fixed_job()
+
+    def test_with_the_same_batch_the_loss_is_the_same_over_tcp(self):
+        self.compare_with_a_fixed_job("--set", "sync.transport=tcp", "--set", "ps.shards=2")
+
+    def test_with_the_same_batch_the_loss_is_the_same_by_all_reduce(self):
+        self.compare_with_a_fixed_job("--set", "sync.strategy=gloo")
 
     def test_it_answers_pauses_goes_on_checkpoints_and_stops(self):
         run = self.run_folder()

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,36 @@ struct Truth {
     return (1.0 + batch / noise_scale) / batch * iteration_seconds(workers, batch);
   }
 };
+
+// What workers with these shares would measure in the next iteration of the series.
+inline void append_iteration(const Truth& truth, const std::vector<std::uint32_t>& shares,
+                             double seconds, RandomStream& stream, fact::Iterations& series) {
+  const auto measured_norm = [&](double samples) {
+    return (1.0 + truth.noise_scale / samples) * std::exp(0.05 * stream.normal());
+  };
+  const auto batch_size = std::accumulate(shares.begin(), shares.end(), std::uint32_t{0});
+  const std::size_t place = series.seconds.size();
+  series.seconds.push_back(seconds);
+  series.loss.push_back(1.0);
+  series.global_sqr_norm.push_back(measured_norm(batch_size));
+  series.workers.resize(shares.size());
+  for (std::uint32_t k = 0; k < shares.size(); ++k) {
+    fact::WorkerSeries& worker = series.workers[k];
+    worker.rank = k;
+    for (auto* list : {&worker.data_wait, &worker.forward, &worker.backward, &worker.sync_wait})
+      list->push_back(0.25 * seconds);
+    worker.local_sqr_norm.push_back(measured_norm(shares[k]));
+  }
+  if (shares.size() > 1 || place % 8 != 0) return;
+  const std::uint32_t half = batch_size / 2;
+  series.half_batches.push_back({series.first + place,
+                                 half,
+                                 batch_size - half,
+                                 0.001,
+                                 {measured_norm(half)},
+                                 {measured_norm(batch_size - half)},
+                                 {measured_norm(batch_size)}});
+}
 
 inline JobConfig searching_config(SearchMode mode, SearchPolicy policy,
                                   std::vector<std::uint32_t> workers = {1, 2, 4, 8},
@@ -121,10 +152,6 @@ class VirtualJob final {
     measured_[{workers_, batch_size_}] = true;
   }
 
-  double measured_norm(double samples) {
-    return (1.0 + truth.noise_scale / samples) * std::exp(0.05 * stream_.normal());
-  }
-
   void report() {
     fact::Iterations series;
     series.membership_epoch = epoch_;
@@ -132,29 +159,10 @@ class VirtualJob final {
     series.learning_rate = 0.1;
     const double expected = truth.iteration_seconds(workers_, batch_size_);
     series.count = static_cast<std::uint32_t>(std::max(1.0, 0.2 / expected));
-    for (std::uint32_t k = 0; k < workers_; ++k) series.workers.push_back({k, {}, {}, {}, {}, {}});
     for (std::uint32_t i = 0; i < series.count; ++i) {
       const double seconds = expected * std::exp(truth.scatter * stream_.normal());
       time_ += seconds;
-      series.seconds.push_back(seconds);
-      series.loss.push_back(1.0);
-      series.global_sqr_norm.push_back(measured_norm(batch_size_));
-      for (std::uint32_t k = 0; k < workers_; ++k) {
-        fact::WorkerSeries& worker = series.workers[k];
-        for (auto* list : {&worker.data_wait, &worker.forward, &worker.backward, &worker.sync_wait})
-          list->push_back(0.25 * seconds);
-        worker.local_sqr_norm.push_back(measured_norm(shares_[k]));
-      }
-      if (workers_ == 1 && i % 8 == 0) {
-        const std::uint32_t half = batch_size_ / 2;
-        series.half_batches.push_back({iteration_ + i,
-                                       half,
-                                       batch_size_ - half,
-                                       0.001,
-                                       {measured_norm(half)},
-                                       {measured_norm(batch_size_ - half)},
-                                       {measured_norm(batch_size_)}});
-      }
+      append_iteration(truth, shares_, seconds, stream_, series);
     }
     iteration_ += series.count;
     position_ += std::uint64_t{series.count} * batch_size_;

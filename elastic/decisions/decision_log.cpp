@@ -1,0 +1,81 @@
+#include "elastic/decisions/decision_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "elastic/decisions/controller_json.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMostInputsPerLine = 64;
+
+std::string text_of(const json& document) {
+  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+bool ends_in_mid_line(int file) {
+  const off_t size = ::lseek(file, 0, SEEK_END);
+  char last = '\n';
+  return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
+}
+
+}  // namespace
+
+std::filesystem::path decision_file(const std::filesystem::path& run_folder) {
+  return run_folder / "decisions.jsonl";
+}
+
+DecisionLog::DecisionLog(const std::filesystem::path& run_folder)
+    : file_(::open(decision_file(run_folder).c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
+                   0644)) {
+  if (file_.get() < 0)
+    throw SystemError({.what = std::string("cannot open: ") + std::strerror(errno),
+                       .where = decision_file(run_folder).string(),
+                       .remedy = "make the run folder writable"});
+  if (ends_in_mid_line(file_.get())) write_line("");  // an earlier process was killed there
+}
+
+DecisionLog::~DecisionLog() {
+  if (!inputs_.empty()) flush({});
+}
+
+void DecisionLog::begin(const std::string& config_json, const ControllerPlan& plan,
+                        double now_seconds) {
+  write_line(text_of({{"begin",
+                       {{"seconds", now_seconds},
+                        {"plan", to_json(plan)},
+                        {"config", json::parse(config_json)}}}}));
+}
+
+void DecisionLog::add(const ControllerEvent& event, double now_seconds,
+                      std::span<const ControllerAction> actions) {
+  json input = to_json(event);
+  input.insert(input.begin(), now_seconds);
+  inputs_.push_back(std::move(input));
+  if (!actions.empty() || inputs_.size() >= kMostInputsPerLine) flush(actions);
+}
+
+void DecisionLog::flush(std::span<const ControllerAction> actions) {
+  json decided = json::array();
+  for (const ControllerAction& action : actions) decided.push_back(to_json(action));
+  write_line(text_of({{"inputs", std::exchange(inputs_, json::array())}, {"actions", decided}}));
+}
+
+// Training is worth more than its record: after a failure there is no more of it.
+void DecisionLog::write_line(std::string line) {
+  if (!problem_.empty()) return;
+  line += '\n';
+  const ssize_t count = ::write(file_.get(), line.data(), line.size());
+  if (count == static_cast<ssize_t>(line.size())) return;
+  problem_ = count < 0 ? std::strerror(errno) : "the disk is full";
+}
+
+}  // namespace scavenger::elastic

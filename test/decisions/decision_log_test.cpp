@@ -1,0 +1,200 @@
+#include "elastic/decisions/decision_log.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <sstream>
+
+#include "elastic/decisions/controller_json.h"
+#include "elastic/decisions/decision_replay.h"
+#include "runtime/base/error.h"
+#include "test/decisions/ready_config.h"
+#include "test/support/temporary_folder.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using nlohmann::json;
+
+constexpr ProcessName kWorker{Role::kWorker, 1};
+constexpr ProcessName kShard{Role::kShard, 0};
+
+std::vector<ControllerEvent> one_of_each() {
+  ShareRule rule;
+  rule.speeds = {{0, 0.1}, {3, 1e-9}};
+  rule.overhead_samples = 2.5;
+  rule.smallest_share = 2;
+  rule.largest_shares = {0, 7};
+  rule.learned_bounds = {{3, 12}};
+  return {ProcessStarted{kWorker},
+          MachineRefused{kWorker, "quota \"x\"", std::nullopt},
+          MachineRefused{kWorker, "capacity", 0.1},
+          ProcessJoined{kShard},
+          ProcessReady{kWorker, 3},
+          ProcessHalted{kWorker, UINT64_MAX, true},
+          ProcessStuck{kWorker, "it waits"},
+          IterationsDone{2, 77},
+          EvaluationDone{0.1 + 0.2},
+          CheckpointSafe{},
+          CheckpointDone{false, true},
+          CheckpointFound{},
+          CheckpointFound{40, 640},
+          ProcessLost{kWorker, "killed by signal 9", false, true},
+          JobImpossible{"another model"},
+          ProcessLeft{kWorker},
+          ProcessLeaving{kWorker, "notice"},
+          ReshapeWanted{4, 512, "by hand"},
+          SharesWanted{rule, "unequal"},
+          CheckpointWanted{},
+          PauseWanted{false},
+          Interrupted{"scavenger-ctl"},
+          CostMetered{1.0 / 3.0, 2.0},
+          AllProcessesEnded{},
+          TimePassed{}};
+}
+
+JobConfig small_config() {
+  JobConfig config = ready_config();
+  config.stop.max_iterations = 5;
+  return config;
+}
+
+ControllerPlan small_plan() {
+  ControllerPlan plan;
+  plan.membership = {1, 10, {5, 5}, 0, 0};
+  plan.samples_per_epoch = 100;
+  const JobConfig config = small_config();
+  plan.optimizer = config.optimizer;
+  plan.stop = config.stop;
+  plan.evaluation = config.evaluation;
+  plan.checkpoint = config.checkpoint;
+  plan.limits = config.limits;
+  plan.faults = config.faults;
+  return plan;
+}
+
+// A controller whose decisions are logged.
+class LoggedJob final {
+ public:
+  explicit LoggedJob(const std::filesystem::path& folder)
+      : log_(folder), controller_(small_plan(), 0.0) {
+    log_.begin(to_json(small_config()).dump(), small_plan(), 0.0);
+  }
+  void feed(const ControllerEvent& event) {
+    now_ += 0.1;
+    const auto actions = controller_.step(event, now_);
+    log_.add(event, now_, actions);
+    for (const ControllerAction& action : actions)
+      if (const auto* grant = std::get_if<GrantIterations>(&action)) granted_ = grant->until;
+  }
+  // From the start to its third iteration.
+  void train() {
+    const ProcessName workers[] = {{Role::kWorker, 0}, {Role::kWorker, 1}};
+    for (const ProcessName& process : {kShard, workers[0], workers[1]})
+      feed(ProcessStarted{process});
+    for (const ProcessName& process : {kShard, workers[0], workers[1]})
+      feed(ProcessJoined{process});
+    for (const ProcessName& process : {kShard, workers[0], workers[1]})
+      feed(ProcessReady{process, 1});
+    for (std::uint64_t count = 1; count <= 3; ++count)
+      for (std::uint32_t rank = 0; rank < 2; ++rank) feed(IterationsDone{rank, count});
+    REQUIRE(granted_ > 3);
+  }
+
+ private:
+  DecisionLog log_;
+  Controller controller_;
+  double now_ = 0.0;
+  std::uint64_t granted_ = 0;
+};
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("All that a controller can be told is read back as it was") {
+  const auto events = one_of_each();
+  for (std::size_t kind = 0; kind < std::variant_size_v<ControllerEvent>; ++kind)
+    CHECK(std::ranges::any_of(events, [&](const auto& event) { return event.index() == kind; }));
+  for (const ControllerEvent& event : events) {
+    const json written = json::parse(to_json(event).dump());
+    CAPTURE(written.dump());
+    const ControllerEvent again = controller_event_from(written, "here");
+    CHECK(again.index() == event.index());
+    CHECK(to_json(again) == to_json(event));
+  }
+  const auto is_shares = [](const ControllerEvent& event) {
+    return std::holds_alternative<SharesWanted>(event);
+  };
+  const auto shares = std::get<SharesWanted>(*std::ranges::find_if(events, is_shares));
+  const auto read = controller_event_from(to_json(ControllerEvent(shares)), "here");
+  CHECK(std::get<SharesWanted>(read).rule == shares.rule);
+}
+
+TEST_CASE("What is no record of a decision is refused, with its place") {
+  for (const char* text :
+       {"[]", "{}", "3", R"(["novel"])", R"(["process_joined"])", R"(["process_joined",["a",0]])",
+        R"(["time_passed",1])", R"(["iterations_done",1,"two"])"})
+    CHECK_THROWS_WITH(controller_event_from(json::parse(text), "there"), Catch::Contains("there"));
+}
+
+TEST_CASE("A plan is read back as it was") {
+  ControllerPlan plan = small_plan();
+  plan.state_home = StateHome::kMemory;
+  plan.membership = {4, 12, {5, 7}, 30, 300, 1.5};
+  plan.resumes_checkpoint = true;
+  plan.seconds_before = 12.25;
+  plan.best_score = -0.5;
+  const ControllerPlan again = controller_plan_from(to_json(plan), small_config(), "here");
+  CHECK(to_json(again) == to_json(plan));
+  CHECK(again.membership == plan.membership);
+  CHECK(again.state_home == StateHome::kMemory);
+  CHECK(again.best_score == plan.best_score);
+  CHECK(again.stop.max_iterations == 5);
+}
+
+TEST_CASE("A replay decides the same, over a kill in mid-line and a resume") {
+  const TemporaryFolder folder;
+  LoggedJob(folder.path()).train();
+  const auto once = replay_decisions(folder.path());
+  CHECK(once.differences.empty());
+  CHECK(once.inputs == 15);
+  CHECK(once.decisions >= 5);  // two to configure, the grants
+
+  const auto path = decision_file(folder.path());
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 7);
+  CHECK(replay_decisions(folder.path()).differences.empty());
+  LoggedJob(folder.path()).train();
+  const auto twice = replay_decisions(folder.path());
+  CHECK(twice.differences.empty());
+  CHECK(twice.decisions > once.decisions);
+}
+
+TEST_CASE("A log that was changed does not replay, and one that is damaged is refused") {
+  const TemporaryFolder folder;
+  LoggedJob(folder.path()).train();
+  const auto path = decision_file(folder.path());
+  const std::string text = text_of(path);
+  const auto with = [&](const std::string& what, const std::string& instead) {
+    std::string changed = text;
+    const auto place = changed.find(what);
+    REQUIRE(place != std::string::npos);
+    changed.replace(place, what.size(), instead);
+    std::ofstream(path) << changed;
+  };
+  with(R"(["grant_iterations",2])", R"(["grant_iterations",3])");
+  const auto replayed = replay_decisions(folder.path());
+  REQUIRE(replayed.differences.size() == 1);
+  CHECK_THAT(replayed.differences.front(), Catch::Contains("grant_iterations"));
+  with(R"("actions")", R"("acti)");
+  CHECK_THROWS_AS(replay_decisions(folder.path()), InputError);
+  with(R"("process_joined")", R"("process_came")");
+  CHECK_THROWS_AS(replay_decisions(folder.path()), InputError);
+  CHECK_THROWS_AS(replay_decisions(folder.path() / "no"), InputError);
+}
+
+}  // namespace scavenger::elastic
