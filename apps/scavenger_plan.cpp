@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "apps/plan_sources.h"
 #include "apps/price_command.h"
 #include "apps/user_program.h"
+#include "elastic/decisions/decision_log.h"
 #include "elastic/decisions/decision_replay.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
@@ -212,9 +214,12 @@ int serve(const StoreArguments& arguments) {
 
 // What the controller has decided, and where there was one, the search.
 int replay(const std::string& run_folder) {
-  const elastic::ReplayedDecisions controller = elastic::replay_decisions(run_folder);
   std::optional<elastic::ReplayedSearch> search;
   if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder);
+  // Jobs of older versions have no record of the controller's.
+  std::optional<elastic::ReplayedDecisions> controller;
+  if (!search || std::filesystem::exists(elastic::decision_file(run_folder)))
+    controller = elastic::replay_decisions(run_folder);
   const auto show = [](const char* who, std::uint64_t decisions,
                        const std::vector<std::string>& differences) {
     for (const std::string& difference : differences) std::cout << difference << "\n";
@@ -222,7 +227,8 @@ int replay(const std::string& run_folder) {
                differences.size());
     return differences.empty();
   };
-  bool same = show("controller", controller.decisions, controller.differences);
+  bool same = true;
+  if (controller) same &= show("controller", controller->decisions, controller->differences);
   if (search) same &= show("search", search->decisions, search->differences);
   return same ? 0 : 1;
 }
