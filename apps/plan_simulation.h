@@ -12,7 +12,7 @@ namespace scavenger {
 struct SimulationOptions {
   int seeds = 20;
   double resize_seconds = 37.0;
-  std::uint32_t cold_start_iterations = 500;
+  std::uint32_t cold_start_iterations = 1000;  // the paper's
 };
 
 // Configurations count of which seconds per iteration, epochs and noise are known. "None" has the

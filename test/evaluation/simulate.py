@@ -139,7 +139,7 @@ PERCENT = ("regret", "worst", "time", "cost")
 def simulate(programs, table, samples, store, policy, options):
     """Mode -> what its line says, in per cent."""
     text = plan(programs, table, "--samples", samples, "--store", store, "--simulate", "--policy", policy, "--price", 0.13, "--exact-billing",
-                "--seeds", options.seeds, "--resize-seconds", options.resize_seconds)
+                "--seeds", options.seeds, "--resize-seconds", options.resize_seconds, "--cold-start", 500)
     jobs = {}
     for row in rows_of(table):
         seconds = float(row["epochs"]) * samples / int(row["batch_size"]) * float(row["iteration_seconds"])
