@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "apps/plan_machines.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/model_service/remote_store.h"
 #include "elastic/plan/run_record.h"
@@ -206,6 +207,18 @@ std::vector<KnownModel> gather_all(const PlanArguments& arguments) {
   return models;
 }
 
+namespace {
+
+// Every K that takes all machines of the types that it takes; those that there are enough for.
+void add_machine_counts(const perfmodel::MachinePool& machines, std::set<double>& workers) {
+  std::erase_if(workers, [&](double k) { return k > machines.size(); });
+  double count = 0.0;
+  for (const perfmodel::MachineGroup& group : machines.groups)
+    workers.insert(count += group.workers);
+}
+
+}  // namespace
+
 perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownModel& model,
                                     std::string& details) {
   perfmodel::RowFilter filter = arguments.filter;
@@ -233,6 +246,10 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
     request.constraints.max_seconds = parse_duration(arguments.max_time, "--max-time");
   if (arguments.max_local_batch > 0.0)
     request.constraints.max_local_batch = arguments.max_local_batch;
+  if (!arguments.machines.empty())
+    request.machines = parse_machines(
+        arguments.machines, model.record, observed, request.price.worker_per_hour,
+        arguments.shares == "even" ? perfmodel::Sharing::kEven : perfmodel::Sharing::kDynamic);
   request.candidates = perfmodel::natural_candidates(request.times, request.epochs);
   std::set<double> workers, batches;
   for (const perfmodel::Configuration& c : request.candidates) {
@@ -244,6 +261,7 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
     const std::vector<double> given = parse_numbers(text, option);
     values = {given.begin(), given.end()};
   };
+  if (request.machines.is_mixed()) add_machine_counts(request.machines, workers);
   replace(workers, arguments.workers, "--workers");
   replace(batches, arguments.batch_sizes, "--batch-sizes");
   request.candidates.clear();

@@ -24,6 +24,8 @@ struct PlanArguments {
   double max_cost = 0.0;             // 0: no limit
   std::string max_time;              // "90s", "45m", "3h"
   double max_local_batch = 0.0;
+  std::string machines;  // "small:2:0.5:0.04,large:4"; empty: all alike
+  std::string shares = "dynamic";
   double price = -1.0;  // below 0: as recorded
   double fixed_price = 0.0;
   bool exact_billing = false;

@@ -45,6 +45,11 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
   app.add_option("--batch-sizes", arguments.batch_sizes, "B to choose from: 64,128,256");
   app.add_option("--max-local-batch", arguments.max_local_batch, "What a worker's memory holds")
       ->check(CLI::PositiveNumber);
+  app.add_option("--machines", arguments.machines,
+                 "Unequal machines, in the order in which workers get them: "
+                 "TYPE:COUNT[:SPEED[:PRICE]],...");
+  app.add_option("--shares", arguments.shares, "Of the batch on unequal machines")
+      ->check(CLI::IsMember({"even", "dynamic"}));
   app.add_option("--price", arguments.price, "Dollars per worker and hour")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--fixed-price", arguments.fixed_price, "Dollars per hour for all else")
@@ -88,6 +93,10 @@ int simulate(const PlanArguments& arguments) {
 }
 
 int plan(const PlanArguments& arguments) {
+  if (!arguments.machines.empty() && (arguments.simulate || arguments.mode == "universal"))
+    throw InputError({.what = "this is not known of unequal machines",
+                      .where = "--machines",
+                      .remedy = "leave out --simulate, or --mode universal"});
   if (arguments.simulate) return simulate(arguments);
   elastic::PlanSource source;
   perfmodel::Plan made;

@@ -50,6 +50,14 @@ double cluster_cost(double seconds, double workers, const ClusterPrice& price) {
          (workers * price.worker_per_hour + price.fixed_per_hour);
 }
 
+Estimate cluster_cost(const Estimate& seconds, double workers, const ClusterPrice& price) {
+  const double value = cluster_cost(seconds.value, workers, price);
+  return {.value = value,
+          .standard_error = value * seconds.standard_error / seconds.value,
+          .low = cluster_cost(seconds.low, workers, price),
+          .high = cluster_cost(seconds.high, workers, price)};
+}
+
 JobPrediction predict_job(const Configuration& configuration, const TimeModel& time,
                           const StatisticalModel& statistics, double data_set_samples,
                           const ClusterPrice& price) {
@@ -69,14 +77,7 @@ JobPrediction predict_job(const Configuration& configuration, const TimeModel& t
   job.iteration_seconds = iteration.seconds;
   job.extrapolated = iteration.extrapolated;
   job.seconds = product(job.epochs, job.iteration_seconds, iterations_per_epoch);
-  const auto cost = [&](double seconds) {
-    return cluster_cost(seconds, configuration.workers, price);
-  };
-  job.cost = {
-      .value = cost(job.seconds.value),
-      .standard_error = cost(job.seconds.value) * job.seconds.standard_error / job.seconds.value,
-      .low = cost(job.seconds.low),
-      .high = cost(job.seconds.high)};
+  job.cost = cluster_cost(job.seconds, configuration.workers, price);
   return job;
 }
 

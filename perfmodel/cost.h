@@ -38,6 +38,9 @@ struct ClusterPrice {
 // Dollars for `workers` VMs over `seconds`. Scavenger eq. 5 with kExactBilling.
 double cluster_cost(double seconds, double workers, const ClusterPrice& price);
 
+// The same of a time that is known with an error.
+Estimate cluster_cost(const Estimate& seconds, double workers, const ClusterPrice& price);
+
 // A whole job at one configuration. Where the statistical model is relative, epochs and all that
 // follow from them are in units of the reference batch's epochs, good for comparisons only.
 struct JobPrediction {

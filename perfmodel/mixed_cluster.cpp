@@ -88,4 +88,38 @@ MixedPrediction predict_mixed(const TimeModel& model, std::span<const MachineGro
   return prediction;
 }
 
+double MachinePool::size() const {
+  double sum = 0.0;
+  for (const MachineGroup& group : groups) sum += group.workers;
+  return sum;
+}
+
+std::vector<MachineGroup> MachinePool::first(double workers) const {
+  std::vector<MachineGroup> machines;
+  double left = workers;
+  for (const MachineGroup& group : groups) {
+    if (!(left > 0.0)) break;
+    machines.push_back(group);
+    machines.back().workers = std::min(left, group.workers);
+    left -= machines.back().workers;
+  }
+  if (left > 0.0) refuse("there are fewer machines than workers", "name more, or fewer workers");
+  return machines;
+}
+
+std::vector<TimeObservation> with_slowdowns(std::span<const TimeObservation> observations,
+                                            const MachinePool& pool) {
+  std::vector<TimeObservation> result(observations.begin(), observations.end());
+  for (TimeObservation& observation : result) {
+    double slowest = std::numeric_limits<double>::infinity(), speeds = 0.0;
+    for (const MachineGroup& group : pool.first(observation.configuration.workers)) {
+      slowest = std::min(slowest, group.speed);
+      speeds += group.workers * group.speed;
+    }
+    observation.configuration.slowdown =
+        pool.sharing == Sharing::kEven ? 1.0 / slowest : observation.configuration.workers / speeds;
+  }
+  return result;
+}
+
 }  // namespace scavenger::perfmodel

@@ -11,6 +11,8 @@ namespace scavenger::perfmodel {
 struct Configuration {
   double workers = 1.0;       // K
   double global_batch = 1.0;  // B
+  // Of computing, where the workers' machines are unequal, beside those that a model is of.
+  double slowdown = 1.0;
 
   double local_batch() const { return global_batch / workers; }  // b, the mean over workers
   bool operator==(const Configuration&) const = default;

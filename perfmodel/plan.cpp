@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "perfmodel/student.h"
 #include "runtime/base/error.h"
@@ -60,8 +61,9 @@ void decide(const Constraints& constraints, Plan& plan) {
 
 void add_actuals(const PlanRequest& request, PlanRow& row) {
   const Configuration& configuration = row.prediction.configuration;
+  const bool is_elsewhere = request.machines.is_mixed() && !request.measured_on_machines;
   for (const TimeObservation& o : request.times)
-    if (o.configuration == configuration) row.actual_iteration_seconds = o.seconds;
+    if (o.configuration == configuration && !is_elsewhere) row.actual_iteration_seconds = o.seconds;
   row.is_measured = row.actual_iteration_seconds.has_value();
   double epochs = 0.0, seconds = 0.0, runs = 0.0, timed = 0.0;
   for (const ActualRun& run : request.runs) {
@@ -73,6 +75,28 @@ void add_actuals(const PlanRequest& request, PlanRow& row) {
   }
   if (runs > 0.0) row.actual_epochs = epochs / runs;
   if (timed > 0.0) row.actual_seconds = seconds / timed;
+}
+
+void scale(double factor, Estimate& estimate) {
+  for (double* const part :
+       {&estimate.value, &estimate.standard_error, &estimate.low, &estimate.high})
+    *part *= factor;
+}
+
+// From alike machines to those that the workers get.
+void move_to_machines(const PlanRequest& request, const TimeModel& time, PlanRow& row) {
+  JobPrediction& job = row.prediction;
+  const Configuration& at = job.configuration;
+  row.machines = request.machines.first(at.workers);
+  MixedPrediction mixed =
+      predict_mixed(time, row.machines, at.global_batch, request.machines.sharing);
+  row.shares = std::move(mixed.shares);
+  const double slower = mixed.seconds / job.iteration_seconds.value;
+  scale(slower, job.iteration_seconds);
+  scale(slower, job.seconds);
+  ClusterPrice price = request.price;
+  price.worker_per_hour = mixed.price_per_hour / at.workers;
+  job.cost = cluster_cost(job.seconds, at.workers, price);
 }
 
 void require_candidates(const PlanRequest& request) {
@@ -90,7 +114,11 @@ void require_candidates(const PlanRequest& request) {
 
 Plan make_plan(const PlanRequest& request) {
   require_candidates(request);
-  const TimeModel time(request.times);
+  const std::vector<TimeObservation> times =
+      request.machines.is_mixed() && request.measured_on_machines
+          ? with_slowdowns(request.times, request.machines)
+          : request.times;
+  const TimeModel time(times);
   const StatisticalChoice statistics =
       choose_statistical_model(request.epochs, request.noise, request.noise_scale);
   Plan plan;
@@ -99,7 +127,7 @@ Plan make_plan(const PlanRequest& request) {
   plan.reference_batch = statistics.model.reference_batch();
   plan.time_form = describe(time.best().form());
   plan.time_error_scale = time.best().error_scale();
-  if (request.holds_out) plan.iteration_seconds = leave_one_out(request.times);
+  if (request.holds_out) plan.iteration_seconds = leave_one_out(times);
   plan.statistical_form = statistics.model.form();
   plan.statistical_scores = statistics.scores;
   const auto coefficients = statistics.model.coefficients();
@@ -111,6 +139,7 @@ Plan make_plan(const PlanRequest& request) {
     PlanRow row;
     row.prediction = predict_job(configuration, time, statistics.model, request.samples_per_epoch,
                                  request.price);
+    if (request.machines.is_mixed()) move_to_machines(request, time, row);
     add_actuals(request, row);
     plan.rows.push_back(std::move(row));
   }

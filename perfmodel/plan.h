@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "perfmodel/cost.h"
+#include "perfmodel/mixed_cluster.h"
 #include "perfmodel/policy.h"
 #include "perfmodel/statistical_model.h"
 #include "perfmodel/time_model.h"
@@ -30,6 +31,10 @@ struct PlanRequest {
   std::vector<Configuration> candidates;
   double samples_per_epoch = 0.0;
   ClusterPrice price;
+  // Where workers get unequal machines: then these have the prices, and `times` are of machines of
+  // speed 1, or were measured on the pool itself.
+  MachinePool machines;
+  bool measured_on_machines = false;
   Policy policy = Policy::kKnee;
   Constraints constraints;
   bool holds_out = true;  // tell the held-out error of seconds, at a fit per observation
@@ -37,8 +42,10 @@ struct PlanRequest {
 
 struct PlanRow {
   JobPrediction prediction;
-  bool is_measured = false;  // its seconds per iteration were
-  bool is_pareto = false;    // among those that the constraints allow
+  std::vector<MachineGroup> machines;  // of its workers, where they are unequal
+  std::vector<double> shares;          // b_k on each of these
+  bool is_measured = false;            // its seconds per iteration were
+  bool is_pareto = false;              // among those that the constraints allow
   bool is_knee = false;
   bool is_chosen = false;
   // Of runs at this very configuration, means; nothing where there were none.

@@ -79,8 +79,8 @@ std::vector<TimeParameters> TimeFit::starting_points() const {
   for (std::size_t i = 0; i < n; ++i) {
     TimeParameters unit{};
     unit[kSyncSlope] = 1.0;
-    rows(i, 0) = 1.0;
-    rows(i, 1) = configurations_[i].local_batch();
+    rows(i, 0) = configurations_[i].slowdown;
+    rows(i, 1) = configurations_[i].slowdown * configurations_[i].local_batch();
     rows(i, 2) = evaluate({form_.shape}, unit, configurations_[i]).seconds;
     seconds[i] = std::exp(log_seconds_[i]);
     weights[i] = 1.0 / (seconds[i] * seconds[i]);

@@ -76,7 +76,7 @@ TimeParts evaluate(const TimeForm& form, const TimeParameters& parameters,
   NormOfTwo alone{linear, 1.0, 0.0};
   if (form.floor) alone = norm_of_two(linear, parameters[kComputeFloor], kFloorDoublings);
   const double doublings = std::log2(workers);
-  const double wait = 1.0 + parameters[kStraggling] * doublings;
+  const double wait = (1.0 + parameters[kStraggling] * doublings) * configuration.slowdown;
   const bool alone_in_cluster = workers <= 1.0;
   const double shape = shape_of(form.shape, workers);
 
@@ -95,7 +95,7 @@ TimeParts evaluate(const TimeForm& form, const TimeParameters& parameters,
   parts.gradient[kComputeBase] = d_compute * wait * alone.d_first;
   parts.gradient[kComputePerSample] = d_compute * wait * alone.d_first * local_batch;
   parts.gradient[kComputeFloor] = form.floor ? d_compute * wait * alone.d_second : 0.0;
-  parts.gradient[kStraggling] = d_compute * alone.value * doublings;
+  parts.gradient[kStraggling] = d_compute * alone.value * doublings * configuration.slowdown;
   parts.gradient[kOverlapShare] = parts.compute * (beside.d_first - 1.0);
   if (!alone_in_cluster) {
     parts.gradient[kSyncBase] = d_sync;

@@ -24,6 +24,15 @@ json optional_json(const std::optional<double>& value) {
   return value ? number(*value) : json(nullptr);
 }
 
+json machines_json(const perfmodel::PlanRow& row) {
+  json list = json::array();
+  for (std::size_t i = 0; i < row.machines.size(); ++i)
+    list.push_back({{"type", row.machines[i].type},
+                    {"count", row.machines[i].workers},
+                    {"share", number(row.shares[i])}});
+  return list;
+}
+
 json row_json(const perfmodel::PlanRow& row) {
   const perfmodel::JobPrediction& p = row.prediction;
   return {{"workers", p.configuration.workers},
@@ -33,6 +42,7 @@ json row_json(const perfmodel::PlanRow& row) {
           {"iteration_seconds", estimate_json(p.iteration_seconds)},
           {"seconds", estimate_json(p.seconds)},
           {"cost", estimate_json(p.cost)},
+          {"machines", machines_json(row)},
           {"measured", row.is_measured},
           {"extrapolated", p.extrapolated},
           {"pareto", row.is_pareto},

@@ -31,8 +31,18 @@ std::string against(double predicted, const std::optional<double>& actual) {
   return actual ? fmt::format("{:+.1f}%", 100.0 * (predicted / *actual - 1.0)) : "";
 }
 
+// "2 small b 20, 1 large b 88".
+std::string machines_text(const PlanRow& row) {
+  std::string text;
+  for (std::size_t i = 0; i < row.machines.size(); ++i)
+    text += fmt::format("{}{} {} b {:.0f}", i == 0 ? "" : ", ", row.machines[i].workers,
+                        row.machines[i].type, row.shares[i]);
+  return text;
+}
+
 std::string marks(const PlanRow& row) {
   std::string text;
+  if (!row.machines.empty()) text += " " + machines_text(row) + ";";
   if (row.is_chosen) text += " <= chosen";
   if (row.is_knee) text += " knee";
   if (row.is_pareto) text += " pareto";

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "elastic/plan/measured_configurations.h"
 #include "elastic/report/event_log.h"
 #include "elastic/report/run_summary.h"
 #include "runtime/base/digest.h"
@@ -45,14 +46,12 @@ std::optional<double> epochs_to_target(const RunNumbers& numbers) {
 
 void add_times(const RunNumbers& numbers, const std::string& job, const std::string& machine,
                perfmodel::ModelRecord& record) {
-  for (const ConfigurationNumbers& one : numbers.configurations()) {
-    if (one.iteration_seconds.moments().count() < kFewestIterations) continue;
-    const RobustMean seconds = one.iteration_seconds.robust_mean();
-    if (!(seconds.mean > 0.0)) continue;
-    record.times.push_back({job, machine, static_cast<double>(one.workers),
-                            static_cast<double>(one.batch_size), seconds.mean,
-                            seconds.standard_error,
-                            static_cast<double>(one.iteration_seconds.moments().count())});
+  for (const MeasuredConfiguration& one : measured_since(numbers, 0.0)) {
+    if (one.iterations < kFewestIterations) continue;
+    const perfmodel::TimeObservation& seconds = one.seconds;
+    record.times.push_back({job, machine, seconds.configuration.workers,
+                            seconds.configuration.global_batch, seconds.seconds,
+                            seconds.standard_error, static_cast<double>(one.iterations)});
   }
 }
 
@@ -86,13 +85,16 @@ void add_noise(const RunNumbers& numbers, const std::string& job, perfmodel::Mod
 
 void add_epochs(const RunNumbers& numbers, const std::string& job, perfmodel::ModelRecord& record) {
   const auto epochs = epochs_to_target(numbers);
-  const auto configurations = numbers.configurations();
-  if (!epochs || !(*epochs > 0.0) || configurations.size() != 1) return;
-  const ConfigurationNumbers& only = configurations.front();
-  const auto batch = static_cast<double>(only.batch_size);
+  const auto measured = measured_since(numbers, 0.0);
+  if (!epochs || !(*epochs > 0.0) || measured.size() != 1) return;
+  const MeasuredConfiguration& only = measured.front();
+  const double batch = only.seconds.configuration.global_batch;
+  for (const ConfigurationNumbers& had : numbers.configurations())
+    if (had.batch_size != batch || had.workers != only.seconds.configuration.workers) return;
   const double iterations = *epochs * static_cast<double>(numbers.start.samples_per_epoch) / batch;
-  record.epochs.push_back({job, name_of(*numbers.start.target), static_cast<double>(only.workers),
-                           batch, *epochs, iterations * only.iteration_seconds.moments().mean()});
+  record.epochs.push_back({job, name_of(*numbers.start.target), only.seconds.configuration.workers,
+                           batch, *epochs,
+                           iterations * only.total_seconds / static_cast<double>(only.iterations)});
 }
 
 }  // namespace

@@ -7,9 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/run_record.h"
 #include "elastic/report/time_to_go.h"
-#include "elastic/search/measured_configurations.h"
+#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_plan.h"
 #include "perfmodel/adaptive_search.h"
 #include "runtime/base/error.h"
@@ -192,6 +193,8 @@ std::optional<std::size_t> SearchLook::most_telling() const {
   const perfmodel::Plan& known = plan();
   std::vector<perfmodel::TimeObservation> times;
   for (const MeasuredConfiguration& one : measured()) times.push_back(one.seconds);
+  if (const perfmodel::MachinePool pool = machine_pool(setting_.config); pool.is_mixed())
+    times = perfmodel::with_slowdowns(times, pool);
   std::vector<bool> is_known;
   for (const Configuration& candidate : setting_.candidates)
     is_known.push_back(is_measured(candidate));
@@ -245,14 +248,16 @@ bool SearchLook::is_worth_it(const fact::Prediction& prediction,
       !perfmodel::choose({&staying, 1}, asked.policy, asked.constraints).choice)
     return true;
   const double left = seconds_to_target(numbers_, prediction, *now);
-  const double workers = chosen.workers;
+  // Cost grows with time alone, whatever each machine costs.
+  const double now_per_second = now->cost / now->seconds;
+  const double chosen_per_second = chosen.cost / chosen.seconds;
   perfmodel::Move move;
   move.stay_seconds = left;
-  move.stay_cost = perfmodel::cluster_cost(left, here_.workers, asked.price);
+  move.stay_cost = left * now_per_second;
   move.move_seconds = left * chosen.seconds / now->seconds;
-  move.move_cost = perfmodel::cluster_cost(move.move_seconds, workers, asked.price);
+  move.move_cost = move.move_seconds * chosen_per_second;
   move.resize_seconds = resize_seconds();
-  move.resize_cost = perfmodel::cluster_cost(move.resize_seconds, workers, asked.price);
+  move.resize_cost = move.resize_seconds * chosen_per_second;
   return perfmodel::worth_moving(move, asked.policy, setting_.config.search.margin);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "elastic/plan/run_record.h"
+#include "elastic/search/machine_pool.h"
 #include "perfmodel/store/observations.h"
 #include "runtime/base/error.h"
 
@@ -70,6 +71,8 @@ perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNum
   const double price = config.cluster.price_per_worker_hour;
   request.price.worker_per_hour = price > 0.0 ? price : 1.0;
   request.price.billing = perfmodel::kExactBilling;  // machines are kept from one to the next
+  request.machines = machine_pool(config);
+  request.measured_on_machines = true;
   request.policy = policy_of(config.search.policy);
   request.holds_out = false;  // nobody is to wait for it
   if (config.stop.max_seconds > 0.0) request.constraints.max_seconds = config.stop.max_seconds;

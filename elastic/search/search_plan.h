@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "elastic/plan/measured_configurations.h"
 #include "elastic/report/run_numbers.h"
-#include "elastic/search/measured_configurations.h"
 #include "perfmodel/plan.h"
 #include "perfmodel/store/model_record.h"
 #include "runtime/config/job_config.h"

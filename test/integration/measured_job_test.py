@@ -50,6 +50,28 @@ class PlanTest(PlanRunner):
             self.assertLess(abs(row["iteration_seconds"]["value"] / expected - 1), 0.05, row)
             self.assertLessEqual(row["seconds"]["low"], row["seconds"]["high"])
 
+    def test_unequal_machines_are_planned_from_what_alike_ones_were_seen_to_do(self):
+        path = self.folder / "machines.csv"
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*TABLE_COLUMNS, "machine"])
+            for k in (1, 2, 4):
+                for batch in (64, 128, 256):
+                    writer.writerow([k, batch, law(k, batch), 4 * (1 + batch / 300), 300 / (300 + batch), "medium"])
+            writer.writerow([1, 256, law(1, 256) / 3, "", "", "large"])
+        words = [path, "--samples", 60000, "--machine", "medium", "--machines", "medium:1:1:0.1,large:2:3:0.2", "--batch-sizes", 256]
+        rows = {shares: {row["workers"]: row for row in json.loads(self.plan(*words, "--json", "--shares", shares))["rows"]} for shares in ("even", "dynamic")}
+        self.assertEqual([(one["type"], one["count"]) for one in rows["even"][3]["machines"]], [("medium", 1), ("large", 2)])
+        synchronisation, even = 0.004 * 2, 0.01 + 0.002 * 256 / 3
+        self.assertAlmostEqual(rows["even"][3]["iteration_seconds"]["value"] / (even + synchronisation), 1, delta=0.03)
+        self.assertAlmostEqual(rows["dynamic"][3]["iteration_seconds"]["value"] / (even * 3 / 7 + synchronisation), 1, delta=0.03)
+        self.assertAlmostEqual(rows["dynamic"][3]["cost"]["value"] / (rows["dynamic"][3]["seconds"]["value"] * 0.5 / 3600), 1, delta=0.01)
+        observed = self.plan(path, "--samples", 60000, "--machine", "medium", "--machines", "medium:1,large:2", "--batch-sizes", 256)
+        self.assertIn(f"1 medium b {rows['dynamic'][3]['machines'][0]['share']:.0f}, 2 large", observed)
+        self.assertIn("the speed of machines of type \"huge\" is not known",
+                      self.plan(path, "--samples", 60000, "--machine", "medium", "--machines", "huge:2", check=2))
+        self.assertIn("names no machines", self.plan(path, "--samples", 60000, "--machine", "medium", "--machines", "huge", check=2))
+
     def test_constraints_bind_and_what_cannot_be_is_said(self):
         table = self.table()
         plan = json.loads(self.plan(table, "--samples", 60000, "--max-local-batch", 16, "--policy", "min-time", "--json"))

@@ -43,6 +43,26 @@ TEST_CASE("the table of a plan has a row per configuration, its marks and the ch
   CHECK_THAT(text, Catch::Contains("note: a remark"));
 }
 
+TEST_CASE("on unequal machines each row says which, and what they get of the batch") {
+  perfmodel::PlanRequest request;
+  for (const double batch : {64.0, 256.0}) {
+    for (const double workers : {1.0, 2.0})
+      request.times.push_back({{workers, batch}, 0.001 * batch / workers});
+    request.epochs.push_back({batch, 4.0});
+  }
+  request.samples_per_epoch = 10000.0;
+  request.machines = {{{1.0, 1.0, 1.0, 0.1, "small"}, {2.0, 3.5, 1.0, 0.2, "large"}},
+                      perfmodel::Sharing::kDynamic};
+  request.candidates = {{3, 256}};
+  const perfmodel::Plan plan = perfmodel::make_plan(request);
+
+  CHECK_THAT(plan_text(plan, {}), Catch::Contains("1 small b 32, 2 large b 112"));
+  const auto machines = nlohmann::json::parse(plan_json(plan, {})).at("rows").at(0).at("machines");
+  CHECK(machines.at(1).at("type") == "large");
+  CHECK(machines.at(1).at("count") == 2.0);
+  CHECK(machines.at(1).at("share") == Approx(112.0));
+}
+
 TEST_CASE("where nothing is feasible the text says what stands in the way") {
   CHECK_THAT(plan_text(small_plan(0.5), {}), Catch::Contains("max_seconds stands in the way"));
   const auto json = nlohmann::json::parse(plan_json(small_plan(0.5), {}));

@@ -228,6 +228,33 @@ TEST_CASE("A job that was killed goes on with its search where it was") {
   CHECK(recalled.numbers().search_steps.total == job.numbers().search_steps.total);
 }
 
+TEST_CASE(
+    "Where workers get unequal machines the others are predicted right, and their prices count") {
+  JobConfig config = searching_config(SearchMode::kPartial, SearchPolicy::kMinimumCost);
+  config.provider.type = ProviderType::kEmulated;
+  config.provider.settings = R"({"type":"emulated","spot":false,"quota_period_milliseconds":5,
+    "preemption":{"mean_life_seconds":0,"notice_seconds":0,"notice_share":1,"seed":1,"schedule":[]},
+    "machines":[
+      {"type":"large","cores":2,"link_megabits":0,"price_per_hour":0.4,"spot_price_per_hour":0.1,"start_seconds":0,"count":2},
+      {"type":"small","cores":0.5,"link_megabits":0,"price_per_hour":0.1,"spot_price_per_hour":0.1,"start_seconds":0,"count":6}]})";
+  Truth truth;
+  truth.scatter = 0.01;
+  truth.seconds_per_worker = 1e-6;  // corners do not show how synchronisation grows in between
+  truth.speeds = {1.0, 1.0, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25};
+  VirtualJob job(config, truth, 12);
+  job.settle();
+  REQUIRE(job.numbers().prediction);
+  for (const fact::PredictedConfiguration& one : job.numbers().prediction->fact.candidates) {
+    CAPTURE(one.workers, one.batch_size);
+    CHECK(one.iteration_seconds ==
+          Approx(truth.iteration_seconds(one.workers, one.batch_size)).epsilon(0.06));
+    const double price = one.workers <= 2 ? 0.4 * one.workers : 0.8 + 0.1 * (one.workers - 2);
+    CHECK(one.cost == Approx(one.seconds * price / 3600.0));
+  }
+  // Two that are as fast as eight with slow ones among them.
+  CHECK(job.last_step().workers <= 2);
+}
+
 TEST_CASE("Candidates are filled in from the cluster and the data, and too few are refused") {
   JobConfig config;
   config.cluster.workers = 3;

@@ -2,6 +2,7 @@
 // writes the events that a real one would, and does what the search asks for.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -26,9 +27,14 @@ struct Truth {
   double noise_scale = 300.0;        // B_s, and the B_c of the epochs
   double scatter = 0.03;             // of one iteration's seconds
   double slower = 1.0;               // a neighbour comes
+  std::vector<double> speeds;        // of worker k's machine; empty: all alike
 
   double iteration_seconds(double workers, double batch) const {
-    return slower * (fixed_seconds + seconds_per_sample * batch / workers +
+    double slowest = 1.0;  // shares are even
+    if (!speeds.empty())
+      slowest =
+          *std::min_element(speeds.begin(), speeds.begin() + static_cast<std::ptrdiff_t>(workers));
+    return slower * ((fixed_seconds + seconds_per_sample * batch / workers) / slowest +
                      (workers > 1.0 ? seconds_per_worker * workers : 0.0));
   }
   // Of a whole job, in units that all configurations share.

@@ -1,4 +1,4 @@
-#include "elastic/search/measured_configurations.h"
+#include "elastic/plan/measured_configurations.h"
 
 #include <map>
 #include <utility>
