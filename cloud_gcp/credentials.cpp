@@ -43,7 +43,8 @@ Token token_from(const HttpReply& reply, const std::string& where) {
   const auto value = document.is_object() ? document.find("access_token") : document.end();
   if (!document.is_object() || value == document.end() || !value->is_string())
     throw ProtocolError({.what = "an answer without a token", .where = where, .remedy = {}});
-  return {*value, document.value("expires_in", 0.0)};
+  const auto life = document.find("expires_in");
+  return {*value, life != document.end() && life->is_number() ? life->get<double>() : 0.0};
 }
 
 // Renews before the end; a token that still holds is used on while there is none to be had.

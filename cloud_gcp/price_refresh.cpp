@@ -149,7 +149,8 @@ awaitable<std::vector<json>> read_skus(HttpClient& http, TokenSource& tokens,
     if (!page.is_object())
       throw CloudError(transport_fault("an answer that is no JSON object"), "prices", "");
     for (const json& sku : page.value("skus", json::array())) skus.push_back(sku);
-    page_token = page.value("nextPageToken", "");
+    const json next = page.value("nextPageToken", json());
+    page_token = next.is_string() ? next.get<std::string>() : "";
   } while (!page_token.empty());
   co_return skus;
 }

@@ -48,11 +48,15 @@ void VmLedger::read(const std::string& text) {
     const json line = json::parse(text.substr(begin, end - begin), nullptr, false);
     begin = end + 1;
     if (!line.is_object()) continue;
-    if (line.contains("job")) job_id_ = line["job"];
-    const auto step = std::find(kSteps.begin(), kSteps.end(), line.value("step", ""));
-    if (step == kSteps.end() || !line.contains("vm")) continue;
-    const std::string vm = line["vm"];
-    entries_[vm] = {vm, line.value("zone", ""), static_cast<VmStep>(step - kSteps.begin())};
+    const auto text_of = [&line](const char* key) {
+      const auto found = line.find(key);
+      return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
+    };
+    if (line.contains("job")) job_id_ = text_of("job");
+    const auto step = std::find(kSteps.begin(), kSteps.end(), text_of("step"));
+    const std::string vm = text_of("vm");
+    if (step == kSteps.end() || vm.empty()) continue;
+    entries_[vm] = {vm, text_of("zone"), static_cast<VmStep>(step - kSteps.begin())};
   }
 }
 

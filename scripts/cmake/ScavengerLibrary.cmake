@@ -12,7 +12,8 @@ if(SCAVENGER_WERROR)
 endif()
 if(SCAVENGER_SANITIZE)
   target_compile_options(scavenger_flags INTERFACE
-    -fsanitize=${SCAVENGER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    -fsanitize=${SCAVENGER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    -Wno-maybe-uninitialized)  # g++ 12 warns falsely of <regex> with sanitizers (GCC bug 105562)
   target_link_options(scavenger_flags INTERFACE -fsanitize=${SCAVENGER_SANITIZE})
   if(SCAVENGER_SANITIZE MATCHES thread)
     target_compile_options(scavenger_flags INTERFACE -Wno-tsan)  # Asio uses fences
@@ -34,7 +35,8 @@ function(scavenger_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_catch_main scavenger_flags)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS unit)
+  set_property(GLOBAL APPEND PROPERTY SCAVENGER_UNIT_TESTS ${name})
 endfunction()
 
 # An executable of bin/, in the build folder and where it is installed, where it finds its libraries in ../lib from

@@ -1,12 +1,10 @@
-#include <zlib.h>
-
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <cstring>
 
 #include "runtime/data/number_array.h"
 #include "runtime/data/source_readers.h"
+#include "test/data/array_files.h"
 #include "test/data/data_files.h"
 #include "test/support/temporary_folder.h"
 
@@ -15,67 +13,6 @@ namespace scavenger {
 using Catch::Contains;
 
 namespace {
-
-std::string little_endian(std::uint64_t value, int bytes) {
-  std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
-  return text;
-}
-
-template <typename Number>
-std::string bytes_of(const std::vector<Number>& numbers) {
-  std::string bytes(numbers.size() * sizeof(Number), '\0');
-  std::memcpy(bytes.data(), numbers.data(), bytes.size());
-  return bytes;
-}
-
-std::string npy(const std::string& type, const std::string& shape, const std::string& data,
-                const std::string& order = "False") {
-  const std::string header =
-      "{'descr': '" + type + "', 'fortran_order': " + order + ", 'shape': (" + shape + "), }\n";
-  return "\x93NUMPY" + std::string("\x01\x00", 2) + little_endian(header.size(), 2) + header + data;
-}
-
-std::string deflated(const std::string& content) {
-  std::string packed(content.size() + 100, '\0');
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) == Z_OK);
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
-struct Member {
-  std::string name, content;
-  bool packed = false;
-};
-
-std::string zip(const std::vector<Member>& members) {
-  std::string archive, directory;
-  for (const Member& member : members) {
-    const std::string data = member.packed ? deflated(member.content) : member.content;
-    const auto checksum = crc32(0, reinterpret_cast<const Bytef*>(member.content.data()),
-                                static_cast<uInt>(member.content.size()));
-    const std::string facts = little_endian(member.packed ? 8 : 0, 2) + little_endian(0, 4) +
-                              little_endian(checksum, 4) + little_endian(data.size(), 4) +
-                              little_endian(member.content.size(), 4) +
-                              little_endian(member.name.size(), 2);
-    directory += std::string("PK\x01\x02") + little_endian(20, 2) + little_endian(20, 2) +
-                 little_endian(0, 2) + facts + little_endian(0, 2) + little_endian(0, 2) +
-                 little_endian(0, 8) + little_endian(archive.size(), 4) + member.name;
-    archive += std::string("PK\x03\x04") + little_endian(20, 2) + little_endian(0, 2) + facts +
-               little_endian(3, 2) + member.name + "abc" + data;
-  }
-  return archive + directory + std::string("PK\x05\x06") + little_endian(0, 4) +
-         little_endian(members.size(), 2) + little_endian(members.size(), 2) +
-         little_endian(directory.size(), 4) + little_endian(archive.size(), 4) +
-         little_endian(0, 2);
-}
 
 class ArrayFolder final {
  public:
@@ -96,7 +33,7 @@ class ArrayFolder final {
   TemporaryFolder folder_;
 };
 
-const std::string kX = npy("<f4", "2, 3", bytes_of<float>({1, 2, 3, 4, 5, 6}));
+const std::string kX = npy("<f4", "2, 3", content_of<float>({1, 2, 3, 4, 5, 6}));
 
 std::string error_of(const DataSourceConfig& source, std::uint32_t classes = 0) {
   return data_error_of([&] { read_source(source, classes); });
@@ -106,7 +43,7 @@ std::string error_of(const DataSourceConfig& source, std::uint32_t classes = 0) 
 
 TEST_CASE("x and y are read as numbers, or as labels where there are classes") {
   const ArrayFolder folder;
-  const std::string y = npy("<i8", "2,", bytes_of<std::int64_t>({2, 0}));
+  const std::string y = npy("<i8", "2,", content_of<std::int64_t>({2, 0}));
 
   const SampleTable labels = read_source(folder.source(kX, y), 3);
   const SampleTable values = read_source(folder.source(kX, y), 0);
@@ -125,7 +62,7 @@ TEST_CASE("Bytes stay bytes, and targets have the shape of their array") {
 
   const SampleTable table =
       read_source(folder.source(npy("|u1", "2, 1, 2, 2", "abcdefgh"),
-                                npy("<f8", "2, 2", bytes_of<double>({0.5, -1, 2, 1e-3}))),
+                                npy("<f8", "2, 2", content_of<double>({0.5, -1, 2, 1e-3}))),
                   0);
 
   CHECK(table.feature_type == FeatureType::kUint8);
@@ -142,18 +79,18 @@ TEST_CASE("Every type that NumPy's numbers have is understood") {
 
   CHECK(first("|b1", "\x01") == 1.0);
   CHECK(first("|i1", "\xfe") == -2.0);
-  CHECK(first("<u2", bytes_of<std::uint16_t>({65535})) == 65535.0);
-  CHECK(first("<i2", bytes_of<std::int16_t>({-3})) == -3.0);
-  CHECK(first("<u4", bytes_of<std::uint32_t>({4000000000})) == 4e9);
-  CHECK(first("<i4", bytes_of<std::int32_t>({-4})) == -4.0);
-  CHECK(first("<u8", bytes_of<std::uint64_t>({1ULL << 60})) == std::exp2(60));
-  CHECK(first("<i8", bytes_of<std::int64_t>({-5})) == -5.0);
-  CHECK(first("<f8", bytes_of<double>({0.1})) == 0.1);
+  CHECK(first("<u2", content_of<std::uint16_t>({65535})) == 65535.0);
+  CHECK(first("<i2", content_of<std::int16_t>({-3})) == -3.0);
+  CHECK(first("<u4", content_of<std::uint32_t>({4000000000})) == 4e9);
+  CHECK(first("<i4", content_of<std::int32_t>({-4})) == -4.0);
+  CHECK(first("<u8", content_of<std::uint64_t>({1ULL << 60})) == std::exp2(60));
+  CHECK(first("<i8", content_of<std::int64_t>({-5})) == -5.0);
+  CHECK(first("<f8", content_of<double>({0.1})) == 0.1);
 }
 
 TEST_CASE("Arrays of an archive are found by name, packed or not") {
   const ArrayFolder folder;
-  const std::string y = npy("<f4", "2,", bytes_of<float>({7, 8}));
+  const std::string y = npy("<f4", "2,", content_of<float>({7, 8}));
   const std::string archive = zip({{"other.npy", y}, {"x.npy", kX, true}, {"y.npy", y}});
 
   const SampleTable table = read_source(folder.source(archive, archive, ".npz"), 0);
@@ -210,11 +147,11 @@ TEST_CASE("Arrays that do not fit each other, or hold no numbers, are refused") 
 
   CHECK_THAT(error(npy("<f4", "3,", std::string(12, '\0')), 0),
              Contains("2 samples") && Contains("3 targets"));
-  CHECK_THAT(error(npy("<f4", "2,", bytes_of<float>({0, NAN})), 0),
+  CHECK_THAT(error(npy("<f4", "2,", content_of<float>({0, NAN})), 0),
              Contains("y.npy: sample 1") && Contains("finite"));
-  CHECK_THAT(error(npy("<i8", "2,", bytes_of<std::int64_t>({1, 3})), 3),
+  CHECK_THAT(error(npy("<i8", "2,", content_of<std::int64_t>({1, 3})), 3),
              Contains("sample 1") && Contains("label 3") && Contains("0 to 2"));
-  CHECK_THAT(error(npy("<f4", "2,", bytes_of<float>({0, 0.5})), 3), Contains("whole number"));
+  CHECK_THAT(error(npy("<f4", "2,", content_of<float>({0, 0.5})), 3), Contains("whole number"));
   CHECK_THAT(error(kX, 3), Contains("several labels"));
 }
 

@@ -1,4 +1,5 @@
-// Files of samples: IDX, CIFAR-10, CSV, plain and gzip, and the prepared file that is made of them.
+// Files of samples: IDX, CIFAR-10, CSV, plain and gzip; arrays of NumPy, text and its vocabulary;
+// and the prepared file that is made of them.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -6,8 +7,10 @@
 #include <cstring>
 
 #include "runtime/base/digest.h"
+#include "runtime/data/number_array.h"
 #include "runtime/data/prepared_file.h"
 #include "runtime/data/source_readers.h"
+#include "test/data/array_files.h"
 #include "test/data/data_files.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/temporary_folder.h"
@@ -153,6 +156,73 @@ TEST_CASE("fuzz: a damaged CSV file is refused, or is a table of finite numbers"
       [&](const std::string& input) {
         write(source.files[0], input);
         check(read_csv(source, kClasses, "data.train"));
+      },
+      kReaderLimit);
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("fuzz: a damaged array of NumPy is refused, or has as many numbers as its shape says") {
+  const std::vector<std::string> originals = {
+      npy("<f4", "2, 3", content_of<float>({1, 2, 3, 4, 5, 6})), npy("|u1", "2, 1, 2", "abcd"),
+      npy("<i8", "2,", content_of<std::int64_t>({2, 0})),
+      npy("<f8", "2, 2", content_of<double>({0.5, -1, 2, 1e-3}), "True")};
+  const std::vector<std::string> fragments = {
+      "'", "(", ")", ",", "{", "}", "descr", "shape", "True", "-1", "4294967296", "<", ">f4"};
+
+  const Verdicts verdicts = fuzz<DataError>(
+      Mutations(73, originals, fragments),
+      [](const std::string& input) {
+        const NumberArray array = parse_npy(input, "x.npy");
+        require_consistent(array.size() == elements(array.shape) || array.shape.empty());
+        if (array.size() > 0) array.at(array.size() - 1);
+      },
+      kReaderLimit);
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("fuzz: a damaged archive of arrays is refused, or the file in it is whole") {
+  const std::string array = npy("<f4", "2,", content_of<float>({7, 8}));
+  const std::vector<std::string> archives = {zip({{"other.npy", "x"}, {"x.npy", array}}),
+                                             zip({{"x.npy", array, true}})};
+  Mutations mutations(79, archives, {"PK\x01\x02", "PK\x03\x04", "PK\x05\x06", "x.npy"});
+
+  const Verdicts verdicts = fuzz<DataError>(
+      mutations,
+      [&](const std::string& input) {
+        std::vector<std::string> names;
+        const std::string found = read_from_zip(input, "x.npy", names, "x.npz");
+        require_consistent(found == array || found.empty());  // its checksum is right
+      },
+      kReaderLimit);
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("fuzz: damaged text is refused, or all its tokens are words of its vocabulary") {
+  DataConfig data;
+  data.train.format = DataFormat::kText;
+  data.train.files = {scratch() / "text.txt"};
+  data.vocabulary.min_frequency = 1;
+  const std::vector<std::string> fragments = {
+      "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xff", "\n", " ", "\r\n", "\t"};
+  Mutations mutations(83, {"the cat sat\non the mat\n", "\xc3\xa9t\xc3\xa9 \xe2\x82\xac 5\n"},
+                      fragments);
+
+  const Verdicts verdicts = fuzz<DataError>(
+      [&] {
+        data.vocabulary.tokens =
+            mutations.random().below(2) == 0 ? TokenType::kWords : TokenType::kCharacters;
+        return mutations.next();
+      },
+      [&](const std::string& input) {
+        write(data.train.files[0], input);
+        const SampleTable table = read_text(data, Split::kTrain);
+        const Vocabulary vocabulary(table.vocabulary);
+        for (const std::int32_t token : table.tokens)
+          require_consistent(token >= 0 && token < static_cast<std::int32_t>(vocabulary.size()));
+        require_consistent(vocabulary.text() == table.vocabulary);
       },
       kReaderLimit);
 
