@@ -25,6 +25,7 @@
 #include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/data_set.h"
+#include "runtime/process/gpus.h"
 
 namespace scavenger {
 namespace {
@@ -102,6 +103,11 @@ elastic::DataSize check_data(const DataConfig& config) {
           std::string(train.target_vocabulary())};
 }
 
+// Its workers, on machines that cannot be looked at from here.
+bool runs_elsewhere(const JobConfig& config) {
+  return config.provider.is_remote() || !config.cluster.hosts.empty();
+}
+
 int train(const Arguments& arguments) {
   if (arguments.config.empty() == arguments.resume.empty())
     throw InputError({.what = "there is nothing to train",
@@ -124,6 +130,8 @@ int train(const Arguments& arguments) {
       start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
     start.config.optimizer.reference_batch_size = start.config.batch_size;
   require_features(start.config, build_features());
+  if (needs_gpus(start.config) && !runs_elsewhere(start.config))
+    require_gpus(start.config, count_gpus());
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());

@@ -22,6 +22,7 @@
 #include "runtime/data/data_set.h"
 #include "runtime/process/child_process.h"
 #include "runtime/torch/c10d.h"
+#include "runtime/torch/tensor_replica.h"
 #include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/control_link.h"
 #include "runtime/worker/worker.h"
@@ -36,6 +37,7 @@ struct Workshop {
   DataSet test;
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<MeetingPlace> meeting_place;  // for all-reduce
+  DevicePlace place;
 };
 
 Workshop set_up(const LaunchTicket& ticket) {
@@ -52,12 +54,15 @@ Workshop set_up(const LaunchTicket& ticket) {
     options.beam_width = config.evaluation.beam_width;
   options.seed = config.seed;
   options.threads = ticket.threads;
+  const bool stays_on_gpu = config.sync.strategy == SyncStrategy::kNccl;
+  options.place = choose_device(stays_on_gpu ? Device::kCuda : config.device, ticket.index);
+  options.vectors = stays_on_gpu ? VectorHome::kDevice : VectorHome::kHost;
   auto trainer = make_torch_trainer(options);
   std::unique_ptr<MeetingPlace> meeting_place;
   if (config.sync.strategy != SyncStrategy::kParameterServer)
     meeting_place = open_meeting_place(ticket.listen_host);
-  return {std::move(config), std::move(train), std::move(test), std::move(trainer),
-          std::move(meeting_place)};
+  return {std::move(config),  std::move(train),         std::move(test),
+          std::move(trainer), std::move(meeting_place), options.place};
 }
 
 void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
@@ -99,10 +104,15 @@ std::unique_ptr<Synchroniser> make_all_reduce(const Workshop& shop, const Launch
   options.address = ticket.listen_host;
   options.key_prefix = secret_key_prefix(ticket.credentials);
   options.operation_seconds = config.limits.iteration_seconds;
+  options.gpu = shop.place.gpu;
+  std::unique_ptr<Replica> replica;
+  if (config.sync.strategy == SyncStrategy::kNccl)
+    replica = make_tensor_replica(layout.flat_size(), config.optimizer, shop.place);
+  else
+    replica = std::make_unique<ps::HostReplica>(layout, config.optimizer);
   return std::make_unique<ps::CollectiveSynchroniser>(
       ps::CollectiveSynchroniser::Parts{
-          std::make_unique<ps::HostReplica>(layout, config.optimizer),
-          make_c10d_collective(options),
+          std::move(replica), make_c10d_collective(options),
           [&io, controller = link.connection(), layout](
               std::uint32_t epoch, std::shared_ptr<const ps::ShardSnapshot> snapshot) {
             asio::co_spawn(io.context(),
@@ -147,7 +157,8 @@ void join_and_work(const LaunchTicket& ticket, IoThread& io, const Clock& clock,
                    ControlLink& link) {
   const Workshop shop = set_up(ticket);
   Trainer& trainer = *shop.trainer;
-  log_info("{} parameters, {} threads", trainer.parameters().element_count(), ticket.threads);
+  log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
+           ticket.threads, shop.place.text());
   Worker worker(
       {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
       {.make_synchroniser =

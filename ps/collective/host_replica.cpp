@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/base/check.h"
+#include "runtime/training/clip_scale.h"
 
 namespace scavenger::ps {
 

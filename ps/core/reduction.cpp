@@ -1,7 +1,6 @@
 #include "ps/core/reduction.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "ps/core/flush_denormals.h"
@@ -110,12 +109,6 @@ void ChunkReducer::sum_block(std::span<const Contribution> contributions, std::s
 
 double sum_in_chunk_order(std::span<const double> chunk_sqr_norms) {
   return std::accumulate(chunk_sqr_norms.begin(), chunk_sqr_norms.end(), 0.0);
-}
-
-float clip_scale(double sqr_norm, double clip_norm) {
-  constexpr double kTiny = 1e-6;  // as PyTorch has it
-  const double scale = clip_norm / (std::sqrt(sqr_norm) + kTiny);
-  return scale < 1.0 && std::isfinite(sqr_norm) ? static_cast<float>(scale) : 1.0F;
 }
 
 }  // namespace scavenger::ps

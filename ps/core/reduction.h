@@ -62,8 +62,4 @@ class ChunkReducer final {
 // same bits for every number of shards and order of arrival.
 double sum_in_chunk_order(std::span<const double> chunk_sqr_norms);
 
-// What a gradient of this squared norm is multiplied with, so that its norm is at most `clip_norm`:
-// as torch.nn.utils.clip_grad_norm_. A norm that is not finite clips nothing.
-float clip_scale(double sqr_norm, double clip_norm);
-
 }  // namespace scavenger::ps

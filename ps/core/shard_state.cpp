@@ -10,6 +10,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/training/clip_scale.h"
 
 namespace scavenger::ps {
 namespace {

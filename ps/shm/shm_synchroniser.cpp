@@ -7,6 +7,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/config/learning_rate.h"
+#include "runtime/training/clip_scale.h"
 
 namespace scavenger::ps {
 namespace {

@@ -10,7 +10,7 @@ constexpr const char* kCudaRemedy =
     "or point Torch_DIR to a LibTorch for CUDA before a new build";
 
 void require(bool there, const char* what, const char* where, const char* remedy) {
-  if (!there) throw InputError({.what = what, .where = where, .remedy = remedy});
+  if (!there) throw ConfigError({.what = what, .where = where, .remedy = remedy});
 }
 
 }  // namespace
@@ -27,11 +27,29 @@ void require_features(const JobConfig& config, const BuildFeatures& features) {
             "sync.strategy",
             "build with the LibTorch that scripts/setup.sh installs, or use parameter_server");
   if (config.sync.strategy == SyncStrategy::kNccl)
-    require(features.nccl, "this build has no NCCL: its LibTorch is one for CPUs", "sync.strategy",
-            kCudaRemedy);
+    require(features.nccl,
+            "this build has no NCCL: its LibTorch is one for CPUs, or headers of NCCL were missing",
+            "sync.strategy", kCudaRemedy);
   if (config.device == Device::kCuda)
     require(features.cuda, "this build has no CUDA: its LibTorch is one for CPUs", "device",
             kCudaRemedy);
+}
+
+bool needs_gpus(const JobConfig& config) {
+  return config.device == Device::kCuda || config.sync.strategy == SyncStrategy::kNccl;
+}
+
+void require_gpus(const JobConfig& config, std::uint32_t gpus) {
+  const bool is_nccl = config.sync.strategy == SyncStrategy::kNccl;
+  if (needs_gpus(config))
+    require(gpus > 0, "this machine has no GPU that CUDA can use",
+            is_nccl ? "sync.strategy" : "device",
+            is_nccl ? "use gloo or parameter_server, or install NVIDIA's driver"
+                    : "set device to auto or cpu, or install NVIDIA's driver");
+  // NCCL refuses two ranks on one GPU.
+  if (is_nccl)
+    require(gpus >= config.cluster.workers, "nccl needs a GPU for each worker of a machine",
+            "cluster.workers", "use fewer workers, or parameter_server, whose workers share GPUs");
 }
 
 }  // namespace scavenger

@@ -32,10 +32,8 @@ bool has_shape(const std::vector<std::int64_t>& found, const DataShape& shape) {
   return shape.vocabulary > 0 ? found.size() == 1 : found == shape.sample_shape;
 }
 
-}  // namespace
-
-BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
-                        std::uint32_t last) {
+BatchTensors tensors_on_host(const Batch& batch, const DataShape& shape, std::uint32_t first,
+                             std::uint32_t last) {
   SCAVENGER_CHECK(has_shape(batch.sample_shape, shape));
   BatchTensors tensors;
   ModelInput& input = tensors.input;
@@ -57,6 +55,18 @@ BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_
   tensors.targets = tensors.targets.reshape(-1);
   input.predicted = tensors.targets.ne(kPaddingToken).nonzero().squeeze(1);
   tensors.targets = tensors.targets.index_select(0, input.predicted);
+  return tensors;
+}
+
+}  // namespace
+
+BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
+                        std::uint32_t last, at::Device device) {
+  BatchTensors tensors = tensors_on_host(batch, shape, first, last);
+  if (device.is_cpu()) return tensors;
+  ModelInput& input = tensors.input;
+  for (at::Tensor* tensor : {&input.samples, &input.targets, &input.predicted, &tensors.targets})
+    if (tensor->defined()) *tensor = tensor->to(device);
   return tensors;
 }
 

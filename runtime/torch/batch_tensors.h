@@ -18,8 +18,8 @@ struct BatchTensors {
 
 // Rows [first, last) of the batch, as views of its memory where that starts a cache line. Elsewhere
 // copies: MKL's results depend on alignment, and so two runs would differ by where their batches
-// happen to lie. Requires a batch of this shape.
+// happen to lie. Copies on another device, too. Requires a batch of this shape.
 BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
-                        std::uint32_t last);
+                        std::uint32_t last, at::Device device);
 
 }  // namespace scavenger

@@ -1,6 +1,6 @@
 #include "runtime/torch/c10d_backend.h"
 
-#ifdef USE_C10D_NCCL
+#ifdef SCAVENGER_HAS_NCCL
 
 #include <c10/cuda/CUDAGuard.h>
 

@@ -69,7 +69,7 @@ struct DenseFunction final : torch::autograd::Function<DenseFunction> {
 
 at::Tensor dense(const at::Tensor& x, const Parameter& weight, const Parameter& bias) {
   // In reduced precision autograd has to know the types that it goes through.
-  if (!at::GradMode::is_enabled() || at::autocast::is_autocast_enabled(at::kCPU))
+  if (!at::GradMode::is_enabled() || at::autocast::is_autocast_enabled(x.device().type()))
     return at::linear(x, weight.tensor, bias.tensor);
   if (x.dim() != 2) {
     std::vector<std::int64_t> shape = x.sizes().vec();

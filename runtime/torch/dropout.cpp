@@ -49,8 +49,9 @@ at::Tensor DropoutLayer::operator()(const at::Tensor& x) const {
   if (share_ == 0.0 || !model_.training()) return x;
   const std::span<const std::uint64_t> keys = model_.keys();
   SCAVENGER_CHECK(static_cast<std::size_t>(x.size(0)) == keys.size());
-  at::Tensor mask =
-      at::empty_like(x, x.options().requires_grad(false), at::MemoryFormat::Contiguous);
+  // Made by the CPU wherever the model is, so that it is the same everywhere.
+  at::Tensor mask = at::empty_like(x, x.options().requires_grad(false).device(at::kCPU),
+                                   at::MemoryFormat::Contiguous);
   float* const values = mask.data_ptr<float>();
   const auto row = static_cast<std::uint32_t>(x.numel() / x.size(0));
   const auto threshold = static_cast<std::uint32_t>(std::ldexp(share_, 32));
@@ -64,7 +65,7 @@ at::Tensor DropoutLayer::operator()(const at::Tensor& x) const {
                  static_cast<std::uint32_t>(key >> 32) | 1u, threshold, kept);
     }
   });
-  return x.mul(mask);
+  return x.mul(mask.to(x.device()));
 }
 
 }  // namespace scavenger

@@ -152,6 +152,12 @@ void ForeignModel::try_out(const DataShape& data, bool has_own_loss) {
   require_outputs(outputs, data);
 }
 
+// The model's buffers stay in the host's memory: the module's own are copied from and to them.
+void ForeignModel::move_to(at::Device device) {
+  for (const auto& [memory, tensor] : seen_) move_tensor(tensor, device);
+  for (const auto& [name, tensor] : current_buffers()) move_tensor(tensor, device);
+}
+
 at::Tensor ForeignModel::forward(const ModelInput& input) {
   return run("run the model on such samples", [&] { return run_forward(input); });
 }

@@ -21,6 +21,7 @@ class ForeignModel : public Model {
   at::Tensor own_loss(const ModelInput& input, const at::Tensor& targets) final;
   // A user's layers may draw from LibTorch's generator.
   bool draws_random_numbers() const final { return true; }
+  void move_to(at::Device device) final;
 
  protected:
   using Named = std::vector<std::pair<std::string, at::Tensor>>;

@@ -54,7 +54,8 @@ void freeze_parameters(const std::vector<std::string>& patterns, std::uint64_t s
 }
 
 void require_frozen_as(const at::Tensor& mark, std::span<const float> stored) {
-  if (std::equal(stored.begin(), stored.end(), mark.const_data_ptr<float>())) return;
+  const at::Tensor own = mark.cpu();
+  if (std::equal(stored.begin(), stored.end(), own.const_data_ptr<float>())) return;
   throw ConfigError({.what = "the frozen parameters are not those that this job was begun with",
                      .where = "model.start.weights",
                      .remedy = "bring the file back, or start a new job"});

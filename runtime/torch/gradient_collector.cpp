@@ -41,12 +41,15 @@ GradientCollector::GradientCollector(const std::vector<Parameter>& parameters,
   }
 }
 
-void GradientCollector::bind(const TensorLayout& layout, std::span<float> gradients) {
+void GradientCollector::bind(const TensorLayout& layout, std::span<float> gradients,
+                             at::Device device) {
   SCAVENGER_CHECK(gradients.size() == layout.flat_size());
   gradients_ = gradients;
+  on_host_ = device.is_cpu();
+  const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);
   for (std::size_t i = 0; i < places_.size(); ++i)
     places_[i].slot->destination =
-        at::from_blob(gradients.data() + places_[i].first, layout.tensors()[i].shape, at::kFloat);
+        at::from_blob(gradients.data() + places_[i].first, layout.tensors()[i].shape, floats);
 }
 
 void GradientCollector::begin(const GradientReady& ready) {
@@ -87,9 +90,11 @@ void GradientCollector::arrived(Place& place) {
 
 void GradientCollector::tell(Place& place) {
   SCAVENGER_CHECK(ready_ != nullptr && !place.told);
-  const std::uint64_t end = place.first + place.size;
-  const auto gap = gradients_.subspan(end, place.last - end);
-  std::fill(gap.begin(), gap.end(), 0.0f);
+  if (on_host_) {
+    const std::uint64_t end = place.first + place.size;
+    const auto gap = gradients_.subspan(end, place.last - end);
+    std::fill(gap.begin(), gap.end(), 0.0f);
+  }
   place.told = told_ = true;
   if (*ready_) (*ready_)(place.first, place.last);
 }

@@ -21,16 +21,17 @@
 namespace scavenger {
 
 // Thread: one thread, the one that calls backward() (autograd runs a backward pass on the CPU in
-// the thread that asked for it). Neither copied nor moved: the parameters' hooks point here, so it
-// must outlive every backward().
+// the thread that asked for it; one on a device in a thread of its own, for which that one waits).
+// Neither copied nor moved: the parameters' hooks point here, so it must outlive every backward().
 class GradientCollector final {
  public:
   GradientCollector(const std::vector<Parameter>& parameters, const TensorLayout& layout);
   GradientCollector(const GradientCollector&) = delete;
   GradientCollector& operator=(const GradientCollector&) = delete;
 
-  // Gradients go to this vector from now on.
-  void bind(const TensorLayout& layout, std::span<float> gradients);
+  // Gradients go to this vector from now on, in the memory of that device. There, and only there,
+  // the gaps between tensors must be zeros already.
+  void bind(const TensorLayout& layout, std::span<float> gradients, at::Device device);
 
   // Around all forward and backward passes of an iteration, whose gradients add up. `ready` must
   // live until finish(), or until an exception came out of backward().
@@ -59,6 +60,7 @@ class GradientCollector final {
 
   std::vector<Place> places_;
   std::span<float> gradients_;
+  bool on_host_ = true;
   const GradientReady* ready_ = nullptr;
   bool is_last_pass_ = true;
   bool told_ = false;

@@ -1,5 +1,6 @@
 #include "runtime/torch/model.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 
 #include <functional>
@@ -14,6 +15,11 @@ std::int64_t output_count(const DataShape& data) {
   if (data.target != TargetKind::kValues) return data.classes;
   return std::accumulate(data.target_shape.begin(), data.target_shape.end(), std::int64_t{1},
                          std::multiplies<>());
+}
+
+void move_tensor(const at::Tensor& tensor, at::Device device) {
+  const at::NoGradGuard no_gradients;
+  tensor.set_data(tensor.to(device));
 }
 
 Parameter Model::add_parameter(std::string name, const std::vector<std::int64_t>& shape,
@@ -50,7 +56,13 @@ std::vector<NamedTensor> Model::freeze(
     frozen.push_back(parameter);
     return true;
   });
+  frozen_.insert(frozen_.end(), frozen.begin(), frozen.end());
   return frozen;
+}
+
+void Model::move_to(at::Device device) {
+  for_each_tensor([device](NamedTensor& named) { move_tensor(named.tensor, device); });
+  for (const NamedTensor& named : frozen_) move_tensor(named.tensor, device);
 }
 
 at::Tensor Model::own_loss(const ModelInput&, const at::Tensor&) {

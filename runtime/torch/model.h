@@ -22,6 +22,9 @@ namespace scavenger {
 // Writes a tensor's initial values, row-major. The stream belongs to this tensor alone.
 using InitialValues = std::function<void(std::span<float> values, RandomStream& stream)>;
 
+// Handles of the tensor now lead to one on that device.
+void move_tensor(const at::Tensor& tensor, at::Device device);
+
 struct NamedTensor {
   std::string name;  // as PyTorch names it: "layers.0.weight"
   at::Tensor tensor;
@@ -93,6 +96,8 @@ class Model {
   // These parameters keep their initial values: they are no parameters any more, get no gradient
   // and are in no flat vector. Returns them. For before training.
   std::vector<NamedTensor> freeze(const std::function<bool(const std::string& name)>& is_frozen);
+  // All that forward() computes with, frozen parameters included. For before training.
+  virtual void move_to(at::Device device);
 
   // Training (dropout, batch statistics) or evaluation.
   bool training() const { return training_; }
@@ -111,6 +116,7 @@ class Model {
  private:
   std::vector<Parameter> parameters_;
   std::vector<NamedTensor> buffers_;
+  std::vector<NamedTensor> frozen_;
   std::vector<std::uint64_t> keys_;
   std::uint32_t random_places_ = 0;
   bool training_ = true;

@@ -4,6 +4,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -36,16 +38,20 @@ TensorLayout layout_of(const std::vector<Named>& tensors) {
   return layout;
 }
 
-std::span<float> values_of(const at::Tensor& tensor) {
-  return {tensor.data_ptr<float>(), static_cast<std::size_t>(tensor.numel())};
+at::Tensor host_view(std::span<const float> values, at::IntArrayRef shape) {
+  return at::from_blob(const_cast<float*>(values.data()), shape, at::kFloat);
 }
 
-template <typename Named>
-void write_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
-                          std::string_view purpose) {
+// `write(values of a tensor, its index)` for each, from one piece of memory.
+template <typename Named, typename Write>
+void for_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
+                        std::string_view purpose, const Write& write) {
+  std::vector<float> values;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     RandomStream stream(seed, purpose, {tensors[i].place});
-    tensors[i].initial_values(values_of(tensors[i].tensor), stream);
+    values.resize(static_cast<std::size_t>(tensors[i].tensor.numel()));
+    tensors[i].initial_values(values, stream);
+    write(values, i);
   }
 }
 
@@ -67,40 +73,71 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
       buffers_(layout_of(model_->buffers())),
       collector_(model_->parameters(), parameters_),
       micro_batch_(options_.compute.micro_batch) {
-  write_initial_values(model_->buffers(), options_.seed, "buffers");
+  const ModelPlacement& placement = options_.placement;
+  if (!placement.device.is_cpu()) model_->move_to(placement.device);
+  if (placement.is_mirrored) mirror_.emplace(placement.device, parameters_.flat_size());
+  const auto& buffers = model_->buffers();
+  for_initial_values(buffers, options_.seed, "buffers",
+                     [&](std::span<const float> values, std::size_t i) {
+                       buffers[i].tensor.copy_(host_view(values, buffers[i].tensor.sizes()));
+                     });
+}
+
+bool ModelTrainer::vectors_are_on_host() const {
+  return options_.placement.device.is_cpu() || mirror_.has_value();
 }
 
 void ModelTrainer::use_weights(std::span<float> weights) {
-  if (weights.data() == weights_) return;
   SCAVENGER_CHECK(weights.size() == parameters_.flat_size() && starts_cache_line(weights.data()));
-  weights_ = weights.data();
+  weights_ = weights;
+  if (mirror_) mirror_->bring_weights(weights);
+  view_weights(mirror_ ? mirror_->weights().data_ptr<float>() : weights.data());
+}
+
+void ModelTrainer::view_weights(float* flat) {
+  if (flat == viewed_) return;
+  viewed_ = flat;
   if (views_.size() > kKeptViews) views_.clear();
-  std::vector<at::Tensor>& views = views_[weights_];
+  std::vector<at::Tensor>& views = views_[flat];
+  const auto floats = at::TensorOptions().dtype(at::kFloat).device(options_.placement.device);
   if (views.empty())
     for (const TensorPlace& place : parameters_.tensors())
-      views.push_back(at::from_blob(weights_ + place.offset, place.shape, at::kFloat));
+      views.push_back(at::from_blob(flat + place.offset, place.shape, floats));
   for (std::size_t i = 0; i < views.size(); ++i) model_->parameters()[i].tensor.set_data(views[i]);
 }
 
 void ModelTrainer::use_gradients(std::span<float> gradients) {
   SCAVENGER_CHECK(gradients.size() == parameters_.flat_size() &&
                   starts_cache_line(gradients.data()));
-  collector_.bind(parameters_, gradients);
-  has_gradients_ = true;
+  gradients_ = gradients;
+  const std::span<float> collected =
+      mirror_ ? std::span(mirror_->gradients().data_ptr<float>(), gradients.size()) : gradients;
+  collector_.bind(parameters_, collected, options_.placement.device);
 }
 
 void ModelTrainer::write_initial_weights() {
-  SCAVENGER_CHECK(weights_ != nullptr);
-  write_initial_values(model_->parameters(), options_.seed, "weights");
+  SCAVENGER_CHECK(!weights_.empty());
+  const at::NoGradGuard no_gradients;
+  const auto& parameters = model_->parameters();
+  for_initial_values(parameters, options_.seed, "weights",
+                     [&](std::span<const float> values, std::size_t i) {
+                       const TensorPlace& place = parameters_.tensors()[i];
+                       if (mirror_)
+                         std::copy(values.begin(), values.end(),
+                                   weights_.begin() + static_cast<std::ptrdiff_t>(place.offset));
+                       else
+                         parameters[i].tensor.copy_(host_view(values, place.shape));
+                     });
+  if (mirror_) mirror_->bring_weights(weights_);
 }
 
 void ModelTrainer::read_buffers(std::span<float> destination) const {
   SCAVENGER_CHECK(destination.size() == buffers_.flat_size());
   std::fill(destination.begin(), destination.end(), 0.0f);
   for (std::size_t i = 0; i < buffers_.tensors().size(); ++i) {
-    const auto values = values_of(model_->buffers()[i].tensor);
-    std::copy(values.begin(), values.end(),
-              destination.begin() + static_cast<std::ptrdiff_t>(buffers_.tensors()[i].offset));
+    const TensorPlace& place = buffers_.tensors()[i];
+    host_view(destination.subspan(place.offset, place.size), place.shape)
+        .copy_(model_->buffers()[i].tensor);
   }
 }
 
@@ -110,17 +147,19 @@ void ModelTrainer::write_buffers(std::span<const float> source) {
     const TensorPlace& place = buffers_.tensors()[i];
     const auto values = source.subspan(place.offset, place.size);
     if (place.name == kFrozenMark) require_frozen_as(model_->buffers()[i].tensor, values);
-    std::copy(values.begin(), values.end(), values_of(model_->buffers()[i].tensor).begin());
+    model_->buffers()[i].tensor.copy_(host_view(values, place.shape));
   }
 }
 
 TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t random_key,
                                             const GradientReady& ready) {
-  SCAVENGER_CHECK(weights_ != nullptr && has_gradients_);
+  SCAVENGER_CHECK(!weights_.empty() && !gradients_.empty());
   model_->set_training(true);
   std::vector<float> buffers(buffers_.flat_size());
   read_buffers(buffers);
-  if (options_.compute.micro_batch == 0 && batch.size > largest_batch_) {
+  // A device says when its memory does not suffice.
+  const bool may_be_killed = options_.placement.device.is_cpu();
+  if (may_be_killed && options_.compute.micro_batch == 0 && batch.size > largest_batch_) {
     if (largest_batch_ == 0) {
       measure_samples(batch);
       write_buffers(buffers);
@@ -140,10 +179,14 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
   const std::uint64_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
   // Of nearly one size: batch normalisation would make little of a single sample that is left over.
   const std::uint64_t passes = (batch.size + most - 1) / most;
-  const ReducedPrecision reduced(options_.compute.precision);
+  const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
+  const GradientReady to_mirror = [this](std::uint64_t begin, std::uint64_t end) {
+    mirror_->gradient_ready(begin, end);
+  };
   double loss_sum = 0.0;
   TrainingStep step;
-  collector_.begin(ready);
+  if (mirror_) mirror_->begin(gradients_, ready);
+  collector_.begin(mirror_ ? to_mirror : ready);
   try {
     for (std::uint64_t pass = 0; pass < passes; ++pass) {
       const auto first = static_cast<std::uint32_t>(batch.size * pass / passes);
@@ -155,6 +198,7 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
       require_finite(loss_sum);
       const double middle = clock_.now_seconds();
       loss.backward();
+      await_device();
       step.forward_seconds += middle - start;
       step.backward_seconds += clock_.now_seconds() - middle;
     }
@@ -163,8 +207,19 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
     return std::nullopt;
   }
   collector_.finish();
+  if (mirror_) mirror_->finish();
   step.loss_sum = loss_sum * batch.size;
   return step;
+}
+
+// So that the time of a pass is that of the pass.
+void ModelTrainer::await_device() const {
+  const at::Device device = options_.placement.device;
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  c10::Event computed(device.type());
+  computed.record(guard.getStream(device));
+  computed.synchronize();
 }
 
 // By the growth from one small pass to another of twice as many samples: gradients and what the
@@ -182,7 +237,7 @@ void ModelTrainer::measure_samples(const Batch& batch) {
 }
 
 std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t samples) {
-  const ReducedPrecision reduced(options_.compute.precision);
+  const ReducedPrecision reduced(options_.compute.precision, at::kCPU);
   const GradientReady nobody;
   collector_.begin(nobody);
   collector_.begin_pass(/*is_last=*/true);
@@ -216,7 +271,8 @@ void ModelTrainer::halve_micro_batch(std::uint32_t batch_size) {
 }
 
 at::Tensor ModelTrainer::loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last) {
-  const BatchTensors tensors = tensors_of(batch, options_.data, first, last);
+  const BatchTensors tensors =
+      tensors_of(batch, options_.data, first, last, options_.placement.device);
   use_keys(batch, first, last);
   if (options_.loss.type == LossType::kModel)
     return model_->own_loss(tensors.input, tensors.targets)
@@ -234,12 +290,13 @@ void ModelTrainer::use_keys(const Batch& batch, std::uint32_t first, std::uint32
 }
 
 EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
-  SCAVENGER_CHECK(weights_ != nullptr);
+  SCAVENGER_CHECK(!weights_.empty());
   const at::NoGradGuard no_gradients;
   model_->set_training(false);
-  const ReducedPrecision reduced(options_.compute.precision);
+  const at::Device device = options_.placement.device;
+  const ReducedPrecision reduced(options_.compute.precision, device.type());
 
-  const BatchTensors tensors = tensors_of(batch, options_.data, 0, batch.size);
+  const BatchTensors tensors = tensors_of(batch, options_.data, 0, batch.size, device);
   const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
   EvaluationSums sums = objective_.evaluate(predictions, tensors.targets);
   sums.samples = batch.size;
@@ -252,7 +309,7 @@ EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
 
 void ModelTrainer::add_bleu(const BatchTensors& tensors, EvaluationSums& sums) {
   const auto written = model_->write_sequences(tensors.input.samples, options_.beam_width);
-  const at::Tensor references = tensors.input.targets.contiguous();
+  const at::Tensor references = tensors.input.targets.cpu().contiguous();
   const auto length = static_cast<std::size_t>(references.size(1));
   const std::span<const std::int64_t> words{references.const_data_ptr<std::int64_t>(),
                                             length * written.size()};

@@ -14,6 +14,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/config/job_config.h"
 #include "runtime/torch/batch_tensors.h"
+#include "runtime/torch/device_mirror.h"
 #include "runtime/torch/gradient_collector.h"
 #include "runtime/torch/model.h"
 #include "runtime/torch/objective.h"
@@ -22,12 +23,20 @@
 
 namespace scavenger {
 
+// Where the model's tensors are, and whether weights and gradients are given in memory of the host
+// all the same.
+struct ModelPlacement {
+  at::Device device = at::kCPU;
+  bool is_mirrored = false;
+};
+
 struct TrainerOptions {
   DataShape data;
   LossConfig loss;
   std::uint64_t seed = 1;        // decides initial values and dropout
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   ComputeConfig compute;
+  ModelPlacement placement;
   // Of memory: how much there is, now.
   std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); };
 };
@@ -40,6 +49,7 @@ class ModelTrainer final : public Trainer {
   const TensorLayout& buffers() const override { return buffers_; }
   void use_weights(std::span<float> weights) override;
   void use_gradients(std::span<float> gradients) override;
+  bool vectors_are_on_host() const override;
   void write_initial_weights() override;
   void read_buffers(std::span<float> destination) const override;
   void write_buffers(std::span<const float> source) override;
@@ -49,8 +59,10 @@ class ModelTrainer final : public Trainer {
   std::uint64_t bytes_per_sample() const override { return bytes_per_sample_; }
 
  private:
+  void view_weights(float* flat);
   // Without a value where memory did not suffice and nothing has been told of yet.
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
+  void await_device() const;
   void measure_samples(const Batch& batch);
   std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
   void leave_room(std::uint32_t batch_size);
@@ -65,13 +77,15 @@ class ModelTrainer final : public Trainer {
   Objective objective_;
   TensorLayout parameters_;
   TensorLayout buffers_;
+  std::optional<DeviceMirror> mirror_;
   GradientCollector collector_;  // after model_, whose hooks point to it
   std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
   std::uint64_t bytes_per_sample_ = 0;
   std::uint32_t largest_batch_ = 0;  // for which there was room
-  float* weights_ = nullptr;
-  bool has_gradients_ = false;
-  // The parameters as views of the vectors used last: a synchroniser takes turns between two.
+  std::span<float> weights_;         // in use: where there is a mirror, the host's
+  std::span<float> gradients_;
+  float* viewed_ = nullptr;  // the flat vector that the model's parameters are views of
+  // Its views, and those of vectors used before: a synchroniser takes turns between two.
   std::map<float*, std::vector<at::Tensor>> views_;
   SteadyClock clock_;
 };

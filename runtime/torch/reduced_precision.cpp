@@ -4,16 +4,16 @@
 
 namespace scavenger {
 
-ReducedPrecision::ReducedPrecision(Precision precision)
-    : is_on_(precision == Precision::kBfloat16) {
+ReducedPrecision::ReducedPrecision(Precision precision, at::DeviceType device)
+    : is_on_(precision == Precision::kBfloat16), device_(device) {
   if (!is_on_) return;
-  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  at::autocast::set_autocast_enabled(at::kCPU, true);
+  at::autocast::set_autocast_dtype(device_, at::kBFloat16);
+  at::autocast::set_autocast_enabled(device_, true);
 }
 
 ReducedPrecision::~ReducedPrecision() {
   if (!is_on_) return;
-  at::autocast::set_autocast_enabled(at::kCPU, false);
+  at::autocast::set_autocast_enabled(device_, false);
   at::autocast::clear_cache();  // of weights, which are others in the next iteration
 }
 

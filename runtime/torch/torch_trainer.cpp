@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/torch/device.h"
 #include "runtime/torch/frozen_parameters.h"
 #include "runtime/torch/model_registry.h"
 #include "runtime/torch/model_trainer.h"
@@ -30,6 +32,16 @@ void use_torch_threads(std::uint32_t threads) {
   flush_denormals(threads);
 }
 
+DevicePlace choose_device(Device wanted, std::uint32_t index) {
+  const std::size_t gpus = wanted != Device::kCpu && at::hasCUDA() ? at::getNumGPUs() : 0;
+  if (gpus > 0) return {true, static_cast<int>(index % gpus)};
+  if (wanted == Device::kCuda)
+    throw ConfigError({.what = "this machine has no GPU that CUDA can use",
+                       .where = "device",
+                       .remedy = "set device to auto or cpu, or install NVIDIA's driver"});
+  return {};
+}
+
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
   use_torch_threads(options.threads);
   flush_denormals(options.threads);
@@ -38,9 +50,14 @@ std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) 
   const StartConfig& start = options.model.start;
   if (!start.weights.empty()) start_from(start.weights, start.except, *model);
   freeze_parameters(options.model.freeze, options.seed, *model);
-  return std::make_unique<ModelTrainer>(
-      std::move(model), TrainerOptions{options.data, options.loss, options.seed, options.beam_width,
-                                       options.compute});
+  const bool is_mirrored = options.place.is_gpu && options.vectors == VectorHome::kHost;
+  return std::make_unique<ModelTrainer>(std::move(model),
+                                        TrainerOptions{options.data,
+                                                       options.loss,
+                                                       options.seed,
+                                                       options.beam_width,
+                                                       options.compute,
+                                                       {device_of(options.place), is_mirrored}});
 }
 
 }  // namespace scavenger

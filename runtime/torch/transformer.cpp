@@ -62,8 +62,8 @@ class Transformer final : public Model {
       search.most_words.push_back(lengths[i].item<std::int64_t>() + kMostMoreWords);
     std::int64_t position = 0;
     return search_sequences(search, [&](const at::Tensor& words, const at::Tensor& parents) {
-      select(parents, mask, memories);
-      at::Tensor x = embed(words.unsqueeze(1), embeddings_.target, position++);
+      select(parents.to(samples.device()), mask, memories);
+      at::Tensor x = embed(words.to(samples.device()).unsqueeze(1), embeddings_.target, position++);
       for (std::size_t i = 0; i < decoder_.size(); ++i) x = decoder_[i].go_on(x, memories[i], mask);
       return at::log_softmax(at::linear((*decoder_norm_)(x).squeeze(1), embeddings_.output.tensor),
                              -1);
@@ -128,7 +128,7 @@ class Transformer final : public Model {
   at::Tensor embed(const at::Tensor& words, const Parameter& embedding, std::int64_t first) {
     const std::int64_t last = first + words.size(1);
     if (!positions_.defined() || positions_.size(1) < last)
-      positions_ = sinusoids(2 * last, config_.width);
+      positions_ = sinusoids(2 * last, config_.width).to(words.device());
     return at::embedding(embedding.tensor, words)
         .mul(std::sqrt(static_cast<double>(config_.width)))
         .add(positions_.narrow(1, first, words.size(1)));

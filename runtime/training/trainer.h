@@ -40,6 +40,9 @@ class Trainer {
   virtual void use_weights(std::span<float> weights) = 0;
   virtual void use_gradients(std::span<float> gradients) = 0;
 
+  // Whether both vectors are memory of the host, and not of a device.
+  virtual bool vectors_are_on_host() const { return true; }
+
   // Writes the model's initial weights, decided by the job's seed, into the weights in use.
   virtual void write_initial_weights() = 0;
 

@@ -91,7 +91,9 @@ void Worker::on(const ConfigureWorker& message) {
   };
   if (!synchroniser_->join(group, initial_weights)) return say_stuck();
   parts_.trainer.use_gradients(synchroniser_->gradients());
-  const bool needs_halves = group.membership.workers() == 1 || parts_.config.noise.per_layer;
+  // The probe's sums are made in the host's memory.
+  const bool needs_halves = parts_.trainer.vectors_are_on_host() &&
+                            (group.membership.workers() == 1 || parts_.config.noise.per_layer);
   loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock,
                                   needs_halves && group.rank == 0 ? &probe_ : nullptr},
                 parts_.config, parts_.train.size(), group.membership, group.rank,

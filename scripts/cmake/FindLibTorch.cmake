@@ -2,6 +2,13 @@
 # scripts/setup.sh looks in the same order; 2.6 is the first release whose pip wheels use today's C++ ABI.
 set(minimum_torch 2.6)
 
+# A LibTorch for CUDA turns nvcc on, asks it for our C++ standard and for the GPUs of this machine. Nothing of ours is
+# compiled by nvcc, so what every nvcc and CMake know will do.
+set(CMAKE_CUDA_STANDARD 17)
+if(NOT DEFINED TORCH_CUDA_ARCH_LIST AND NOT DEFINED ENV{TORCH_CUDA_ARCH_LIST})
+  set(TORCH_CUDA_ARCH_LIST 8.0)
+endif()
+
 macro(find_torch)
   set(CMAKE_MESSAGE_LOG_LEVEL ERROR)  # the wheel's own configuration warns that it comes without its profiler
   find_package(Torch ${minimum_torch} QUIET)
@@ -38,7 +45,11 @@ endif()
 if(TARGET torch_cuda)
   set(SCAVENGER_HAS_CUDA 1)
   get_target_property(torch_definitions torch_cuda INTERFACE_COMPILE_DEFINITIONS)
-  if("USE_C10D_NCCL" IN_LIST torch_definitions)
+  # c10d's header asks for NCCL's, which pip brings beside LibTorch, and the toolkit does not; that one asks for CCCL's,
+  # which since CUDA 13 have a folder of their own.
+  find_path(NCCL_INCLUDE nccl.h HINTS ${TORCH_INSTALL_PREFIX}/../nvidia/nccl/include)
+  find_path(CCCL_INCLUDE nv/target HINTS ${CUDA_TOOLKIT_ROOT_DIR}/include PATH_SUFFIXES cccl)
+  if("USE_C10D_NCCL" IN_LIST torch_definitions AND NCCL_INCLUDE AND CCCL_INCLUDE)
     set(SCAVENGER_HAS_NCCL 1)
   endif()
 endif()

@@ -12,7 +12,7 @@ TEST_CASE("What the build lacks is refused, with what to do about it") {
   const auto problem_of = [&](const BuildFeatures& features) {
     try {
       require_features(config, features);
-    } catch (const InputError& error) {
+    } catch (const ConfigError& error) {
       return error.problem();
     }
     return Problem{};
@@ -30,6 +30,21 @@ TEST_CASE("What the build lacks is refused, with what to do about it") {
   CHECK(problem_of({true, false, false}).where == "device");
   config.device = Device::kAutomatic;
   CHECK(problem_of({}).what.empty());
+}
+
+TEST_CASE("a job that cannot do without GPUs is refused where there are none") {
+  JobConfig config;
+  CHECK_NOTHROW(require_gpus(config, 0));
+  config.device = Device::kCuda;
+  CHECK_NOTHROW(require_gpus(config, 1));  // which all its workers share
+  CHECK_THROWS_WITH(require_gpus(config, 0),
+                    Catch::Contains("device") && Catch::Contains("driver"));
+
+  config.sync.strategy = SyncStrategy::kNccl;
+  config.cluster.workers = 2;
+  CHECK_NOTHROW(require_gpus(config, 2));
+  CHECK_THROWS_WITH(require_gpus(config, 0), Catch::Contains("sync.strategy"));
+  CHECK_THROWS_WITH(require_gpus(config, 1), Catch::Contains("cluster.workers"));
 }
 
 }  // namespace scavenger

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "runtime/base/error.h"
+#include "runtime/training/clip_scale.h"
 #include "test/ps_core/shard_job.h"
 
 namespace scavenger::ps {

@@ -1,0 +1,15 @@
+// A place for a model, in LibTorch's words.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include "runtime/torch/torch_trainer.h"
+
+namespace scavenger {
+
+inline at::Device device_of(const DevicePlace& place) {
+  return place.is_gpu ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(place.gpu))
+                      : at::Device(at::kCPU);
+}
+
+}  // namespace scavenger
