@@ -179,12 +179,19 @@ json metrics_json(const std::vector<MetricCurve>& metrics) {
   return list;
 }
 
-json timers_json(const TimerCurves& timers) {
+json timers_json(const RunHistory& history) {
+  const TimerCurves& timers = history.timers();
   json object = curve_json(timers.seconds);
   object["data"] = column(timers.data_wait, &CurvePoint::mean);
   object["forward"] = column(timers.forward, &CurvePoint::mean);
   object["backward"] = column(timers.backward, &CurvePoint::mean);
   object["sync"] = column(timers.sync_wait, &CurvePoint::mean);
+  object["by_worker"] = json::array();
+  for (const auto& [index, curve] : history.worker_seconds()) {
+    json worker = curve_json(curve);
+    worker["index"] = index;
+    object["by_worker"].push_back(std::move(worker));
+  }
   return object;
 }
 
@@ -248,6 +255,7 @@ json phases_json(const RunNumbers& numbers) {
                    {"iterations", phase.iterations},
                    {"price", number(phase.price_per_worker_hour)},
                    {"cost", number(phase.cost)},
+                   {"waiting_share", number(phase.waiting_share())},
                    {"iteration_seconds", spread_json(phase.iteration_seconds)}};
     if (i + kMaxPhasesByWorker >= count) object["by_worker"] = by_worker_json(phase);
     list.push_back(std::move(object));
@@ -261,6 +269,7 @@ json configurations_json(const RunNumbers& numbers) {
     const RobustMean robust = one.iteration_seconds.robust_mean();
     list.push_back({{"workers", one.workers},
                     {"batch_size", one.batch_size},
+                    {"even", one.has_even_shares},
                     {"iterations", one.iterations},
                     {"seconds", number(robust.mean)},
                     {"error", number(robust.standard_error)},
@@ -428,7 +437,7 @@ std::vector<PageSection> page_sections(const RunHistory& history, const std::str
   add("metrics", metrics_json(history.metrics()));
   add("phases", phases_json(numbers));
   add("configurations", configurations_json(numbers));
-  add("timers", timers_json(history.timers()));
+  add("timers", timers_json(history));
   add("noise", noise_json(history));
   add("search", search_json(numbers));
   add("prediction", prediction_json(numbers));

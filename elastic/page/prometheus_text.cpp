@@ -116,7 +116,8 @@ void add_iteration_seconds(Exposition& out, const RunNumbers& numbers) {
   for (const ConfigurationNumbers& one : numbers.configurations()) {
     const SeriesStatistics& series = one.iteration_seconds;
     const Labels labels = {{"workers", std::to_string(one.workers)},
-                           {"batch_size", std::to_string(one.batch_size)}};
+                           {"batch_size", std::to_string(one.batch_size)},
+                           {"shares", one.has_even_shares ? "even" : "unequal"}};
     for (const double quantile : {0.05, 0.5, 0.95}) {
       Labels with_quantile = labels;
       with_quantile.emplace_back("quantile", fmt::format("{}", quantile));

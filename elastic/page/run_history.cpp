@@ -41,6 +41,7 @@ void RunHistory::forget_after(std::uint64_t iteration) {
        {&timers_.seconds, &timers_.data_wait, &timers_.forward, &timers_.backward,
         &timers_.sync_wait, &noise_.value, &noise_.low, &noise_.high})
     curve->forget_after(iteration);
+  for (auto& [index, curve] : worker_seconds_) curve.forget_after(iteration);
   for (MetricCurve& metric : metrics_) metric.values.forget_after(iteration);
 }
 
@@ -61,12 +62,24 @@ void RunHistory::add_timers(const LoggedEvent& logged, const fact::Iterations& i
                                   std::vector<double> fact::WorkerSeries::*series) {
           curve.add(place.complete, place.epoch, place.time, mean_of(iterations, series, i));
         };
+        add_worker_seconds(phase->membership, iterations, i, place);
         timers_.seconds.add(place.complete, place.epoch, place.time, iterations.seconds[i]);
         add_mean(timers_.data_wait, &fact::WorkerSeries::data_wait);
         add_mean(timers_.forward, &fact::WorkerSeries::forward);
         add_mean(timers_.backward, &fact::WorkerSeries::backward);
         add_mean(timers_.sync_wait, &fact::WorkerSeries::sync_wait);
       });
+}
+
+void RunHistory::add_worker_seconds(const fact::Membership& membership,
+                                    const fact::Iterations& iterations, std::size_t i,
+                                    const IterationPlace& place) {
+  for (const fact::WorkerSeries& worker : iterations.workers) {
+    const std::uint32_t index = membership.indices.at(worker.rank);
+    if (index >= kMaxWorkerCurves) continue;
+    worker_seconds_[index].add(place.complete, place.epoch, place.time,
+                               worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
+  }
 }
 
 void RunHistory::sample_noise(double time) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,6 +109,11 @@ class RunHistory final {
   const RunNumbers& numbers() const { return summary_.numbers(); }
   const RecentPace& pace() const { return pace_; }
   const TimerCurves& timers() const { return timers_; }
+  // Own seconds of an iteration, without synchronisation, of the workers with the lowest indices.
+  const std::map<std::uint32_t, DownsampledCurve>& worker_seconds() const {
+    return worker_seconds_;
+  }
+  static constexpr std::size_t kMaxWorkerCurves = 8;
   const NoiseCurves& noise() const { return noise_; }
   const std::vector<MetricCurve>& metrics() const { return metrics_; }  // by first evaluation
   const LatestList<ProcessLife>& processes() const { return processes_; }
@@ -134,6 +140,8 @@ class RunHistory final {
   void add(const LoggedEvent&, const Fact&) {}
 
   void add_timers(const LoggedEvent& logged, const fact::Iterations& iterations);
+  void add_worker_seconds(const fact::Membership& membership, const fact::Iterations& iterations,
+                          std::size_t i, const IterationPlace& place);
   void sample_noise(double time);
   void forget_after(std::uint64_t iteration);
   void note(const LoggedEvent& logged);
@@ -144,6 +152,7 @@ class RunHistory final {
   RunSummary summary_;
   RecentPace pace_;
   TimerCurves timers_;
+  std::map<std::uint32_t, DownsampledCurve> worker_seconds_;  // by index
   NoiseCurves noise_;
   double next_noise_time_ = 0.0;
   std::vector<MetricCurve> metrics_;

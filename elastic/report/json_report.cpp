@@ -165,7 +165,8 @@ json phase_json(const PhaseNumbers& phase) {
       {"samples", phase.samples},
       {"samples_per_second",
        mean_seconds > 0.0 ? json(phase.membership.batch_size / mean_seconds) : json(nullptr)},
-      {"discarded_iterations", phase.discarded_iterations}};
+      {"discarded_iterations", phase.discarded_iterations},
+      {"waiting_seconds", phase.waiting_seconds()}};
   add_timers(object, phase);
   object["noise"] =
       noise_json(phase.noise.numbers(), phase.membership.workers, phase.membership.batch_size);
@@ -180,6 +181,7 @@ json configurations_json(const RunNumbers& numbers) {
   for (const ConfigurationNumbers& one : numbers.configurations()) {
     json object = {{"workers", one.workers},
                    {"batch_size", one.batch_size},
+                   {"shares", one.has_even_shares ? "even" : "unequal"},
                    {"iterations", one.iterations},
                    {"discarded_iterations", one.discarded_iterations}};
     add_timers(object, one);

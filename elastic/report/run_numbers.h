@@ -87,6 +87,11 @@ struct PhaseNumbers : IterationTimers {
   std::vector<WorkerNumbers> workers;
   LatestSeries latest_iteration_seconds;
   NoiseMeter noise;  // of this membership alone
+
+  // Seconds that workers have waited for slower ones, all together.
+  double waiting_seconds() const;
+  // Of the time of all workers; not a number before there are iterations.
+  double waiting_share() const;
 };
 
 // Where an iteration lies that is complete: the abscissas of curves.
@@ -117,10 +122,12 @@ void for_each_place(const PhaseNumbers& phase, const fact::Iterations& series, d
   }
 }
 
-// All memberships with one (K, B), together.
+// All memberships with one (K, B) and even shares, or with shares that follow unequal workers'
+// speeds, together.
 struct ConfigurationNumbers : IterationTimers {
   std::uint32_t workers = 0;     // K
   std::uint32_t batch_size = 0;  // B
+  bool has_even_shares = true;   // as even as whole samples can be
   std::uint64_t iterations = 0;
   std::uint64_t discarded_iterations = 0;
 };
@@ -191,7 +198,7 @@ struct RunNumbers {
   // Over the whole wall time, with start-up, evaluations and pauses.
   double samples_per_second() const;
   const SplitNumbers* find_split(const std::string& split) const;
-  std::vector<ConfigurationNumbers> configurations() const;  // by K, then B
+  std::vector<ConfigurationNumbers> configurations() const;  // by K, then B, even shares first
 };
 
 }  // namespace scavenger::elastic

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -98,14 +99,32 @@ void IterationTimers::merge(const IterationTimers& other) {
   straggler_skew.merge(other.straggler_skew);
 }
 
+double PhaseNumbers::waiting_seconds() const {
+  double sum = 0.0;
+  for (const WorkerNumbers& worker : workers) {
+    const RunningMoments& waiting = worker.straggler_wait_seconds.moments();
+    sum += waiting.mean() * static_cast<double>(waiting.count());
+  }
+  return sum;
+}
+
+double PhaseNumbers::waiting_share() const {
+  const RunningMoments& moments = iteration_seconds.moments();
+  return waiting_seconds() / (moments.mean() * static_cast<double>(moments.count()) *
+                              static_cast<double>(workers.size()));
+}
+
 std::vector<ConfigurationNumbers> RunNumbers::configurations() const {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, ConfigurationNumbers> merged;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, ConfigurationNumbers> merged;
   for (const PhaseNumbers& phase : phases) {
     if (phase.iterations == 0) continue;
     const fact::Membership& membership = phase.membership;
-    ConfigurationNumbers& one = merged[{membership.workers, membership.batch_size}];
+    const auto [least, most] = std::ranges::minmax(membership.shares);
+    const bool even = most - least <= 1;
+    ConfigurationNumbers& one = merged[{membership.workers, membership.batch_size, !even}];
     one.workers = membership.workers;
     one.batch_size = membership.batch_size;
+    one.has_even_shares = even;
     one.iterations += phase.iterations;
     one.discarded_iterations += phase.discarded_iterations;
     one.merge(phase);

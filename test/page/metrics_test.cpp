@@ -52,12 +52,12 @@ TEST_CASE("Metrics are the numbers of the log") {
   history.apply({.time = 13.0, .event = sample_evaluation(100, 6.4, 0.3, 0.8)});
 
   const std::string text = prometheus_text(history);
-  for (const char* line :
-       {"scavenger_iteration 100\n", "scavenger_samples_trained_total 6400\n",
-        "scavenger_workers 2\n", "scavenger_worker_batch_size{rank=\"1\"} 24\n",
-        "scavenger_job_seconds_total 13\n",
-        "scavenger_evaluation{split=\"test\",metric=\"accuracy\"} 0.8\n",
-        "scavenger_iteration_seconds_count{workers=\"2\",batch_size=\"64\"} 97\n"}) {
+  for (const char* line : {"scavenger_iteration 100\n", "scavenger_samples_trained_total 6400\n",
+                           "scavenger_workers 2\n", "scavenger_worker_batch_size{rank=\"1\"} 24\n",
+                           "scavenger_job_seconds_total 13\n",
+                           "scavenger_evaluation{split=\"test\",metric=\"accuracy\"} 0.8\n",
+                           "scavenger_iteration_seconds_count{workers=\"2\",batch_size=\"64\","
+                           "shares=\"unequal\"} 97\n"}) {
     INFO(text);
     CHECK(text.find(line) != std::string::npos);
   }

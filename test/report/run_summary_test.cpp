@@ -107,6 +107,28 @@ TEST_CASE("What the last worker waits is transfer; what the others wait longer i
   CHECK(phase.sync_wait_seconds.moments().mean() == Approx(0.02));
   CHECK(phase.workers[0].straggler_wait_seconds.moments().mean() == Approx(0.02));
   CHECK(phase.workers[1].straggler_wait_seconds.moments().mean() == Approx(0.0));
+  CHECK(phase.waiting_seconds() == Approx(7 * 0.02));
+  const double seconds = phase.iteration_seconds.moments().mean();
+  CHECK(phase.waiting_share() == Approx(0.02 / (2 * seconds)));
+}
+
+TEST_CASE("Even shares and those that follow unequal workers are two configurations") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  apply(summary, 1.0, sample_membership(1, {33, 32}));
+  apply(summary, 2.0, sample_iterations(1, 0, 10, 2));
+  apply(summary, 3.0, sample_membership(2, {15, 50}, 10, 650));
+  apply(summary, 4.0, sample_iterations(2, 10, 20, 2));
+  apply(summary, 5.0, sample_membership(3, {13, 52}, 30, 1950));
+  apply(summary, 6.0, sample_iterations(3, 30, 10, 2));
+
+  const std::vector<ConfigurationNumbers> configurations = summary.numbers().configurations();
+
+  REQUIRE(configurations.size() == 2);
+  CHECK(configurations[0].has_even_shares);
+  CHECK(configurations[0].iterations == 10);
+  CHECK_FALSE(configurations[1].has_even_shares);
+  CHECK(configurations[1].iterations == 30);
 }
 
 TEST_CASE("Memberships with one K and B are one configuration") {

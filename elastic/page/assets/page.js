@@ -78,7 +78,7 @@ const Page = {
       section("decisions", "Decisions", [one && clusterChart(runs, axis, { id: "workers-k", ...workers }), one && clusterChart(runs, axis, { id: "batch", ...batch }),
         run.search.length > 0 && block("search", searchTable(run), "The search"), block("decisions-table", decisionsTable(run), "What was decided, and why")]);
       section("prediction", "Predictions", [costTimeChart(run), measuredChart(run), foresightChart(run)]);
-      section("timing", "Where the time goes", [timersChart(run, axis), workersChart(run), run.phases.length > 0 && sharesChart(run, axis)]);
+      section("timing", "Where the time goes", [timersChart(run, axis), workersChart(run), run.phases.length > 0 && sharesChart(run, axis), paceChart(run, axis)]);
       section("noise-section", "Gradient noise", [noiseChart(run, axis)]);
       section("machines-section", "Machines", [machinesChart(run), processesChart(run), run.machines.length > 0 && block("places", placesTable(run), "Zones and machine types tried"), run.recoveries.length > 0 && block("recoveries", recoveriesTable(run), "Going on after losses and changes"), one && run.totals.cost > 0 && costChart(runs)]);
       section("checkpoints-section", "Checkpoints", [checkpointsChart(run)]);

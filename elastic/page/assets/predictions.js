@@ -73,7 +73,7 @@ function measuredChart(run) {
   const both = run.configurations.map((measured) => ({ measured, predicted: prediction.candidates.find((one) => isSame(one, measured)) })).filter((one) => one.predicted);
   if (both.length === 0) return null;
   const x = both.map((_, i) => i);
-  const name = (i) => (both[i] ? `K${both[i].measured.workers} B${both[i].measured.batch_size}` : "");
+  const name = (i) => (both[i] ? `K${both[i].measured.workers} B${both[i].measured.batch_size}${both[i].measured.even ? "" : " unequal"}` : "");
   return { id: "measured", spec: {
     title: "An iteration: predicted against measured", hint: "Predicted with its 95 % interval; measured with the range of 90 % of the iterations.",
     x: { from: -0.5, to: both.length - 0.5, integer: true, format: (value) => (both.length <= 10 ? name(value) : ""), tip: name, label: both.length > 10 ? "configurations" : null },

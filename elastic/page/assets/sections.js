@@ -135,9 +135,10 @@ function sharesChart(run, axis) {
 }
 
 function decisionsTable(run) {
-  return table(["when", "iteration", "K", "B", "why", "lasted", "an iteration", "cost"], run.phases.map((phase) => [
+  return table(["when", "iteration", "K", "B", "why", "lasted", "an iteration", "waiting", "cost"], run.phases.map((phase) => [
     Format.duration(phase.begin), Format.count(phase.first_iteration), Format.count(phase.workers), Format.count(phase.batch_size), phase.reason,
-    Format.duration(phase.seconds), phase.iteration_seconds.count ? Format.brief(phase.iteration_seconds.p50) : Format.missing, Format.dollars(phase.cost)]), "What was decided, and why");
+    Format.duration(phase.seconds), phase.iteration_seconds.count ? Format.brief(phase.iteration_seconds.p50) : Format.missing,
+    phase.waiting_share == null ? Format.missing : Format.percent(phase.waiting_share, 2), Format.dollars(phase.cost)]), "What was decided, and why");
 }
 
 // ---- Where the time goes. ----
@@ -154,6 +155,19 @@ function timersChart(run, axis) {
       { kind: "line", name: "whole iteration", color: 7, x: timers[axis], y: timers.mean, low: timers.low, high: timers.high }],
     marks: marksOf(run, axis),
     table: curveTable(timers, { "whole iteration": timers.mean, least: timers.low ?? timers.mean, most: timers.high ?? timers.mean, ...Object.fromEntries(PARTS.map(([key, name]) => [name, timers[key]])) }),
+  } };
+}
+
+// What dynamic batches even out.
+function paceChart(run, axis) {
+  const workers = run.timers.by_worker ?? [];
+  if (workers.length < 2) return null;
+  return { id: "pace", spec: {
+    title: "Seconds of each worker", hint: "Its own part of an iteration: data, forward and backward, without waiting for the others.", height: 240,
+    x: axisSpec(axis, [run]), y: { label: "seconds", format: Format.brief, zero: true, clip: true },
+    series: workers.map((worker) => ({ kind: "line", name: `worker ${worker.index}`, color: worker.index % 8, x: worker[axis], y: worker.mean })),
+    marks: marksOf(run, axis),
+    table: () => ({ columns: ["worker", "seconds", "iteration", "seconds of an iteration"], rows: workers.flatMap((worker) => worker.mean.map((mean, i) => [worker.index, worker.time[i], worker.iteration[i], mean ?? Format.missing])) }),
   } };
 }
 
