@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -56,17 +57,19 @@ bool is_export(const std::string& text) {
   return first != std::string::npos && text[first] == '{';
 }
 
-ModelRecord read_source(const std::string& source, const PlanArguments& arguments) {
+elastic::RecordedRun read_source(const std::string& source, const PlanArguments& arguments) {
   std::error_code ignored;
-  if (fs::is_directory(source, ignored)) return elastic::read_run_record(source);
+  if (fs::is_directory(source, ignored)) return elastic::read_run(source);
   if (!fs::exists(source, ignored))
     refuse("there is no such file or folder", source,
            "name a run folder, a table (CSV or JSON), or what scavenger-plan export wrote");
   const std::string text = read_file(source);
-  if (is_export(text)) return perfmodel::parse_model_record(text, source);
-  return perfmodel::read_observation_table(
-      source, {parse_pairs(arguments.columns, "--column"), parse_pairs(arguments.rows, "--where")},
-      arguments.samples);
+  if (is_export(text)) return {perfmodel::parse_model_record(text, source), {}};
+  return {perfmodel::read_observation_table(
+              source,
+              {parse_pairs(arguments.columns, "--column"), parse_pairs(arguments.rows, "--where")},
+              arguments.samples),
+          {}};
 }
 
 // Rows of `other` that are not there yet.
@@ -94,7 +97,9 @@ std::string difference(const perfmodel::ModelSignature& a, const perfmodel::Mode
 KnownModel gather_sources(const PlanArguments& arguments) {
   KnownModel known;
   for (const std::string& source : arguments.sources) {
-    ModelRecord record = read_source(source, arguments);
+    auto [record, room_samples] = read_source(source, arguments);
+    if (room_samples)
+      known.room_samples = std::min(*room_samples, known.room_samples.value_or(*room_samples));
     if (known.title.empty()) {
       known.record = std::move(record);
       known.title = source;
@@ -136,6 +141,17 @@ KnownModel recall_similar(const KnownModel& wanted, perfmodel::ModelStore& store
   if (most < 0.0) refuse("the store is empty", "--store", "use a search that measures");
   best.record.signature.samples_per_epoch = wanted.record.signature.samples_per_epoch;
   return best;
+}
+
+// The bound of b: what is given, or what the workers have measured. What has no room is computed in
+// several passes, so a share that was trained with is within the bound in any case.
+std::optional<double> most_of_a_worker(const PlanArguments& arguments, const KnownModel& model) {
+  if (arguments.max_local_batch > 0.0) return arguments.max_local_batch;
+  if (!model.room_samples) return std::nullopt;
+  auto most = static_cast<double>(*model.room_samples);
+  for (const perfmodel::TimeRow& row : model.record.times)
+    most = std::max(most, std::ceil(row.batch_size / row.workers));
+  return most;
 }
 
 }  // namespace
@@ -244,8 +260,7 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
   if (arguments.max_cost > 0.0) request.constraints.max_cost = arguments.max_cost;
   if (!arguments.max_time.empty())
     request.constraints.max_seconds = parse_duration(arguments.max_time, "--max-time");
-  if (arguments.max_local_batch > 0.0)
-    request.constraints.max_local_batch = arguments.max_local_batch;
+  request.constraints.max_local_batch = most_of_a_worker(arguments, model);
   if (!arguments.machines.empty())
     request.machines = parse_machines(
         arguments.machines, model.record, observed, request.price.worker_per_hour,
@@ -274,6 +289,9 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
   if (request.price.worker_per_hour > 0.0)
     details += fmt::format("{}${} per worker and hour", details.empty() ? "" : ", ",
                            request.price.worker_per_hour);
+  if (request.constraints.max_local_batch && arguments.max_local_batch <= 0.0)
+    details += fmt::format("{}memory for {:.0f} samples of a worker", details.empty() ? "" : ", ",
+                           *request.constraints.max_local_batch);
   return request;
 }
 

@@ -1,7 +1,9 @@
 // Where scavenger-plan gets its observations from: run folders, tables, exports, a store.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,7 @@ struct KnownModel {
   perfmodel::ModelRecord record;
   std::string title;
   std::vector<std::string> notes;
+  std::optional<std::uint64_t> room_samples = {};  // of one pass, as the runs' workers measured it
 };
 
 // All sources together, which must be of one model; with the store's rows of it where one is named.

@@ -20,6 +20,7 @@
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
+#include "elastic/rate/rate_replay.h"
 #include "elastic/search/search_replay.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
@@ -221,13 +222,15 @@ int serve(const StoreArguments& arguments) {
   return 0;
 }
 
-// What the controller has decided, and where there was one, the search.
+// What the controller has decided, and where they did, the search and the noise.
 int replay(const std::string& run_folder) {
   std::optional<elastic::ReplayedSearch> search;
   if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder);
+  std::optional<elastic::ReplayedRates> rates;
+  if (elastic::follows_noise(run_folder)) rates = elastic::replay_rates(run_folder);
   // Jobs of older versions have no record of the controller's.
   std::optional<elastic::ReplayedDecisions> controller;
-  if (!search || std::filesystem::exists(elastic::decision_file(run_folder)))
+  if ((!search && !rates) || std::filesystem::exists(elastic::decision_file(run_folder)))
     controller = elastic::replay_decisions(run_folder);
   const auto show = [](const char* who, std::uint64_t decisions,
                        const std::vector<std::string>& differences) {
@@ -239,6 +242,7 @@ int replay(const std::string& run_folder) {
   bool same = true;
   if (controller) same &= show("controller", controller->decisions, controller->differences);
   if (search) same &= show("search", search->decisions, search->differences);
+  if (rates) same &= show("learning rate", rates->decisions, rates->differences);
   return same ? 0 : 1;
 }
 
@@ -255,7 +259,7 @@ class Commands final {
     record->add_option("--column", sources_.columns, "As for a plan");
     record->add_option("--where", sources_.rows, "As for a plan");
     CLI::App* again = app.add_subcommand(
-        "replay", "Decide again what a run's controller and search have decided");
+        "replay", "Decide again what a run's controller, search and adascale have decided");
     again->add_option("RUN", run_, "Its folder")->required();
     CLI::App* serve = add(app, "serve", "Let jobs on other machines use a store", false);
     serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");

@@ -185,8 +185,10 @@ int run_worker(const LaunchTicket& ticket) {
     return 0;
   } catch (const Error& error) {
     log_error("{}", error.what());
-    link.post_last(Failed{error.what(), dynamic_cast<const ConnectionError*>(&error) != nullptr});
-    return 1;
+    const bool by_peer = dynamic_cast<const ConnectionError*>(&error) != nullptr;
+    const bool bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
+    link.post_last(Failed{Role::kWorker, ticket.index, error.what(), by_peer, bad_input});
+    return bad_input ? 2 : 1;
   }
 }
 

@@ -28,6 +28,7 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
       membership_(plan_.membership),
       wanted_workers_(plan_.membership.workers()),
       wanted_batch_size_(plan_.membership.batch_size),
+      wanted_rate_factor_(plan_.membership.rate_factor),
       done_(plan_.membership.first_iteration),
       granted_(plan_.membership.first_iteration),
       last_checkpoint_seconds_(now_seconds) {
@@ -226,13 +227,15 @@ void Controller::finish(Status status, std::string reason) {
   actions_.push_back(EndProcesses{});
 }
 
-void Controller::fail(std::string reason) {
+void Controller::fail(std::string reason, bool bad_input) {
   if (state_ == State::kEnding || state_ == State::kEnded) return;
   finish(Status::kFailed, std::move(reason));
+  const bool nothing_was_trained = done_ <= plan_.membership.first_iteration;
+  ending_->bad_input = bad_input && nothing_was_trained;
 }
 
 void Controller::on(const JobImpossible& event) {
-  fail(event.reason);
+  fail(event.reason, event.bad_input);
 }
 
 void Controller::on(const CheckpointWanted&) {

@@ -23,7 +23,6 @@ struct ControllerPlan {
   StateHome state_home = StateHome::kShards;
   Membership membership;  // the first
   std::uint64_t samples_per_epoch = 0;
-  OptimizerConfig optimizer;  // what a change of B does to the learning rate
   StopConfig stop;
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
@@ -49,6 +48,7 @@ class Controller final {
   // What the job has, or is on its way to.
   std::uint32_t wanted_workers() const { return wanted_workers_; }
   std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
+  double wanted_rate_factor() const { return wanted_rate_factor_; }
   // It is part of the job, on its way, or about to be asked for again.
   bool expects(const ProcessName& process) const { return roster_.expects(process); }
   // For people: "training", "evaluating", ...
@@ -108,6 +108,7 @@ class Controller final {
 
   // Other K and B: controller_reshape.cpp.
   void on(const ReshapeWanted& event);
+  void on(const RateFactorWanted& event);
   void on(const SharesWanted& event);
   void on(const ProcessLeft& event);
   void on(const ProcessLeaving& event);
@@ -137,7 +138,7 @@ class Controller final {
   void after_evaluation();
   void after_checkpoint();
   void finish(Status status, std::string reason);
-  void fail(std::string reason);
+  void fail(std::string reason, bool bad_input = false);
   void check_deadlines();
   void ask_for_timed_boundaries();
   double seconds_to_stop() const;
@@ -156,9 +157,11 @@ class Controller final {
   std::vector<std::uint32_t> ranks_;
   std::uint32_t wanted_workers_;
   std::uint32_t wanted_batch_size_;
+  double wanted_rate_factor_;
   std::string wanted_reason_;  // by whom and why, where it was asked for
   ShareRule share_rule_;
   std::string shares_reason_;                     // of a change of shares that is to be made
+  std::string rate_reason_;                       // of one of the learning rate
   double newcomer_seconds_ = 0.0;                 // when the first of those that wait came
   std::optional<ConfigureWorkers> next_workers_;  // to be told when the shards are ready
   bool has_begun_ = false;                        // the first membership was configured

@@ -88,7 +88,7 @@ void Controller::on(const ProcessLost& event) {
   if (!event.with_machine) ++losses_;
   const bool given_up = roster_.lose(process, event.with_machine);
   const FaultsConfig& faults = plan_.faults;
-  if (event.by_itself) return fail(loss);
+  if (event.by_itself) return fail(loss, event.bad_input);
   if (faults.on_worker_loss == OnWorkerLoss::kStop)
     return fail(loss + " (faults.on_worker_loss is stop)");
   if (losses_ > faults.max_losses)

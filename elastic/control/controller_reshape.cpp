@@ -7,7 +7,6 @@
 
 #include "elastic/control/controller.h"
 #include "runtime/base/check.h"
-#include "runtime/config/learning_rate.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -22,10 +21,20 @@ void Controller::on(const ReshapeWanted& event) {
   if (state_ == State::kEnding) return;
   wanted_workers_ = event.workers;
   wanted_batch_size_ = event.batch_size;
+  wanted_rate_factor_ = event.rate_factor;
   wanted_reason_ = event.reason;
   if (ending_) return;  // unless what was reached is lost again
   staff();
   if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+}
+
+void Controller::on(const RateFactorWanted& event) {
+  if (state_ == State::kEnding || event.batch_size != wanted_batch_size_) return;
+  wanted_rate_factor_ = event.factor;
+  rate_reason_.clear();
+  if (!has_begun_ || ending_ || wanted_rate_factor_ == membership_.rate_factor) return;
+  rate_reason_ = event.reason;
+  if (state_ == State::kTraining) go_to_boundary();
 }
 
 void Controller::on(const SharesWanted& event) {
@@ -93,7 +102,7 @@ std::vector<std::uint32_t> Controller::next_ranks() const {
 }
 
 bool Controller::reshape_is_due() const {
-  if (!shares_reason_.empty()) return true;
+  if (!shares_reason_.empty() || !rate_reason_.empty()) return true;
   const std::vector<std::uint32_t> ranks = next_ranks();
   if (ranks == ranks_ && wanted_batch_size_ == membership_.batch_size) return false;
   const auto leaves = [&](std::uint32_t index) {
@@ -108,7 +117,8 @@ bool Controller::reshape_is_due() const {
 }
 
 std::string Controller::reshape_reason() const {
-  if (next_ranks() == ranks_ && wanted_batch_size_ == membership_.batch_size) return shares_reason_;
+  if (next_ranks() == ranks_ && wanted_batch_size_ == membership_.batch_size)
+    return shares_reason_.empty() ? rate_reason_ : shares_reason_;
   const std::size_t workers = next_ranks().size();
   std::string change = workers > ranks_.size() ? "a worker has come" : "a worker leaves";
   if (workers == ranks_.size() || wanted_batch_size_ != membership_.batch_size)
@@ -132,10 +142,11 @@ void Controller::take_ranks() {
   }
   if (wanted_batch_size_ != membership_.batch_size) replans_ = true;
   membership_.batch_size = wanted_batch_size_;
-  membership_.rate_factor = batch_size_factor(plan_.optimizer, membership_.batch_size);
+  membership_.rate_factor = wanted_rate_factor_;
   const auto count = static_cast<std::uint32_t>(ranks_.size());
   membership_.shares = shares_of(share_rule_, membership_.batch_size, ranks_);
   shares_reason_.clear();
+  rate_reason_.clear();
   iteration_seconds_ = 0.0;
   if (count == wanted_workers_) wanted_reason_.clear();
   release_the_others();

@@ -79,10 +79,12 @@ struct ProcessLost {  // it is gone, without having been asked to end
   std::string how;
   bool by_itself = false;     // it found an error that its replacement would find again
   bool with_machine = false;  // its machine was taken away: it is no fault of its own
+  bool bad_input = false;     // the error is in what the user gave
 };
 struct JobImpossible {  // found while coming together: the checkpoint is of another model, and the
                         // like
   std::string reason;
+  bool bad_input = false;
 };
 struct ProcessLeft {  // it was released, and has ended
   ProcessName process;
@@ -94,6 +96,12 @@ struct ProcessLeaving {  // a worker whose machine is about to be taken away
 struct ReshapeWanted {  // requires 0 < workers <= batch_size
   std::uint32_t workers = 0;
   std::uint32_t batch_size = 0;
+  std::string reason;
+  double rate_factor = 1.0;  // what the learning rate is multiplied with at that batch size
+};
+struct RateFactorWanted {  // where B stays as it is; it says nothing where another B is wanted
+  std::uint32_t batch_size = 0;
+  double factor = 1.0;
   std::string reason;
 };
 struct SharesWanted {  // in this membership, from the next boundary on, and in those to come
@@ -118,8 +126,8 @@ using ControllerEvent =
     std::variant<ProcessStarted, MachineRefused, ProcessJoined, ProcessReady, ProcessHalted,
                  ProcessStuck, IterationsDone, EvaluationDone, CheckpointSafe, CheckpointDone,
                  CheckpointFound, ProcessLost, JobImpossible, ProcessLeft, ProcessLeaving,
-                 ReshapeWanted, SharesWanted, CheckpointWanted, PauseWanted, Interrupted,
-                 CostMetered, AllProcessesEnded, TimePassed>;
+                 ReshapeWanted, RateFactorWanted, SharesWanted, CheckpointWanted, PauseWanted,
+                 Interrupted, CostMetered, AllProcessesEnded, TimePassed>;
 
 // ---- What to do about it. ----
 // Where a membership's weights and optimizer state come from: those who hold it, the checkpoint
@@ -171,6 +179,7 @@ struct EndProcesses {};
 struct EndJob {
   Status status = Status::kFailed;
   std::string reason;
+  bool bad_input = false;  // it failed for what the user gave, and before anything was trained
 };
 struct Announce {  // for people and the log
   std::string text;

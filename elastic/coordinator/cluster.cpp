@@ -19,6 +19,7 @@ namespace scavenger::elastic {
 namespace {
 
 constexpr std::size_t kLogTailBytes = 2000;
+constexpr int kBadInputCode = 2;  // with which a process ends that was given what is wrong
 // Who has lost its connection is about to end by itself, and its exit tells more; who has ended may
 // have said why. Neither is waited for for long.
 constexpr auto kLastNewsDelay = std::chrono::milliseconds(300);
@@ -164,6 +165,7 @@ awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
     while (
         std::holds_alternative<Heartbeat>(first))  // it is still reading data or building its model
       first = co_await receive_message(*connection);
+    if (const auto* failed = std::get_if<Failed>(&first)) co_return note_early_failure(*failed);
     const auto* joined = std::get_if<Joined>(&first);
     if (joined == nullptr)
       throw ProtocolError({.what = "a process did not say who it is", .where = {}, .remedy = {}});
@@ -181,6 +183,19 @@ awaitable<void> Cluster::serve(std::shared_ptr<FrameConnection> connection) {
     if (!member) throw;
     on_disconnected(member, failure);
   }
+}
+
+// It could not even join: its data or its model are not to be had.
+void Cluster::note_early_failure(const Failed& message) {
+  const ProcessName process{message.role, message.index};
+  const auto found = members_.find(process);
+  if (found == members_.end() || found->second->connection || !found->second->failure.empty())
+    throw ProtocolError({.what = process.text() + " is not expected", .where = {}, .remedy = {}});
+  const MemberPointer& member = found->second;
+  member->failure = message.reason;
+  member->bad_input = message.bad_input;
+  if (!member->child) member->status = ExitStatus();
+  if (member->status && !member->released) announce_loss(member);
 }
 
 Cluster::MemberPointer Cluster::admit(const Joined& message,
@@ -212,6 +227,7 @@ awaitable<void> Cluster::serve_member(MemberPointer member) {
     if (const auto* failed = std::get_if<Failed>(&message)) {
       member->failure = failed->reason;
       member->failed_by_peer = failed->by_peer;
+      member->bad_input = failed->bad_input;
     } else if (!std::holds_alternative<Heartbeat>(message)) {
       listener_.on_message(member->name, message);
     }
@@ -246,12 +262,22 @@ void Cluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
     return;
   }
   if (member->released) return forget(member);
+  if (!member->connection && status.code == kBadInputCode && member->failure.empty())
+    return await_last_words(member);
   if (!member->is_read) return announce_loss(member);
   if (!member->why_ended.empty()) return member->connection->close();  // we know why
   // What it said last is still to be read: its socket ends with it, so that is soon.
   member->news_timer.expires_after(kLastNewsDelay);
   member->news_timer.async_wait([member](const boost::system::error_code& error) {
     if (!error) member->connection->close();
+  });
+}
+
+// It ended before it had joined, and has said why: that may be read later than its end.
+void Cluster::await_last_words(const MemberPointer& member) {
+  member->news_timer.expires_after(kLastNewsDelay);
+  member->news_timer.async_wait([this, member](const boost::system::error_code& error) {
+    if (!error && member->failure.empty()) announce_loss(member);
   });
 }
 
@@ -268,7 +294,9 @@ void Cluster::on_disconnected(const MemberPointer& member, const Error& failure)
   // One that lives on without us must not write any more.
   member->news_timer.expires_after(kLastNewsDelay);
   member->news_timer.async_wait([this, member, why](const boost::system::error_code& error) {
-    if (!error && !member->status) kill(member->name, why);
+    if (error || member->status) return;
+    if (member->failure.empty()) return kill(member->name, why);
+    end_hard(member);  // it has said why, and takes its time to end
   });
 }
 
@@ -335,7 +363,8 @@ void Cluster::announce_loss(const MemberPointer& member) {
   lost.how = status.signal != 0 ? "was " + status.text() : "ended with " + status.text();
   if (!member->failure.empty()) lost.how = "failed: " + member->failure;
   if (!member->why_ended.empty()) lost.how = member->why_ended;
-  lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
+  lost.bad_input = member->bad_input && member->why_ended.empty();
+  if (!lost.bad_input) lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
   const bool told = !member->failure.empty() && !member->failed_by_peer;
   lost.has_joined = member->connection != nullptr;
   const bool never_joined = member->child && !lost.has_joined && status.signal == 0;

@@ -40,6 +40,7 @@ struct LostProcess {
   std::string log_tail;    // its last words
   bool by_itself = false;  // it found an error, and ended: another one would do the same
   bool has_joined = false;
+  bool bad_input = false;  // it says that the error is in what the user gave
 };
 
 // What the cluster tells its owner, always on the io_context's thread.
@@ -121,6 +122,7 @@ class Cluster final {
     bool is_read = false;         // its connection is
     std::string failure;          // what its Failed message said
     bool failed_by_peer = false;  // its failure is only that somebody else is gone
+    bool bad_input = false;       // its failure is in what the user gave
     std::string why_ended;        // by us: killed, or refused
     bool refused = false;         // for what it said
     bool released = false;
@@ -132,6 +134,8 @@ class Cluster final {
   LaunchTicket ticket_for(const ProcessName& process, const std::string& config) const;
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   awaitable<void> serve_member(MemberPointer member);
+  void note_early_failure(const Failed& message);
+  void await_last_words(const MemberPointer& member);
   MemberPointer admit(const Joined& message, const std::shared_ptr<FrameConnection>& connection);
   void on_exit(const MemberPointer& member, const ExitStatus& status);
   void on_disconnected(const MemberPointer& member, const Error& failure);

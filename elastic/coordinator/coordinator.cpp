@@ -97,8 +97,9 @@ int Coordinator::run() {
   SCAVENGER_CHECK(end_.has_value());
   close_store();
   record_.write_report();
+  if (end_->bad_input) throw InputError({.what = end_->reason, .where = {}, .remedy = {}});
   record_.show_end();
-  return exit_code_of(end_->status);
+  return exit_code_of(*end_);
 }
 
 void Coordinator::begin_record() {
@@ -123,6 +124,7 @@ void Coordinator::begin_record() {
     record_.log(fact::Warning{"there is no checkpoint yet: the job starts from its beginning"});
   if (!data_.vocabulary.empty())
     write_vocabularies(start_.folder, data_.vocabulary, data_.target_vocabulary);
+  settle_rate();
   if (start_.checkpoint) last_checkpoint_ = start_.checkpoint->folder;
   if (start_.checkpoint) take_checkpoint(std::move(*start_.checkpoint));
   start_.checkpoint.reset();
@@ -245,13 +247,13 @@ void Coordinator::carry_out(const EndProcesses&) {
 
 void Coordinator::carry_out(const EndJob& action) {
   end_ = action;
-  if (action.status == Status::kFailed)
+  if (action.status == Status::kFailed && !action.bad_input)
     end_->reason += last_checkpoint_.empty()
                         ? "; there is no checkpoint yet"
                         : "; the last good checkpoint is " + last_checkpoint_.string();
   const std::uint64_t done = controller_.iterations_done();
   record_.log(fact::End{fact_status(action.status), end_->reason, done,
-                        controller_.membership().position_at(done), exit_code_of(action.status)});
+                        controller_.membership().position_at(done), exit_code_of(action)});
   record_.sync();
   io_.stop();
 }
@@ -263,16 +265,19 @@ void Coordinator::carry_out(const Announce& action) {
 // ---- Losing. ----
 
 void Coordinator::on_lost(const LostProcess& lost) {
-  record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
-                                lost.how, lost.log_tail});
   if (buffers_lender_ == lost.process) buffers_lender_.reset();
   const bool is_worker = lost.process.role == Role::kWorker;
   const bool with_machine = is_worker && machines_lost_.erase(lost.process.index) > 0;
   // Where a worker does not even begin, it may be its machine that is of no use.
   const bool is_rented = is_worker && start_.config.provider.is_remote();
+  const bool by_itself =
+      lost.by_itself && !with_machine && (lost.has_joined || lost.bad_input || !is_rented);
+  // Who ends in order, for what it was given, is not lost: the job's end tells why.
+  if (!by_itself || !lost.bad_input)
+    record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
+                                  lost.how, lost.log_tail});
   if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
-  const bool by_itself = lost.by_itself && !with_machine && (lost.has_joined || !is_rented);
-  feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine},
+  feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},
                 fmt::format("{} {}", lost.process.text(), lost.how));
   checkpoints_.lose(lost.process);
   // What starts its worker by itself does so once; and who is not replaced needs no machine.

@@ -23,6 +23,7 @@
 #include "elastic/coordinator/job_facts.h"
 #include "elastic/coordinator/job_record.h"
 #include "elastic/coordinator/job_start.h"
+#include "elastic/coordinator/known_buffers.h"
 #include "elastic/coordinator/store_feeder.h"
 #include "elastic/decisions/decision_log.h"
 #include "elastic/search/search.h"
@@ -45,7 +46,8 @@ class Coordinator final : private ClusterListener, private FleetListener {
   Coordinator(JobStart start, DataSize data, CoordinatorOptions options);
   ~Coordinator() override;
 
-  // Until the job has ended; the exit code: 0, 1 (failed) or 130 (interrupted).
+  // Until the job has ended; the exit code: 0, 1 (failed) or 130 (interrupted). Throws InputError
+  // where what the user gave was found to be wrong before anything was trained.
   int run();
 
  private:
@@ -97,6 +99,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void on(const ProcessName& process, const Stuck& message);
   void on(const ProcessName& process, const Leaving& message);
   void on(const ProcessName& process, const IterationStats& stats);
+  void on(const ProcessName& process, const SampleMemory& memory);
   void on(const ProcessName& process, const Evaluated& part);
   void on(const ProcessName& process, const SnapshotTaken& message);
   void on(const ProcessName& process, const Buffers& message);
@@ -116,6 +119,11 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void continue_search();
   void end_search(std::uint32_t workers, std::uint32_t batch_size, const std::string& reason);
   void want(std::uint32_t workers, std::uint32_t batch_size, const std::string& reason);
+
+  // The learning rate at other B: coordinator_rate.cpp.
+  void settle_rate();
+  double rate_factor_for(std::uint32_t batch_size);
+  void follow_noise();
 
   bool fits_the_model();
   void require_buffers(const ProcessName& process, std::span<const float> values) const;
@@ -173,8 +181,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   std::filesystem::path last_checkpoint_;  // that was written, or from which the job started
   // Of the state, how many steps it is ahead of the iterations that were done.
   std::uint64_t steps_ahead_ = 0;
-  // The model's buffers as a worker last had them, for workers that come later.
-  std::vector<float> known_buffers_;
+  KnownBuffers known_buffers_;  // for workers that come later
   std::optional<EvaluationRound> evaluation_;
   // The worker that has been asked for its buffers, with which all are to evaluate.
   std::optional<ProcessName> buffers_lender_;

@@ -59,7 +59,10 @@ void Coordinator::want(std::uint32_t workers, std::uint32_t batch_size, const st
   config.cluster.workers = workers;
   config.batch_size = batch_size;
   write_config(start_.folder, config);
-  feed_later(ReshapeWanted{workers, batch_size, reason});
+  const double factor = batch_size == controller_.wanted_batch_size()
+                            ? controller_.wanted_rate_factor()
+                            : rate_factor_for(batch_size);
+  feed_later(ReshapeWanted{workers, batch_size, reason, factor});
 }
 
 }  // namespace scavenger::elastic

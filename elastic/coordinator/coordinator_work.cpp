@@ -56,7 +56,7 @@ void Coordinator::on(const ProcessName& process, const Ready& message) {
 void Coordinator::on(const ProcessName& process, const Halted& message) {
   if (process.role == Role::kWorker && message.has_weights) {
     require_buffers(process, message.buffers);
-    known_buffers_ = message.buffers;
+    known_buffers_.offer(process.index, message.iteration, message.buffers);
   }
   feed(ProcessHalted{process, message.iteration, message.has_weights});
 }
@@ -99,14 +99,14 @@ bool Coordinator::fits_the_model() {
   try {
     if (checkpoint_) require_same_model(parameters_, buffers_, *checkpoint_, checkpoint_folder_);
   } catch (const CheckpointError& error) {
-    feed_later(JobImpossible{error.what()});
+    feed_later(JobImpossible{error.what(), true});
     return false;
   }
   try {
     layout();
     return true;
   } catch (const ConfigError& error) {
-    feed_later(JobImpossible{error.what()});
+    feed_later(JobImpossible{error.what(), true});
     return false;
   }
 }
@@ -163,6 +163,8 @@ void Coordinator::let_workers_keep_state(const ConfigureWorkers& action,
 void Coordinator::carry_out(const ConfigureWorkers& action) {
   if (shard_count_ == 0 && !fits_the_model()) return;
   if (action.source == StateSource::kInitial) steps_ahead_ = 0;
+  if (action.source == StateSource::kInitial) known_buffers_ = {};
+  if (checkpoint_) known_buffers_.take(checkpoint_->iteration, checkpoint_->buffer_values);
   if (action.source == StateSource::kCheckpoint)
     steps_ahead_ = checkpoint_->optimizer.step_count - checkpoint_->iteration;
   begin_membership(action);
@@ -183,10 +185,8 @@ void Coordinator::carry_out(const ConfigureWorkers& action) {
     group.threads = threads_for(worker.index);
     if (shard_count_ == 0) let_workers_keep_state(action, message);
     const bool is_new = std::ranges::find(action.newcomers, worker.index) != action.newcomers.end();
-    if (checkpoint_)
-      message.buffers = checkpoint_->buffer_values;
-    else if (is_new && action.source == StateSource::kPresent)
-      message.buffers = known_buffers_;
+    if (checkpoint_ || (is_new && action.source == StateSource::kPresent))
+      message.buffers = known_buffers_.values();
     message.has_buffers = !message.buffers.empty();
     cluster_->send(worker, message);
     if (message.state_pieces > 0)
@@ -202,9 +202,10 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
        iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
     log_and_decide(std::move(series));
   iterations_.begin(membership);
-  log_and_decide(fact::Membership{
-      membership.epoch, membership.workers(), membership.batch_size, controller_.ranks(),
-      membership.shares, membership.first_iteration, membership.first_position, action.reason});
+  log_and_decide(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
+                                  controller_.ranks(), membership.shares,
+                                  membership.first_iteration, membership.first_position,
+                                  action.reason, membership.rate_factor});
 }
 
 // ---- Training. ----
@@ -231,7 +232,9 @@ void Coordinator::log_and_decide(RunEvent event) {
   if (batching_)
     if (auto proposal = batching_->observe(logged.event))
       feed_later(SharesWanted{std::move(proposal->rule), std::move(proposal->reason)});
-  if (std::holds_alternative<fact::Iterations>(logged.event)) continue_search();
+  if (!std::holds_alternative<fact::Iterations>(logged.event)) return;
+  continue_search();
+  follow_noise();
 }
 
 void Coordinator::log_iterations() {
@@ -254,6 +257,10 @@ void Coordinator::carry_out(const EvaluateModel& action) {
 void Coordinator::request_evaluations() {
   for (const ProcessName& worker : workers())
     cluster_->send(worker, evaluation_->request_for(*rank_of(worker)));
+}
+
+void Coordinator::on(const ProcessName& process, const SampleMemory& memory) {
+  record_.log(fact::SampleMemory{process.index, memory.bytes_per_sample, memory.room_samples});
 }
 
 void Coordinator::on(const ProcessName& process, const Evaluated& part) {
@@ -296,6 +303,8 @@ Checkpoint Coordinator::checkpoint_base() const {
   checkpoint.vocabulary = data_.vocabulary;
   checkpoint.target_vocabulary = data_.target_vocabulary;
   checkpoint.history = {{"seconds", record_.now()}, {"cost_dollars", record_.numbers().cost}};
+  checkpoint.history["learning_rate"] =
+      rate_history(start_.config.optimizer, controller_.membership());
   if (controller_.best_score()) checkpoint.history["best_score"] = *controller_.best_score();
   checkpoint.scavenger_version = version();
   checkpoint.scavenger_commit = commit();
@@ -323,6 +332,8 @@ void Coordinator::on(const ProcessName& process, const SnapshotTaken& message) {
 
 // For the evaluation that waits for them, or for a checkpoint: the one comes after the other.
 void Coordinator::on(const ProcessName& process, const Buffers& message) {
+  if (message.values.size() == buffers_.flat_size())
+    known_buffers_.take(controller_.iterations_done(), message.values);
   if (buffers_lender_ != process) return checkpoints_.buffers_arrived(process, message.values);
   buffers_lender_.reset();
   require_buffers(process, message.values);

@@ -26,7 +26,8 @@ Membership first_membership(const JobStart& start) {
   membership.epoch = 1;
   membership.batch_size = start.config.batch_size;
   membership.shares = split_batch(start.config.batch_size, start.config.cluster.workers);
-  membership.rate_factor = batch_size_factor(start.config.optimizer, membership.batch_size);
+  membership.rate_factor = kept_rate_factor(start).value_or(
+      batch_size_factor(start.config.optimizer, membership.batch_size));
   if (start.checkpoint) {
     const Checkpoint& checkpoint = start.checkpoint->content;
     membership.epoch = static_cast<std::uint32_t>(checkpoint.membership_epoch) + 1;
@@ -44,7 +45,6 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
   plan.shards = shards;
   plan.membership = first_membership(start);
   plan.samples_per_epoch = data.train_samples;
-  plan.optimizer = start.config.optimizer;
   plan.stop = start.config.stop;
   plan.evaluation = start.config.evaluation;
   plan.checkpoint = start.config.checkpoint;
@@ -61,6 +61,28 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
       plan.best_score = history["best_score"].get<double>();
   }
   return plan;
+}
+
+// The other rules give the same factor again.
+std::optional<double> kept_rate_factor(const JobStart& start) {
+  const OptimizerConfig& optimizer = start.config.optimizer;
+  if (!start.checkpoint || optimizer.batch_size_rule != BatchSizeRule::kAdaScale)
+    return std::nullopt;
+  const auto& history = start.checkpoint->content.history;
+  if (!history.contains("learning_rate")) return std::nullopt;
+  Membership membership;
+  membership.batch_size = start.config.batch_size;
+  membership.rate_factor = history["learning_rate"].value("factor", 0.0);
+  if (membership.rate_factor <= 0.0 ||
+      history["learning_rate"] != rate_history(optimizer, membership))
+    return std::nullopt;
+  return membership.rate_factor;
+}
+
+nlohmann::json rate_history(const OptimizerConfig& optimizer, const Membership& membership) {
+  return {{"factor", membership.rate_factor},
+          {"batch_size", membership.batch_size},
+          {"reference_batch_size", optimizer.reference_batch_size}};
 }
 
 void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data,
@@ -106,9 +128,9 @@ fact::EndStatus fact_status(Status status) {
   return fact::EndStatus::kFailed;
 }
 
-int exit_code_of(Status status) {
-  if (status == Status::kFailed) return 1;
-  return status == Status::kInterrupted ? 130 : 0;
+int exit_code_of(const EndJob& end) {
+  if (end.status == Status::kFailed) return end.bad_input ? 2 : 1;
+  return end.status == Status::kInterrupted ? 130 : 0;
 }
 
 const char* name_of(Split split) {

@@ -1,6 +1,10 @@
 // A job's start in the words of the controller and of the event log. Pure.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/report/event.h"
@@ -24,6 +28,11 @@ void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data, const 
 ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,
                          double seconds_before);
 
+// The factor of the learning rate that the checkpoint was trained with, where B and what the rate
+// is for are still the same.
+std::optional<double> kept_rate_factor(const JobStart& start);
+nlohmann::json rate_history(const OptimizerConfig& optimizer, const Membership& membership);
+
 fact::Start make_start_event(const JobStart& start, const DataSize& data,
                              const std::string& config_json, double seconds_before);
 
@@ -34,7 +43,8 @@ fact::Model make_model_event(const JobConfig& config, const TensorLayout& parame
 
 fact::ProcessRole fact_role(Role role);
 fact::EndStatus fact_status(Status status);
-int exit_code_of(Status status);  // of scavenger-train: 0, 1 (failed) or 130 (interrupted)
+// Of scavenger-train: 0, 1 (failed), 2 (for what the user gave) or 130 (interrupted).
+int exit_code_of(const EndJob& end);
 const char* name_of(Split split);
 // The metrics that this job has; when and where is for others to say.
 fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums);

@@ -20,13 +20,13 @@ namespace {
 using nlohmann::json;
 
 // In the order of the variants.
-constexpr std::array<std::string_view, 23> kEventNames = {
-    "process_started", "machine_refused",     "process_joined",   "process_ready",
-    "process_halted",  "process_stuck",       "iterations_done",  "evaluation_done",
-    "checkpoint_safe", "checkpoint_done",     "checkpoint_found", "process_lost",
-    "job_impossible",  "process_left",        "process_leaving",  "reshape_wanted",
-    "shares_wanted",   "checkpoint_wanted",   "pause_wanted",     "interrupted",
-    "cost_metered",    "all_processes_ended", "time_passed"};
+constexpr std::array<std::string_view, 24> kEventNames = {
+    "process_started",    "machine_refused", "process_joined",      "process_ready",
+    "process_halted",     "process_stuck",   "iterations_done",     "evaluation_done",
+    "checkpoint_safe",    "checkpoint_done", "checkpoint_found",    "process_lost",
+    "job_impossible",     "process_left",    "process_leaving",     "reshape_wanted",
+    "rate_factor_wanted", "shares_wanted",   "checkpoint_wanted",   "pause_wanted",
+    "interrupted",        "cost_metered",    "all_processes_ended", "time_passed"};
 static_assert(kEventNames.size() == std::variant_size_v<ControllerEvent>);
 constexpr std::array<std::string_view, 14> kActionNames = {
     "start_process",   "release_process",  "kill_process",      "halt_processes",
@@ -73,13 +73,16 @@ auto fields_of(OneOf<CheckpointFound> auto& e) {
   return std::tie(e.iteration, e.position);
 }
 auto fields_of(OneOf<ProcessLost> auto& e) {
-  return std::tie(e.process, e.how, e.by_itself, e.with_machine);
+  return std::tie(e.process, e.how, e.by_itself, e.with_machine, e.bad_input);
 }
 auto fields_of(OneOf<JobImpossible> auto& e) {
-  return std::tie(e.reason);
+  return std::tie(e.reason, e.bad_input);
 }
 auto fields_of(OneOf<ReshapeWanted> auto& e) {
-  return std::tie(e.workers, e.batch_size, e.reason);
+  return std::tie(e.workers, e.batch_size, e.reason, e.rate_factor);
+}
+auto fields_of(OneOf<RateFactorWanted> auto& e) {
+  return std::tie(e.batch_size, e.factor, e.reason);
 }
 auto fields_of(OneOf<SharesWanted> auto& e) {
   return std::tie(e.rule, e.reason);
@@ -118,7 +121,7 @@ auto fields_of(OneOf<TellRecovery> auto& e) {
   return std::tie(e.lost, e.iteration, e.iterations_lost, e.seconds);
 }
 auto fields_of(OneOf<EndJob> auto& e) {
-  return std::tie(e.status, e.reason);
+  return std::tie(e.status, e.reason, e.bad_input);
 }
 auto fields_of(OneOf<Announce> auto& e) {
   return std::tie(e.text);
@@ -276,7 +279,6 @@ ControllerPlan controller_plan_from(const json& written, const JobConfig& config
   } catch (const std::exception& error) {
     refuse(where, error.what());
   }
-  plan.optimizer = config.optimizer;
   plan.stop = config.stop;
   plan.evaluation = config.evaluation;
   plan.checkpoint = config.checkpoint;

@@ -153,7 +153,7 @@ std::string machine_type(const JobConfig& config, const fact::Host& host) {
   return fmt::format("{} x {}", host.cores, host.cpu);
 }
 
-perfmodel::ModelRecord read_run_record(const std::filesystem::path& run_folder) {
+RecordedRun read_run(const std::filesystem::path& run_folder) {
   if (!std::filesystem::exists(run_folder / "events.jsonl"))
     throw InputError(
         {.what = "this is no run folder: it has no events.jsonl",
@@ -165,7 +165,8 @@ perfmodel::ModelRecord read_run_record(const std::filesystem::path& run_folder) 
   EventLogReader log(run_folder / "events.jsonl");
   while (const auto logged = log.next()) summary.apply(*logged);
   const RunNumbers& numbers = summary.numbers();
-  return record_of(config, numbers, machine_type(config, numbers.start.host));
+  return {record_of(config, numbers, machine_type(config, numbers.start.host)),
+          numbers.room_samples()};
 }
 
 }  // namespace scavenger::elastic

@@ -1,7 +1,9 @@
 // What a run has measured, in the words of the model store.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "elastic/report/run_numbers.h"
@@ -26,7 +28,12 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
 // The processor's name and cores: the machine type where the configuration names none.
 std::string machine_type(const JobConfig& config, const fact::Host& host);
 
+struct RecordedRun {
+  perfmodel::ModelRecord record;
+  std::optional<std::uint64_t> room_samples;  // RunNumbers::room_samples()
+};
+
 // Reads a run folder. Throws InputError where it is none.
-perfmodel::ModelRecord read_run_record(const std::filesystem::path& run_folder);
+RecordedRun read_run(const std::filesystem::path& run_folder);
 
 }  // namespace scavenger::elastic

@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 5;
+inline constexpr std::uint32_t kEventSchemaVersion = 6;
 
 namespace fact {
 
@@ -141,6 +141,7 @@ struct Membership {
   std::uint64_t first_iteration = 0;
   std::uint64_t position = 0;
   std::string reason;
+  double rate_factor = 1.0;  // the schedule's learning rate is multiplied with it
 
   bool operator==(const Membership&) const = default;
 };
@@ -212,6 +213,30 @@ struct NoiseStable {
   double noise_scale_high = 0.0;  // not finite: it is open
 
   bool operator==(const NoiseStable&) const = default;
+};
+
+// What the learning rate is to be multiplied with from the next membership on, by the gradient
+// noise that was logged so far.
+struct RateDecision {
+  static constexpr std::string_view kName = "rate_decision";
+
+  std::uint64_t iteration = 0;
+  std::uint32_t batch_size = 0;  // B that it is for
+  double noise_scale = 0.0;      // B_s; not finite: it is not known
+  double factor = 1.0;
+
+  bool operator==(const RateDecision&) const = default;
+};
+
+// What a pass takes of a worker's memory, measured at its first batch.
+struct SampleMemory {
+  static constexpr std::string_view kName = "sample_memory";
+
+  std::uint32_t worker = 0;            // its index
+  std::uint64_t bytes_per_sample = 0;  // what each adds
+  std::uint64_t room_samples = 0;      // so many can go through one pass
+
+  bool operator==(const SampleMemory&) const = default;
 };
 
 struct Evaluation {
@@ -391,9 +416,9 @@ struct End {
 using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
                  fact::Recovery, fact::Membership, fact::Iterations, fact::Model, fact::NoiseStable,
-                 fact::Evaluation, fact::Checkpoint, fact::CheckpointFailed,
-                 fact::CheckpointDamaged, fact::TargetReached, fact::Machine, fact::SearchStep,
-                 fact::Prediction, fact::Warning, fact::End>;
+                 fact::RateDecision, fact::SampleMemory, fact::Evaluation, fact::Checkpoint,
+                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::TargetReached,
+                 fact::Machine, fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
 
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back

@@ -99,6 +99,7 @@ void visit_fields(Visitor& field, T& membership) {
   field("first_iteration", membership.first_iteration);
   field("position", membership.position);
   field("reason", membership.reason);
+  field("rate_factor", membership.rate_factor);
 }
 
 template <typename Visitor, MaybeConst<fact::WorkerSeries> T>
@@ -150,6 +151,21 @@ void visit_fields(Visitor& field, T& stable) {
   field("noise_scale", stable.noise_scale);
   field("noise_scale_low", stable.noise_scale_low);
   field("noise_scale_high", stable.noise_scale_high);
+}
+
+template <typename Visitor, MaybeConst<fact::RateDecision> T>
+void visit_fields(Visitor& field, T& decision) {
+  field("iteration", decision.iteration);
+  field("batch_size", decision.batch_size);
+  field("noise_scale", decision.noise_scale);
+  field("factor", decision.factor);
+}
+
+template <typename Visitor, MaybeConst<fact::SampleMemory> T>
+void visit_fields(Visitor& field, T& memory) {
+  field("worker", memory.worker);
+  field("bytes_per_sample", memory.bytes_per_sample);
+  field("room_samples", memory.room_samples);
 }
 
 template <typename Visitor, MaybeConst<fact::Evaluation> T>

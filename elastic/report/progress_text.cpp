@@ -206,6 +206,14 @@ EventText text_of(const fact::NoiseStable& stable, const RunNumbers&) {
                       stable.noise_scale, stable.noise_scale_low, stable.noise_scale_high)};
 }
 
+EventText text_of(const fact::RateDecision& decision, const RunNumbers&) {
+  const std::string noise = std::isfinite(decision.noise_scale)
+                                ? fmt::format("noise scale {:.3g} samples", decision.noise_scale)
+                                : "the noise scale is not known yet";
+  return {Attention::kDetail, fmt::format("learning rate x {:.4g} for B {}: {}", decision.factor,
+                                          decision.batch_size, noise)};
+}
+
 EventText text_of(const fact::Machine& machine, const RunNumbers&) {
   const bool is_bad = machine.change == fact::MachineChange::kLost ||
                       machine.change == fact::MachineChange::kRefused;

@@ -188,6 +188,8 @@ struct RunNumbers {
   RecoveryNumbers recoveries;
   LatestList<LoggedEvent> failures;  // process_lost, checkpoint_failed, checkpoint_damaged
   LatestList<Timed<fact::Warning>> warnings;
+  LatestList<Timed<fact::RateDecision>> rate_decisions;
+  LatestList<Timed<fact::SampleMemory>> sample_memory;
   LatestList<Timed<fact::SearchStep>> search_steps;
   std::optional<Timed<fact::Prediction>> prediction;  // the last
   LatestList<Timed<fact::Machine>> machines;
@@ -199,6 +201,8 @@ struct RunNumbers {
   double samples_per_second() const;
   const SplitNumbers* find_split(const std::string& split) const;
   std::vector<ConfigurationNumbers> configurations() const;  // by K, then B, even shares first
+  // What every worker's memory has room for in one pass; nothing where none has measured it.
+  std::optional<std::uint64_t> room_samples() const;
 };
 
 }  // namespace scavenger::elastic

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -86,6 +87,14 @@ const SplitNumbers* RunNumbers::find_split(const std::string& split) const {
   const auto found = std::find_if(splits.begin(), splits.end(),
                                   [&](const SplitNumbers& known) { return known.split == split; });
   return found == splits.end() ? nullptr : &*found;
+}
+
+std::optional<std::uint64_t> RunNumbers::room_samples() const {
+  std::map<std::uint32_t, std::uint64_t> room;
+  for (const auto& measured : sample_memory.latest)
+    room[measured.fact.worker] = measured.fact.room_samples;
+  if (room.empty()) return std::nullopt;
+  return std::ranges::min(std::views::values(room));
 }
 
 void IterationTimers::merge(const IterationTimers& other) {
@@ -245,6 +254,14 @@ void RunSummary::apply_fact(double time, const fact::Model& model) {
 
 void RunSummary::apply_fact(double, const fact::NoiseStable& stable) {
   numbers_.noise.note_announced(stable.noise_phase);
+}
+
+void RunSummary::apply_fact(double time, const fact::RateDecision& decision) {
+  numbers_.rate_decisions.add({.time = time, .fact = decision});
+}
+
+void RunSummary::apply_fact(double time, const fact::SampleMemory& memory) {
+  numbers_.sample_memory.add({.time = time, .fact = memory});
 }
 
 void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {

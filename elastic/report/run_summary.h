@@ -23,6 +23,8 @@ class RunSummary final {
   void apply_fact(double time, const fact::Iterations& iterations);
   void apply_fact(double time, const fact::Model& model);
   void apply_fact(double time, const fact::NoiseStable& stable);
+  void apply_fact(double time, const fact::RateDecision& decision);
+  void apply_fact(double time, const fact::SampleMemory& memory);
   void apply_fact(double time, const fact::Evaluation& evaluation);
   void apply_fact(double time, const fact::Checkpoint& checkpoint);
   void apply_fact(double time, const fact::TargetReached& reached);

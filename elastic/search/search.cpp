@@ -11,6 +11,7 @@
 #include "elastic/plan/run_record.h"
 #include "elastic/report/time_to_go.h"
 #include "elastic/search/machine_pool.h"
+#include "elastic/search/search_grid.h"
 #include "elastic/search/search_plan.h"
 #include "perfmodel/adaptive_search.h"
 #include "runtime/base/error.h"
@@ -56,7 +57,9 @@ class SearchLook final {
         numbers_(numbers),
         membership_(numbers.phases.back().membership),
         here_{static_cast<double>(membership_.workers),
-              static_cast<double>(membership_.batch_size)} {}
+              static_cast<double>(membership_.batch_size)},
+        candidates_(candidates_in_memory(setting.candidates, setting.config.search,
+                                         numbers.room_samples())) {}
 
   std::vector<RunEvent> begin();
   std::vector<RunEvent> wait_for_noise(const fact::SearchStep& step);
@@ -90,6 +93,7 @@ class SearchLook final {
   const RunNumbers& numbers_;
   const fact::Membership& membership_;
   const Configuration here_;
+  const std::vector<Configuration> candidates_;
   // Made when they are first asked for: most looks see that there is nothing to do yet.
   mutable std::optional<std::vector<MeasuredConfiguration>> measured_;
   mutable std::optional<perfmodel::Plan> plan_;
@@ -137,7 +141,7 @@ bool SearchLook::is_measured(const Configuration& configuration) const {
 
 // Fewest workers first; their batch sizes up and down in turn, so that each step is a small one.
 std::vector<std::size_t> SearchLook::planned_order() const {
-  const auto& candidates = setting_.candidates;
+  const auto& candidates = candidates_;
   if (setting_.config.search.mode != SearchMode::kFull)
     return perfmodel::corner_candidates(candidates);
   std::vector<std::size_t> order;
@@ -157,8 +161,8 @@ std::vector<std::size_t> SearchLook::planned_order() const {
 std::optional<std::size_t> SearchLook::first_unmeasured(std::span<const std::size_t> order) const {
   std::optional<std::size_t> last;
   for (const std::size_t i : order) {
-    if (is_measured(setting_.candidates[i])) continue;
-    if (setting_.candidates[i] != here_) return i;
+    if (is_measured(candidates_[i])) continue;
+    if (candidates_[i] != here_) return i;
     last = i;
   }
   return last;
@@ -171,7 +175,7 @@ std::optional<std::size_t> SearchLook::next_to_measure() const {
     plan();
     return std::nullopt;
   } catch (const DataError&) {  // not enough yet: anything helps
-    std::vector<std::size_t> all(setting_.candidates.size());
+    std::vector<std::size_t> all(candidates_.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     return first_unmeasured(all);
   }
@@ -196,21 +200,19 @@ std::optional<std::size_t> SearchLook::most_telling() const {
   if (const perfmodel::MachinePool pool = machine_pool(setting_.config); pool.is_mixed())
     times = perfmodel::with_slowdowns(times, pool);
   std::vector<bool> is_known;
-  for (const Configuration& candidate : setting_.candidates)
-    is_known.push_back(is_measured(candidate));
+  for (const Configuration& candidate : candidates_) is_known.push_back(is_measured(candidate));
   std::vector<perfmodel::JobPrediction> predictions;
-  for (std::size_t i = 0; i < setting_.candidates.size(); ++i)
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
     predictions.push_back(known.rows[i].prediction);
   const auto importance = perfmodel::policy_importance(known.policy, predictions);
   if (is_known_well(known, importance)) return std::nullopt;
-  return perfmodel::next_candidate(perfmodel::TimeModel(times), setting_.candidates, is_known,
-                                   importance);
+  return perfmodel::next_candidate(perfmodel::TimeModel(times), candidates_, is_known, importance);
 }
 
 // ---- What to choose. ----
 
 perfmodel::PlanRequest SearchLook::request() const {
-  std::vector<Configuration> candidates = setting_.candidates;
+  std::vector<Configuration> candidates = candidates_;
   if (std::ranges::find(candidates, here_) == candidates.end()) candidates.push_back(here_);
   return make_search_request(setting_.config, numbers_, candidates);
 }
@@ -318,12 +320,12 @@ std::vector<RunEvent> SearchLook::measure_again() {
 std::vector<RunEvent> SearchLook::measure_or_choose() {
   const std::size_t known = measured().size();
   if (const auto next = next_to_measure())
-    return {step(SearchPhase::kProfiling, setting_.candidates[*next],
-                 fmt::format("measures this configuration; {} of {} are known", known,
-                             setting_.candidates.size()))};
+    return {step(
+        SearchPhase::kProfiling, candidates_[*next],
+        fmt::format("measures this configuration; {} of {} are known", known, candidates_.size()))};
   try {
-    return choose(plan(), fmt::format("{} of {} configurations were measured", known,
-                                      setting_.candidates.size()));
+    return choose(plan(),
+                  fmt::format("{} of {} configurations were measured", known, candidates_.size()));
   } catch (const DataError& error) {  // everything was measured: more of the same does not help
     return {step(SearchPhase::kEnded, here_, std::string("stays: ") + error.what())};
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "runtime/base/error.h"
@@ -12,6 +13,13 @@ namespace {
 
 std::vector<std::uint32_t> sorted(std::set<std::uint32_t> values) {
   return {values.begin(), values.end()};
+}
+
+// Three configurations and two K are needed to know what a third would do.
+bool suffices(std::span<const perfmodel::Configuration> grid) {
+  std::set<double> workers;
+  for (const perfmodel::Configuration& one : grid) workers.insert(one.workers);
+  return workers.size() >= 2 && grid.size() >= 3;
 }
 
 }  // namespace
@@ -36,22 +44,30 @@ std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search) {
   const std::set<std::uint32_t> workers(search.workers.begin(), search.workers.end());
   const std::set<std::uint32_t> batch_sizes(search.batch_sizes.begin(), search.batch_sizes.end());
   std::vector<perfmodel::Configuration> grid;
-  std::set<std::uint32_t> usable;
   for (const std::uint32_t k : workers)
     for (const std::uint32_t b : batch_sizes) {
       const std::uint32_t largest_share = (b + k - 1) / k;
       if (b < k || (search.max_local_batch > 0 && largest_share > search.max_local_batch)) continue;
       grid.push_back({static_cast<double>(k), static_cast<double>(b)});
-      usable.insert(k);
     }
-  if (usable.size() < 2 || grid.size() < 3)
+  if (!suffices(grid))
     throw ConfigError(
-        {.what = fmt::format("{} configurations with {} numbers of workers are too few to search",
-                             grid.size(), usable.size()),
+        {.what = fmt::format("{} configurations are too few to search, or have one K", grid.size()),
          .where = "search.workers, search.batch_sizes",
          .remedy = "name two numbers of workers and three configurations at least, such as "
                    "--set search.workers=[1,2,4] --set search.batch_sizes=[64,128,256]"});
   return grid;
+}
+
+std::vector<perfmodel::Configuration> candidates_in_memory(
+    std::span<const perfmodel::Configuration> grid, const SearchConfig& search,
+    std::optional<std::uint64_t> room_samples) {
+  std::vector<perfmodel::Configuration> fitting;
+  for (const perfmodel::Configuration& one : grid)
+    if (search.max_local_batch > 0 || !room_samples ||
+        std::ceil(one.global_batch / one.workers) <= static_cast<double>(*room_samples))
+      fitting.push_back(one);
+  return suffices(fitting) ? fitting : std::vector(grid.begin(), grid.end());
 }
 
 }  // namespace scavenger::elastic

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "perfmodel/observation.h"
@@ -18,5 +20,12 @@ void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& 
 // then B. Throws ConfigError where there is too little to choose from: three configurations and two
 // K are needed to know what a third would do.
 std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search);
+
+// Of a grid, those whose largest share goes through one pass of a worker, as the workers have
+// measured their memory: where search.max_local_batch does not say it. All, where too few would be
+// left to choose from: what has no room is computed in several passes.
+std::vector<perfmodel::Configuration> candidates_in_memory(
+    std::span<const perfmodel::Configuration> grid, const SearchConfig& search,
+    std::optional<std::uint64_t> room_samples);
 
 }  // namespace scavenger::elastic

@@ -70,9 +70,11 @@ class ShardProcess final {
     }
   }
 
-  void report_failure(const std::string& reason, bool by_peer) {
+  void report_failure(const Error& error) {
     if (!control_) return;
-    const Failed failed{reason, by_peer};
+    const bool by_peer = dynamic_cast<const ConnectionError*>(&error) != nullptr;
+    const bool bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
+    const Failed failed{Role::kShard, ticket_.index, error.what(), by_peer, bad_input};
     post_message(*control_, failed);
     control_->close_when_written();
   }
@@ -141,7 +143,7 @@ int run_shard_process(const LaunchTicket& ticket) {
       exit_code = 0;
     } catch (const Error& error) {
       log_error("{}", error.what());
-      process.report_failure(error.what(), dynamic_cast<const ConnectionError*>(&error) != nullptr);
+      process.report_failure(error);
     }
     io.stop();
   });

@@ -36,9 +36,17 @@ double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
   return 1.0;
 }
 
+// How much further a step of `ratio` times the samples may go.
+double gain(double ratio, double reference, std::optional<double> noise_scale) {
+  if (!noise_scale) return std::sqrt(ratio);
+  if (std::isinf(*noise_scale)) return ratio;
+  return ratio * (reference + *noise_scale) / (ratio * reference + *noise_scale);
+}
+
 }  // namespace
 
-double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size) {
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size,
+                         std::optional<double> noise_scale) {
   const double ratio = optimizer.reference_batch_size == 0
                            ? 1.0
                            : static_cast<double>(batch_size) / optimizer.reference_batch_size;
@@ -49,6 +57,10 @@ double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_s
       return ratio;
     case BatchSizeRule::kSqrt:
       return std::sqrt(ratio);
+    case BatchSizeRule::kAdaScale: {
+      const double r = gain(ratio, optimizer.reference_batch_size, noise_scale);
+      return optimizer.type == OptimizerType::kSgd ? r : std::sqrt(r);
+    }
   }
   __builtin_unreachable();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "runtime/config/job_config.h"
 
@@ -22,6 +23,11 @@ double learning_rate(const OptimizerConfig& optimizer, double epochs);
 //   none    1           (Scavenger)
 //   linear  B / B_0     (Goyal et al., 2017)
 //   sqrt    sqrt(B / B_0)   (Krizhevsky, 2014; Hoffer et al., 2017)
-double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size);
+//   adascale    r = (B / B_0) (B_0 + B_s) / (B + B_s)   (Johnson et al., 2020; with the noise scale
+//           B_s as in Pollux, Qiao et al., 2021), which is between 1 and B / B_0; for Adam and
+//           AdamW sqrt(r). Where B_s is not known, r = sqrt(B / B_0), which lies between the two.
+// `noise_scale`: B_s in samples, 0 to infinity; only adascale asks for it.
+double batch_size_factor(const OptimizerConfig& optimizer, std::uint32_t batch_size,
+                         std::optional<double> noise_scale = std::nullopt);
 
 }  // namespace scavenger

@@ -10,7 +10,7 @@ enum class OptimizerType { kSgd, kAdam, kAdamW };
 enum class ScheduleType { kConstant, kStep, kCosine, kInverseSqrt };
 
 // What becomes of the learning rate where B is not what it was chosen for.
-enum class BatchSizeRule { kNone, kLinear, kSqrt };
+enum class BatchSizeRule { kNone, kLinear, kSqrt, kAdaScale };
 
 struct ScheduleConfig {
   ScheduleType type = ScheduleType::kConstant;

@@ -11,7 +11,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"
                                             {ScheduleType::kInverseSqrt, "inverse_sqrt"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(BatchSizeRule, {{BatchSizeRule::kNone, "none"},
                                              {BatchSizeRule::kLinear, "linear"},
-                                             {BatchSizeRule::kSqrt, "sqrt"}})
+                                             {BatchSizeRule::kSqrt, "sqrt"},
+                                             {BatchSizeRule::kAdaScale, "adascale"}})
 
 namespace {
 

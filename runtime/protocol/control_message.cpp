@@ -86,7 +86,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Buffers, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Snapshot, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SnapshotTaken, iteration, optimizer_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, iteration, seconds_in_iteration)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failed, reason, by_peer)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleMemory, bytes_per_sample, room_samples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failed, role, index, reason, by_peer, bad_input)
 
 // Messages without content.
 template <typename Message>
@@ -118,6 +119,7 @@ constexpr const char* kNames[] = {"joined",
                                   "leaving",
                                   "stop",
                                   "heartbeat",
+                                  "sample_memory",
                                   "failed"};
 static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
 

@@ -12,6 +12,7 @@
 
 #include "runtime/training/evaluation_sums.h"
 #include "runtime/training/membership.h"
+#include "runtime/training/sample_memory.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/tensor_layout.h"
 
@@ -177,16 +178,20 @@ struct Heartbeat {
 };
 inline constexpr double kHeartbeatSeconds = 0.5;
 
-struct Failed {  // process -> controller, its last message
+// Process -> controller, its last message, and its only one where it cannot even join.
+struct Failed {
+  Role role = Role::kWorker;
+  std::uint32_t index = 0;
   std::string reason;
-  bool by_peer = false;  // only that a connection to another process was lost
+  bool by_peer = false;    // only that a connection to another process was lost
+  bool bad_input = false;  // what the user gave it is wrong
   bool operator==(const Failed&) const = default;
 };
 
 using ControlMessage =
     std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
                  Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Halt, Halted, Stuck,
-                 Leaving, Stop, Heartbeat, Failed>;
+                 Leaving, Stop, Heartbeat, SampleMemory, Failed>;
 
 inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 

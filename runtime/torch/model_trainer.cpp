@@ -229,7 +229,7 @@ void ModelTrainer::measure_samples(const Batch& batch) {
   try {
     const std::int64_t few = most_bytes_of_pass(batch, kTrialSamples);
     const std::int64_t more = most_bytes_of_pass(batch, 2 * kTrialSamples);
-    bytes_per_sample_ =
+    memory_.bytes_per_sample =
         static_cast<std::uint64_t>(std::max<std::int64_t>(more - few, 0)) / kTrialSamples;
   } catch (const std::exception& error) {
     if (!is_out_of_memory(error)) throw;
@@ -252,11 +252,12 @@ std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t 
 // of its cores.
 void ModelTrainer::leave_room(std::uint32_t batch_size) {
   largest_batch_ = batch_size;
-  if (bytes_per_sample_ == 0) return;
+  if (memory_.bytes_per_sample == 0) return;
   const double cores = std::max(1u, std::thread::hardware_concurrency());
   const double share = std::min(1.0, at::get_num_threads() / cores) * kUsableMemory;
   const double room = share * static_cast<double>(options_.available_bytes()) /
-                      static_cast<double>(bytes_per_sample_);
+                      static_cast<double>(memory_.bytes_per_sample);
+  memory_.room_samples = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(room));
   const std::uint32_t before = micro_batch_ == 0 ? batch_size : micro_batch_;
   if (room < before) micro_batch_ = std::max(1u, static_cast<std::uint32_t>(room));
 }

@@ -56,7 +56,7 @@ class ModelTrainer final : public Trainer {
   TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
-  std::uint64_t bytes_per_sample() const override { return bytes_per_sample_; }
+  SampleMemory sample_memory() const override { return memory_; }
 
  private:
   void view_weights(float* flat);
@@ -80,7 +80,7 @@ class ModelTrainer final : public Trainer {
   std::optional<DeviceMirror> mirror_;
   GradientCollector collector_;  // after model_, whose hooks point to it
   std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
-  std::uint64_t bytes_per_sample_ = 0;
+  SampleMemory memory_;
   std::uint32_t largest_batch_ = 0;  // for which there was room
   std::span<float> weights_;         // in use: where there is a mirror, the host's
   std::span<float> gradients_;

@@ -8,6 +8,7 @@
 
 #include "runtime/training/batch.h"
 #include "runtime/training/evaluation_sums.h"
+#include "runtime/training/sample_memory.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {
@@ -57,8 +58,8 @@ class Trainer {
 
   virtual EvaluationSums evaluate(const Batch& batch) = 0;
 
-  // What each sample adds to the memory that a forward and backward pass takes; 0: not known (yet).
-  virtual std::uint64_t bytes_per_sample() const { return 0; }
+  // Measured at the first batch, where that can be.
+  virtual SampleMemory sample_memory() const { return {}; }
 };
 
 }  // namespace scavenger

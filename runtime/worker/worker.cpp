@@ -4,7 +4,6 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/base/memory.h"
 #include "runtime/training/state_holder.h"
 
 namespace scavenger {
@@ -45,9 +44,9 @@ void Worker::run() {
 void Worker::run_iteration() {
   surroundings_.begins_iteration(loop_->iteration());
   buffers_before_ = buffers();
-  const bool was_measured = parts_.trainer.bytes_per_sample() > 0;
+  const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {
-    if (!was_measured && parts_.trainer.bytes_per_sample() > 0) say_room();
+    if (!was_measured && parts_.trainer.sample_memory().bytes_per_sample > 0) say_room();
     if (!parts_.commands.granted(loop_->iteration()))
       loop_->flush();  // the controller waits for these
     return;
@@ -58,9 +57,10 @@ void Worker::run_iteration() {
 }
 
 void Worker::say_room() {
-  const std::uint64_t sample = parts_.trainer.bytes_per_sample();
-  log_info("a sample takes {} bytes in a pass: this machine has room for {}", sample,
-           available_memory_bytes() / sample);
+  const SampleMemory memory = parts_.trainer.sample_memory();
+  log_info("a sample takes {} bytes in a pass, which has room for {}", memory.bytes_per_sample,
+           memory.room_samples);
+  surroundings_.post(memory);
 }
 
 // Where a connection was lost: who was interrupted is not stuck.

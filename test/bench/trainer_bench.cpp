@@ -28,7 +28,7 @@ struct Subject {
   ModelConfig model;
   DataShape data;
   std::uint32_t batch_size = 64;
-  double label_smoothing = 0.0;
+  LossConfig loss = {LossType::kCrossEntropy};
 };
 
 Subject images(ModelConfig model, std::vector<std::int64_t> shape, std::uint32_t batch_size) {
@@ -50,6 +50,16 @@ Subject mlp() {
   return images(model, {784}, 64);
 }
 
+Subject regressor() {
+  ModelConfig model = of_type(ModelType::kMlp);
+  model.hidden = {512, 512};
+  Subject subject{.model = std::move(model), .data = {}, .loss = {LossType::kMse}};
+  subject.data.sample_shape = {64};
+  subject.data.target = TargetKind::kValues;
+  subject.data.target_shape = {8};
+  return subject;
+}
+
 Subject cnn() {
   ModelConfig model = of_type(ModelType::kCnn);
   model.channels = {32, 64};
@@ -58,8 +68,9 @@ Subject cnn() {
 }
 
 Subject translation() {
-  Subject subject{
-      .model = of_type(ModelType::kTransformerTiny), .data = {}, .label_smoothing = 0.1};
+  Subject subject{.model = of_type(ModelType::kTransformerTiny),
+                  .data = {},
+                  .loss = {LossType::kCrossEntropy, 0.1}};
   subject.model.transformer = {.width = 256,
                                .heads = 4,
                                .inner = 512,
@@ -68,6 +79,14 @@ Subject translation() {
                                .dropout = 0.3,
                                .normalise_first = true};
   subject.data = {{20}, 4000, TargetKind::kSequence, 6000, {22}};
+  return subject;
+}
+
+// As Vaswani et al. have it: six layers, normalised afterwards.
+Subject large_translation() {
+  Subject subject = translation();
+  subject.model = of_type(ModelType::kTransformerBase);
+  subject.batch_size = 8;
   return subject;
 }
 
@@ -85,9 +104,12 @@ Subject language() {
 
 const std::map<std::string, std::function<Subject()>> kSubjects = {
     {"mlp", mlp},
+    {"regressor", regressor},
     {"cnn", cnn},
     {"resnet18", [] { return images(of_type(ModelType::kResNet18), {3, 32, 32}, 32); }},
+    {"resnet34", [] { return images(of_type(ModelType::kResNet34), {3, 32, 32}, 16); }},
     {"resnet50", [] { return images(of_type(ModelType::kResNet50), {3, 32, 32}, 16); }},
+    {"transformer_base", large_translation},
     {"transformer_tiny", translation},
     {"language_model", language},
 };
@@ -104,7 +126,7 @@ void run(const std::string& name, std::uint32_t threads, double seconds) {
   TorchTrainerOptions options;
   options.model = subject.model;
   options.data = subject.data;
-  options.loss = {LossType::kCrossEntropy, subject.label_smoothing};
+  options.loss = subject.loss;
   options.threads = threads;
   BoundTrainer bound(make_torch_trainer(options));
   const Batch batch = random_batch(subject.data, subject.batch_size);

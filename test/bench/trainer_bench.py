@@ -42,6 +42,15 @@ def classification(model, shape, batch_size):
     return model, lambda: torch.nn.functional.cross_entropy(model(features), labels)
 
 
+def regression():
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(64, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 8))
+    features, values = torch.randn(64, 64), torch.rand(64, 8)
+    return model, lambda: torch.nn.functional.mse_loss(model(features), values)
+
+
 def token_rows(rows, length, vocabulary, begins):
     """Of lengths from 2 to `length`, as random_batch.h makes them."""
     import torch
@@ -57,12 +66,12 @@ def token_rows(rows, length, vocabulary, begins):
     return tokens
 
 
-def translation():
+def translation(rows, width, heads, inner, layers, norm_first, dropout):
     import reference_models
     import torch
 
-    model = reference_models.Transformer(4000, 6000, 256, 4, 512, 3, True, "target", dropout=0.3)
-    source, target = token_rows(64, 20, 4000, False), token_rows(64, 22, 6000, True)
+    model = reference_models.Transformer(4000, 6000, width, heads, inner, layers, norm_first, "target", dropout)
+    source, target = token_rows(rows, 20, 4000, False), token_rows(rows, 22, 6000, True)
 
     def loss():
         return torch.nn.functional.cross_entropy(
@@ -97,9 +106,15 @@ def make_peer(name):
         return classification(convolutional(), (3, 32, 32), 64)
     if name == "resnet18":
         return classification(reference_models.resnet18(), (3, 32, 32), 32)
+    if name == "resnet34":
+        return classification(reference_models.resnet34(), (3, 32, 32), 16)
     if name == "resnet50":
         return classification(reference_models.resnet50(), (3, 32, 32), 16)
-    return {"transformer_tiny": translation, "language_model": language}[name]()
+    if name == "transformer_base":
+        return translation(8, 512, 8, 2048, 6, False, 0.1)
+    if name == "transformer_tiny":
+        return translation(64, 256, 4, 512, 3, True, 0.3)
+    return {"regressor": regression, "language_model": language}[name]()
 
 
 def run_peer(model_name, threads, seconds):
@@ -141,7 +156,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
     parser.add_argument("--models", nargs="+", default=["mlp", "cnn"],
-                        help="also resnet18, resnet50, transformer_tiny, language_model")
+                        help="also regressor, resnet18, resnet34, resnet50, transformer_tiny, transformer_base, language_model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each turn")

@@ -1,6 +1,9 @@
 #include "runtime/config/learning_rate.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 namespace scavenger {
 namespace {
@@ -91,6 +94,35 @@ TEST_CASE("Another batch size changes the learning rate as the rule says") {
   CHECK(factor(BatchSizeRule::kSqrt, 64, 256) == 2.0);
   CHECK(factor(BatchSizeRule::kLinear, 256, 64) == 0.25);
   CHECK(factor(BatchSizeRule::kLinear, 64, 64) == 1.0);
+}
+
+TEST_CASE("AdaScale's gain follows the noise scale, between one and the ratio of the batches") {
+  OptimizerConfig optimizer;
+  optimizer.batch_size_rule = BatchSizeRule::kAdaScale;
+  optimizer.reference_batch_size = 64;
+  const double infinity = std::numeric_limits<double>::infinity();
+
+  CHECK(batch_size_factor(optimizer, 256, 0.0) == 1.0);
+  CHECK(batch_size_factor(optimizer, 256, infinity) == 4.0);
+  CHECK(batch_size_factor(optimizer, 256, 192.0) == Approx(4.0 * 256.0 / 448.0));
+  // The variance of the gradient of 64 samples over that of the larger batch: 1 + B_s / B of each.
+  CHECK(batch_size_factor(optimizer, 256, 192.0) == Approx((1.0 + 3.0) / (1.0 + 0.75)));
+  CHECK(batch_size_factor(optimizer, 64, 192.0) == 1.0);
+  CHECK(batch_size_factor(optimizer, 16, 192.0) == Approx(4.0 / 13.0));
+  CHECK(batch_size_factor(optimizer, 256) == 2.0);  // the noise is not known: the square root
+
+  optimizer.type = OptimizerType::kAdam;
+  CHECK(batch_size_factor(optimizer, 256, infinity) == 2.0);
+  CHECK(batch_size_factor(optimizer, 256) == Approx(std::sqrt(2.0)));
+}
+
+TEST_CASE("A schedule is where it was when the batch size changes") {
+  ScheduleConfig schedule;
+  schedule.type = ScheduleType::kStep;
+  schedule.boundary_epochs = {2.0};
+  // 1000 samples: 10 iterations of 100 and 5 of 200 are one epoch each, as 8 of 250 are two.
+  CHECK(rate_at(schedule, (10 * 100 + 5 * 200) / 1000.0) == rate_at(schedule, 8 * 250 / 1000.0));
+  CHECK(rate_at(schedule, (10 * 100 + 4 * 200) / 1000.0) == rate_at(schedule, 0.0));
 }
 
 }  // namespace

@@ -104,6 +104,22 @@ TEST_CASE("what makes a job impossible ends it in any state, with the reason") {
   }
 }
 
+TEST_CASE("bad input that a worker finds before anything was trained is told apart") {
+  const auto end_by = [](ScriptedJob& job) {
+    job.feed(ProcessLost{{Role::kWorker, 1}, "failed: no TorchScript file", true, false, true});
+    return *job.controller().ending();
+  };
+  ScriptedJob fresh(plan_with_boundaries());
+  CHECK(end_by(fresh).bad_input);
+  ScriptedJob started(plan_with_boundaries());
+  started.start();
+  CHECK(end_by(started).bad_input);  // its first iteration found it
+  ScriptedJob trained(plan_with_boundaries());
+  trained.start();
+  trained.iterate();
+  CHECK_FALSE(end_by(trained).bad_input);  // what was trained is worth a checkpoint's name
+}
+
 TEST_CASE("an interrupt before training ends the job at once") {
   for (const Stage& stage : starting_stages()) {
     INFO(stage.name);

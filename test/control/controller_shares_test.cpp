@@ -56,6 +56,35 @@ TEST_CASE("Shares that are known at the start are those of the first membership"
   CHECK(job.controller().membership().shares == Shares{2, 8});
 }
 
+TEST_CASE("Another learning rate is taken up at the next boundary, with nothing else changed") {
+  ScriptedJob job(small_plan());
+  job.feed(RateFactorWanted{10, 1.5, {}});  // before the start: at once
+  job.start();
+  CHECK(job.controller().membership().rate_factor == 1.5);
+  job.iterate();
+
+  CHECK(job.feed(RateFactorWanted{20, 3.0, "of another batch size"}).empty());
+  CHECK(job.feed(RateFactorWanted{10, 1.5, "as before"}).empty());
+  Lines lines = job.feed(RateFactorWanted{10, 1.25, "less noise"});
+  while (lines.empty() || !lines.back().starts_with("halt")) lines = job.iterate();
+  make_membership(job);
+  CHECK(job.controller().membership().rate_factor == 1.25);
+  CHECK(job.controller().membership().batch_size == 10);
+  for (int i = 0; i < 30; ++i)
+    for (const std::string& line : job.iterate()) CHECK_FALSE(line.starts_with("halt"));
+}
+
+TEST_CASE("Another batch size brings its learning rate") {
+  ScriptedJob job(small_plan());
+  job.start();
+  job.iterate();
+  Lines lines = job.feed(ReshapeWanted{2, 20, "larger", 1.75});
+  CHECK(job.controller().membership().rate_factor == 1.0);
+  while (lines.empty() || !lines.back().starts_with("halt")) lines = job.iterate();
+  make_membership(job);
+  CHECK(job.controller().membership().rate_factor == 1.75);
+}
+
 TEST_CASE("What is known of speeds holds for another batch size") {
   ScriptedJob job(small_plan());
   job.feed(SharesWanted{unequal_rule(), {}});

@@ -63,3 +63,41 @@ TEST_CASE("a job's first learning rate is for its batch size, where a rule says 
   start.config.optimizer.batch_size_rule = BatchSizeRule::kSqrt;
   CHECK(make_plan(start, {1000, 10}, 1, 0.0).membership.rate_factor == 2.0);
 }
+
+TEST_CASE(
+    "A resumed job has its checkpoint's learning rate, unless B or what it is for has changed") {
+  JobStart start;
+  start.config.batch_size = 256;
+  start.config.optimizer.batch_size_rule = BatchSizeRule::kAdaScale;
+  start.config.optimizer.reference_batch_size = 64;
+  CHECK_FALSE(kept_rate_factor(start));
+  CHECK(make_plan(start, {1000, 10}, 1, 0.0).membership.rate_factor == 2.0);  // no noise is known
+
+  Membership trained;
+  trained.batch_size = 256;
+  trained.rate_factor = 1.0 / 3.0 + 1.0;
+  start.checkpoint.emplace();
+  CHECK_FALSE(kept_rate_factor(start));  // of a version that did not write it
+  start.checkpoint->content.history["learning_rate"] =
+      rate_history(start.config.optimizer, trained);
+  CHECK(kept_rate_factor(start) == trained.rate_factor);
+  CHECK(make_plan(start, {1000, 10}, 1, 0.0).membership.rate_factor == trained.rate_factor);
+
+  SECTION("another batch size") {
+    start.config.batch_size = 128;
+  }
+  SECTION("a rate for another one") {
+    start.config.optimizer.reference_batch_size = 32;
+  }
+  SECTION("another rule") {
+    start.config.optimizer.batch_size_rule = BatchSizeRule::kLinear;
+  }
+  CHECK_FALSE(kept_rate_factor(start));
+}
+
+TEST_CASE("A job that fails for what the user gave ends as other bad input does") {
+  CHECK(exit_code_of({Status::kTargetReached, ""}) == 0);
+  CHECK(exit_code_of({Status::kFailed, "killed"}) == 1);
+  CHECK(exit_code_of({Status::kFailed, "no TorchScript file", true}) == 2);
+  CHECK(exit_code_of({Status::kInterrupted, ""}) == 130);
+}

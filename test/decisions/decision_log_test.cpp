@@ -39,11 +39,12 @@ std::vector<ControllerEvent> one_of_each() {
           CheckpointDone{false, true},
           CheckpointFound{},
           CheckpointFound{40, 640},
-          ProcessLost{kWorker, "killed by signal 9", false, true},
+          ProcessLost{kWorker, "killed by signal 9", false, true, true},
           JobImpossible{"another model"},
           ProcessLeft{kWorker},
           ProcessLeaving{kWorker, "notice"},
-          ReshapeWanted{4, 512, "by hand"},
+          ReshapeWanted{4, 512, "by hand", 1.0 / 3.0},
+          RateFactorWanted{512, 0.1, "less noise"},
           SharesWanted{rule, "unequal"},
           CheckpointWanted{},
           PauseWanted{false},
@@ -64,7 +65,6 @@ ControllerPlan small_plan() {
   plan.membership = {1, 10, {5, 5}, 0, 0};
   plan.samples_per_epoch = 100;
   const JobConfig config = small_config();
-  plan.optimizer = config.optimizer;
   plan.stop = config.stop;
   plan.evaluation = config.evaluation;
   plan.checkpoint = config.checkpoint;

@@ -1,5 +1,8 @@
 """Data, learning rates and clipping as a user has them: arrays that Python wrote, another batch size, bits that stay."""
 
+import subprocess
+import time
+
 import numpy
 import safetensors.numpy
 
@@ -76,6 +79,42 @@ class LearningRateTest(job.JobTest):
         first = job.events(run, "iterations")[-1]["learning_rate"]
         self.train("--resume", run, "--quiet", "--batch-size", 64, "--set", "stop.max_iterations=40")
         self.assertAlmostEqual(job.events(run, "iterations")[-1]["learning_rate"], 2 * first)
+
+    def ctl(self, run, *arguments):
+        done = subprocess.run([str(job.programs / "scavenger-ctl"), str(run), *map(str, arguments)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=self.environment())
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_adascale_follows_the_noise_through_a_resize_and_a_resume(self):
+        run = self.run_folder()
+        process = self.start(SYNTHETIC, "--quiet", "--run", run, "--set", 'stop={"max_epochs": 1000000}', "--batch-size", 64,
+                             "--set", "optimizer.batch_size_rule=adascale", "--set", "evaluation.every_epochs=100000",
+                             "--set", "checkpoint.every_epochs=100000")
+        self.wait_for_event(run, "iterations", 10)
+        first = job.events(run, "iterations")[-1]["learning_rate"]
+        self.assertEqual(job.events(run, "rate_decision"), [])  # the batch that the rate is for
+        self.ctl(run, "resize", "--batch-size", 256, "--wait")
+        # At once, by the square root if need be; and by the noise as soon as it is known.
+        known = lambda: [event for event in job.events(run, "rate_decision") if event["noise_scale"] is not None]
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (known() and self.is_applied(run, known()[-1])):
+            time.sleep(0.05)
+        self.ctl(run, "stop")
+        process.communicate(timeout=60)
+        decision = known()[-1]
+        noise_scale = decision["noise_scale"]
+        self.assertEqual(decision["batch_size"], 256)
+        self.assertAlmostEqual(decision["factor"], 4 * (64 + noise_scale) / (256 + noise_scale))
+        last = job.events(run, "membership")[-1]
+        self.assertEqual(last["batch_size"], 256)
+        self.assertAlmostEqual(job.events(run, "iterations")[-1]["learning_rate"], first * last["rate_factor"])
+
+        self.train("--resume", run, "--quiet", "--set", 'stop={"max_iterations": %d}' % (job.events(run, "end")[-1]["iteration"] + 5))
+        self.assertEqual(job.events(run, "membership")[-1]["rate_factor"], last["rate_factor"])
+        self.assertEqual(job.report(run)["phases"][-1]["rate_factor"], last["rate_factor"])
+
+    def is_applied(self, run, decision):
+        return job.events(run, "membership")[-1]["rate_factor"] == decision["factor"]
 
     def test_a_loss_that_is_not_a_number_says_where_and_what_is_left(self):
         run = self.run_folder()

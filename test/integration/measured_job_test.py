@@ -168,6 +168,7 @@ class MeasuredJobTest(PlanRunner):
         plan = json.loads(self.plan(*folders, "--workers", "1-3", "--json"))
         self.assertTrue(plan["relative"])
         self.assertEqual({row["extrapolated"] for row in plan["rows"] if row["workers"] == 3}, {True})
+        self.assertIn("memory for", self.plan(*folders))  # what the workers have measured bounds their shares
         self.assertIn("nothing measured now counts",
                       self.plan(folders[0], "--store", "s.sqlite", "--mode", "none"))
 
@@ -189,6 +190,11 @@ class MeasuredJobTest(PlanRunner):
         self.assertLessEqual(scale["low"], scale["value"] if scale["value"] is not None else math.inf)
         self.assertEqual(report["noise"]["half_batch_seconds"], 0)
         self.assertGreater(report["model"]["parameter_count"], 0)
+        memory = report["sample_memory"]["latest"]
+        self.assertEqual({event["worker"] for event in memory}, {0, 1})
+        for event in memory:
+            self.assertGreater(event["bytes_per_sample"], 16 * 4)  # its features at least
+            self.assertGreater(event["room_samples"], 1)
 
     def test_one_worker_and_each_layer_are_measured_by_half_batches_which_change_no_weight(self):
         weights = {}

@@ -1,7 +1,9 @@
 """Models that do not classify, as a user has them: text, translation, values, a plug-in, weights to start from."""
 
 import json
+import os
 import random
+import signal
 import unittest
 
 import numpy
@@ -171,7 +173,7 @@ class OwnWeightsTest(ModelsTest):
         self.train(self.classifier({"type": "mlp", "hidden": [16]}), "--quiet", "--run", self.run_folder("other"),
                    "--set", "seed=7")
         self.export(self.run_folder("other"), start)
-        output = self.train("--resume", tuned, "--set", "stop.max_iterations=30", check=1)
+        output = self.train("--resume", tuned, "--set", "stop.max_iterations=30", check=2)
         self.assertIn("the frozen parameters are not those that this job was begun with", output)
 
     def test_a_plug_in_is_trained_and_its_version_is_checked(self):
@@ -179,8 +181,40 @@ class OwnWeightsTest(ModelsTest):
         config = self.classifier({"type": "plugin", "path": str(plugins / "libexample_plugin.so")})
         self.train(config, "--quiet", "--run", self.run_folder())
         self.assertIn("norm.num_batches_tracked:I64", job.last_weights(self.run_folder()))
-        output = self.train(config, "--set", f"model.path={plugins / 'libother_plugin.so'}", check=1)
+        output = self.train(config, "--set", f"model.path={plugins / 'libother_plugin.so'}", check=2)
         self.assertIn("the plug-in was built against another version", output)
+        self.assertIn("libother_plugin.so", output)
+
+    def test_a_replaced_first_worker_has_the_buffers_of_one_that_is_left(self):
+        """Batch normalisation counts its batches: a worker that began with buffers of its own would count from 0."""
+        run, result = self.run_folder(), self.folder / "result.safetensors"
+        plugin = job.programs.parent / "test" / "plugins" / "libexample_plugin.so"
+        never = ["--set", "evaluation.every_epochs=100000", "--set", "checkpoint.every_epochs=100000"]
+        process = self.start(self.classifier({"type": "plugin", "path": str(plugin)}), "--quiet", "--run", run, *never,
+                             "--workers", 3, "--set", 'stop={"max_epochs": 1000000}')
+        self.wait_for_event(run, "iterations", 5)
+        pids = {event["index"]: event["pid"] for event in job.events(run, "process_started") if event["role"] == "worker"}
+        os.kill(pids[0], signal.SIGKILL)
+        memberships = self.wait_for_event(run, "membership", 3)
+        self.assertEqual([event["indices"] for event in memberships], [[0, 1, 2], [1, 2], [0, 1, 2]])
+        self.assertGreater(memberships[1]["first_iteration"], 5)
+        self.wait_for_event(run, "iterations", len(job.events(run, "iterations")) + 3)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.export(run, result)
+        counted = int.from_bytes(job.read_safetensors(result)["norm.num_batches_tracked"], "little")
+        # One less where the iteration in which it was killed was done, but not by those that are left.
+        self.assertIn(job.events(run, "end")[-1]["iteration"] - counted, (0, 1))
+
+    def test_weights_of_another_shape_are_bad_input(self):
+        first, start = self.run_folder("first"), self.folder / "start.safetensors"
+        self.train(self.classifier({"type": "mlp", "hidden": [16]}), "--quiet", "--run", first)
+        self.export(first, start)
+        config = self.classifier({"type": "mlp", "hidden": [24], "start": {"weights": str(start)}})
+        output = self.train(config, "--run", self.run_folder("tuned"), check=2)
+        for part in (str(start), "layers.0.weight", "worker "):
+            self.assertIn(part, output)
+        self.assertEqual(job.events(self.run_folder("tuned"), "iterations"), [])
 
     def export(self, run, file):
         job.run_program("scavenger-export", run, file, "--checkpoint", "last")

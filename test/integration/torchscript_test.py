@@ -121,7 +121,15 @@ class TorchScriptTest(job.JobTest):
                               ("few", "the model's output is [2, 3], and should be [2, 10]"),
                               ("empty", "the model has no parameters")):
             config = self.config({"type": "torchscript", "path": f"{name}.pt"})
-            self.assertIn(message, self.train(config, "--quiet", check=1))
+            run = self.run_folder(name)
+            output = self.train(config, "--quiet", "--run", run, check=2)
+            self.assertIn(message, output)
+            self.assertIn(f"{name}.pt", output)  # where
+            self.assertEqual(output.count(message), 1, output)
+            self.assertIn("scavenger-train: worker ", output)
+            self.assertEqual(job.events(run, "iterations"), [])
+            self.assertEqual(len([event for event in job.events(run, "process_started") if event["role"] == "worker"]), 2)
+            self.assertEqual(job.events(run, "end")[-1]["exit_code"], 2)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import math
 import random
 
-START = {"schema_version": 5, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
+START = {"schema_version": 6, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
          "config_digest": "9f86d081", "host": {"name": "vm1", "cores": 16, "memory_bytes": 68719476736, "cpu": "AMD EPYC 7B13"},
          "resumed_from_iteration": None, "time_before": 0.0, "workers": 2, "price_per_worker_hour": 0.134, "samples_per_epoch": 60000,
          "parameter_count": 1663370, "target": {"metric": "accuracy", "split": "test", "value": 0.92},
@@ -59,7 +59,7 @@ class Job:
         self.shares = shares or [base + (rank < rest) for rank in range(workers)]
         self.epoch += 1
         self.log.add("membership", membership_epoch=self.epoch, workers=workers, batch_size=batch_size, shares=self.shares, indices=indices or list(range(workers)),
-                     first_iteration=self.iteration, position=self.position, reason=self.text(reason))
+                     first_iteration=self.iteration, position=self.position, reason=self.text(reason), rate_factor=1.0)
 
     def loss_now(self):
         return 0.22 + 2.1 * math.exp(-self.position / 90000) + 0.25 * math.exp(-self.position / 600000)
@@ -198,7 +198,7 @@ def long_job(folder):
     log = Log(folder)
     log.add("start", **{**START, "name": "ten hours"})
     log.time = 2.0
-    log.add("membership", membership_epoch=1, workers=2, batch_size=64, shares=[32, 32], indices=[0, 1], first_iteration=0, position=0, reason="the job begins")
+    log.add("membership", membership_epoch=1, workers=2, batch_size=64, shares=[32, 32], indices=[0, 1], first_iteration=0, position=0, reason="the job begins", rate_factor=1.0)
     count = 100
     # Parts of lines, made once: the log is what takes time here, not its content.
     lists = [json.dumps([digits(draw.uniform(0.8, 1.2) * scale) for _ in range(count)]) for scale in (0.5, 0.036, 0.2, 0.0004, 0.01, 0.02, 0.005, 1.5) for _ in range(16)]

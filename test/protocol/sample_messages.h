@@ -101,8 +101,11 @@ class SampleMessages final {
         return Stop{};
       case 17:
         return Heartbeat{number<std::uint64_t>(), number()};
+      case 18:
+        return SampleMemory{number<std::uint64_t>(), number<std::uint64_t>()};
       default:
-        return Failed{text(), random_.below(2) == 0};
+        return Failed{Role::kShard, number<std::uint32_t>(), text(), random_.below(2) == 0,
+                      random_.below(2) == 0};
     }
   }
 

@@ -287,4 +287,15 @@ TEST_CASE("Events that contradict each other are refused") {
   CHECK(summary.numbers().iterations == 100);
 }
 
+TEST_CASE("The room for samples is that of the tightest worker, as each has last measured it") {
+  RunSummary summary;
+  apply(summary, 0.0, sample_start());
+  CHECK_FALSE(summary.numbers().room_samples());
+  apply(summary, 1.0, fact::SampleMemory{0, 1000, 50});
+  apply(summary, 1.0, fact::SampleMemory{1, 1000, 80});
+  CHECK(summary.numbers().room_samples() == 50);
+  apply(summary, 2.0, fact::SampleMemory{0, 1000, 100});
+  CHECK(summary.numbers().room_samples() == 80);
+}
+
 }  // namespace scavenger::elastic

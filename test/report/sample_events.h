@@ -44,7 +44,8 @@ inline fact::Membership sample_membership(std::uint32_t epoch, std::vector<std::
           .shares = std::move(shares),
           .first_iteration = first_iteration,
           .position = position,
-          .reason = "the job starts"};
+          .reason = "the job starts",
+          .rate_factor = 1.0};
 }
 
 // `count` iterations that all look the same: 100 ms each, worker k computes for (k + 1) x 10 ms.
@@ -137,6 +138,9 @@ inline std::vector<RunEvent> one_of_each() {
                         .noise_scale = 250.0,
                         .noise_scale_low = 220.0,
                         .noise_scale_high = 290.0},
+      fact::RateDecision{
+          .iteration = 1500, .batch_size = 256, .noise_scale = 250.0, .factor = 2.25},
+      fact::SampleMemory{.worker = 1, .bytes_per_sample = 1 << 20, .room_samples = 4000},
       sample_evaluation(100, 6.4, 0.25, 0.875),
       fact::Checkpoint{.iteration = 100,
                        .folder = "checkpoints/100",

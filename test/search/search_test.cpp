@@ -272,4 +272,24 @@ TEST_CASE("Candidates are filled in from the cluster and the data, and too few a
   CHECK_THROWS_WITH(search_grid(config.search), Catch::Contains("too few"));
 }
 
+TEST_CASE("Where nobody says it, what the workers' memory has room for bounds their shares") {
+  SearchConfig search;
+  search.workers = {1, 2, 4};
+  search.batch_sizes = {64, 128, 256};
+  const auto grid = search_grid(search);
+  CHECK(candidates_in_memory(grid, search, std::nullopt) == grid);
+  CHECK(candidates_in_memory(grid, search, 256) == grid);
+  CHECK(candidates_in_memory(grid, search, 64).size() == 1 + 2 + 3);
+  CHECK(candidates_in_memory(grid, search, 20) == grid);  // too few: passes are smaller then
+  search.max_local_batch = 1000;
+  CHECK(candidates_in_memory(grid, search, 64) == grid);
+
+  VirtualJob job(searching_config(SearchMode::kFull, SearchPolicy::kMinimumTime, {1, 2}), {}, 12);
+  job.log(fact::SampleMemory{0, 1 << 20, 128});
+  job.settle();
+  for (const auto& timed : job.numbers().search_steps.latest)
+    CHECK(timed.fact.batch_size / timed.fact.workers <= 128);
+  CHECK(job.numbers().search_steps.total > 3);
+}
+
 }  // namespace scavenger::elastic

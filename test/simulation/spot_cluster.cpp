@@ -23,7 +23,6 @@ ControllerPlan plan_of(const JobConfig& config) {
   plan.membership = {1, config.batch_size, split_batch(config.batch_size, config.cluster.workers),
                      0, 0};
   plan.samples_per_epoch = kSamples;
-  plan.optimizer = config.optimizer;
   plan.stop = config.stop;
   plan.evaluation = config.evaluation;
   plan.checkpoint = config.checkpoint;

@@ -288,12 +288,16 @@ TEST_CASE(
   WideModel::sizes.clear();
   enough.trainer->forward_backward(batch, 0, {});
   CHECK(WideModel::sizes == std::vector<std::int64_t>{2, 4, 40});  // two to measure by
-  CHECK(enough.trainer->bytes_per_sample() >= 1000 * sizeof(float));
-  CHECK(enough.trainer->bytes_per_sample() <= 4 * 1000 * sizeof(float));
+  const SampleMemory measured = enough.trainer->sample_memory();
+  CHECK(measured.bytes_per_sample >= 1000 * sizeof(float));
+  CHECK(measured.bytes_per_sample <= 4 * 1000 * sizeof(float));
+  CHECK(measured.room_samples >= 40);
+  CHECK(measured.room_samples <= (std::uint64_t{1} << 40) / measured.bytes_per_sample);
 
   little.trainer->forward_backward(batch, 0, {});
   for (std::size_t i = 0; i < 1000; ++i)
     CHECK(little.gradients[i] == Approx(enough.gradients[i]).margin(1e-6));
+  CHECK(little.trainer->sample_memory().room_samples == 1);
   WideModel::sizes.clear();
   little.trainer->forward_backward(batch, 0, {});
   CHECK(WideModel::sizes == std::vector<std::int64_t>(40, 1));

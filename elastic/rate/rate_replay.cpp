@@ -1,0 +1,58 @@
+#include "elastic/rate/rate_replay.h"
+
+#include <fmt/format.h>
+
+#include <variant>
+
+#include "elastic/rate/rate_rule.h"
+#include "elastic/report/event_log.h"
+#include "runtime/base/file.h"
+#include "runtime/config/config_file.h"
+
+namespace scavenger::elastic {
+
+std::optional<std::string> RateReplay::compare(const fact::RateDecision& recorded) const {
+  const std::string found = to_json_line({0.0, recorded});
+  if (!follows_noise(optimizer_, recorded.batch_size))
+    return "nothing is to be decided, and the log has " + found;
+  const std::string wanted =
+      to_json_line({0.0, decide_rate(optimizer_, summary_.numbers(), recorded.batch_size)});
+  if (wanted == found) return std::nullopt;
+  return fmt::format("decided {}, and the log has {}", wanted, found);
+}
+
+std::optional<std::string> RateReplay::add(const LoggedEvent& logged) {
+  std::optional<std::string> difference;
+  if (const auto* decision = std::get_if<fact::RateDecision>(&logged.event)) {
+    difference = compare(*decision);
+    ++decisions_;
+  }
+  summary_.apply(logged);
+  return difference;
+}
+
+namespace {
+
+OptimizerConfig optimizer_of(const std::filesystem::path& run_folder) {
+  const std::filesystem::path path = run_folder / "config.json";
+  return parse_resolved_config(read_file(path), path.string()).optimizer;
+}
+
+}  // namespace
+
+bool follows_noise(const std::filesystem::path& run_folder) {
+  return optimizer_of(run_folder).batch_size_rule == BatchSizeRule::kAdaScale;
+}
+
+ReplayedRates replay_rates(const std::filesystem::path& run_folder) {
+  RateReplay replay(optimizer_of(run_folder));
+  ReplayedRates result;
+  EventLogReader log(run_folder / "events.jsonl");
+  while (const auto logged = log.next())
+    if (const auto difference = replay.add(*logged))
+      result.differences.push_back(fmt::format("line {}: {}", log.line(), *difference));
+  result.decisions = replay.decisions();
+  return result;
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,15 @@
+// What a forward and backward pass takes of a worker's memory.
+#pragma once
+
+#include <cstdint>
+
+namespace scavenger {
+
+struct SampleMemory {
+  std::uint64_t bytes_per_sample = 0;  // what each adds; 0: not known (yet)
+  std::uint64_t room_samples = 0;      // so many can go through one pass
+
+  bool operator==(const SampleMemory&) const = default;
+};
+
+}  // namespace scavenger
