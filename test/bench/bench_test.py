@@ -61,6 +61,10 @@ class BenchTest(unittest.TestCase):
     def test_checkpoints(self):
         self.check(self.quick("checkpoint_bench"), ["ours, reported", "ours, on disk", "torch.save"], [])
 
+    def test_pauses_when_the_number_of_workers_changes(self):
+        self.check(self.quick("resize_bench"), ["ours", "ours, TCP", "ours, K and B", "ours, K and B, TCP", "torchrun"],
+                   ["torchrun / ours", "torchrun / ours, TCP"])
+
 
 if __name__ == "__main__":
     build = pathlib.Path(sys.argv.pop(1)).resolve()
