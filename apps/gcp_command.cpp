@@ -10,7 +10,6 @@
 #include "cloud_gcp/gcp_settings.h"
 #include "cloud_gcp/leftovers.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger {
@@ -19,8 +18,8 @@ namespace {
 gcp::GcpSettings settings_from(const std::filesystem::path& source) {
   const bool is_run = std::filesystem::is_directory(source);
   const std::filesystem::path file = is_run ? source / "config.json" : source;
-  const JobConfig config = is_run ? parse_resolved_config(read_file(file), file.string())
-                                  : load_job_config(file, {}, DataFiles::kNotChecked);
+  const JobConfig config =
+      is_run ? read_resolved_config(file) : load_job_config(file, {}, DataFiles::kNotChecked);
   if (config.provider.type != ProviderType::kGcp)
     throw InputError(
         {.what = "this job has no machines on Compute Engine",

@@ -7,7 +7,6 @@
 #include "apps/user_program.h"
 #include "elastic/coordinator/run_folder.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
@@ -56,8 +55,7 @@ Checkpoint read_chosen(const std::filesystem::path& folder, const std::string& c
 
 void write(const Arguments& arguments) {
   const elastic::RunFolder folder = elastic::open_run_folder(arguments.run);
-  const JobConfig config =
-      parse_resolved_config(read_file(folder.config()), folder.config().string());
+  const JobConfig config = read_resolved_config(folder.config());
   const Checkpoint checkpoint = read_chosen(folder.checkpoints(), arguments.checkpoint);
   const std::filesystem::path file = arguments.file;
   if (file.extension() == ".safetensors") {

@@ -224,9 +224,9 @@ int serve(const StoreArguments& arguments) {
 
 // What the controller has decided, and where they did, the search and the noise.
 int replay(const std::string& run_folder) {
-  std::optional<elastic::ReplayedSearch> search;
+  std::optional<elastic::ReplayedLog> search;
   if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder);
-  std::optional<elastic::ReplayedRates> rates;
+  std::optional<elastic::ReplayedLog> rates;
   if (elastic::follows_noise(run_folder)) rates = elastic::replay_rates(run_folder);
   // Jobs of older versions have no record of the controller's.
   std::optional<elastic::ReplayedDecisions> controller;

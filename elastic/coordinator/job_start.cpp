@@ -1,12 +1,9 @@
 #include "elastic/coordinator/job_start.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/disk.h"
 #include "runtime/config/config_file.h"
@@ -29,8 +26,7 @@ JobStart resume_job(const std::filesystem::path& path, const std::vector<std::st
   start.folder = open_run_folder(path);
   start.is_resume = true;
   start.config = load_job_config(start.folder.config(), overrides);
-  const JobConfig before =
-      parse_resolved_config(read_file(start.folder.config()), start.folder.config().string());
+  const JobConfig before = read_resolved_config(start.folder.config());
   const auto changes = identity_changes(before, start.config);
   if (!changes.empty())
     throw ConfigError(

@@ -32,7 +32,7 @@ fs::path free_folder(const std::string& name) {
     throw InputError({.what = "the folder is not empty, and holds no job",
                       .where = path.string(),
                       .remedy = "give --run another folder"});
-  const JobConfig other = parse_resolved_config(read_file(config_file), config_file.string());
+  const JobConfig other = read_resolved_config(config_file);
   const bool same = to_json(other) == to_json(config);
   throw InputError(
       {.what = same ? "the folder already holds this job" : "the folder belongs to another job",

@@ -12,7 +12,6 @@
 #include "elastic/report/run_summary.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -159,8 +158,7 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
         {.what = "this is no run folder: it has no events.jsonl",
          .where = run_folder.string(),
          .remedy = "name a folder that scavenger-train made, such as runs/fashion_mlp"});
-  const JobConfig config = parse_resolved_config(read_file(run_folder / "config.json"),
-                                                 (run_folder / "config.json").string());
+  const JobConfig config = read_resolved_config(run_folder / "config.json");
   RunSummary summary;
   EventLogReader log(run_folder / "events.jsonl");
   while (const auto logged = log.next()) summary.apply(*logged);

@@ -5,8 +5,6 @@
 #include <variant>
 
 #include "elastic/rate/rate_rule.h"
-#include "elastic/report/event_log.h"
-#include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -34,8 +32,7 @@ std::optional<std::string> RateReplay::add(const LoggedEvent& logged) {
 namespace {
 
 OptimizerConfig optimizer_of(const std::filesystem::path& run_folder) {
-  const std::filesystem::path path = run_folder / "config.json";
-  return parse_resolved_config(read_file(path), path.string()).optimizer;
+  return read_resolved_config(run_folder / "config.json").optimizer;
 }
 
 }  // namespace
@@ -44,15 +41,8 @@ bool follows_noise(const std::filesystem::path& run_folder) {
   return optimizer_of(run_folder).batch_size_rule == BatchSizeRule::kAdaScale;
 }
 
-ReplayedRates replay_rates(const std::filesystem::path& run_folder) {
-  RateReplay replay(optimizer_of(run_folder));
-  ReplayedRates result;
-  EventLogReader log(run_folder / "events.jsonl");
-  while (const auto logged = log.next())
-    if (const auto difference = replay.add(*logged))
-      result.differences.push_back(fmt::format("line {}: {}", log.line(), *difference));
-  result.decisions = replay.decisions();
-  return result;
+ReplayedLog replay_rates(const std::filesystem::path& run_folder) {
+  return replay_log(run_folder, RateReplay(optimizer_of(run_folder)));
 }
 
 }  // namespace scavenger::elastic

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "elastic/report/log_replay.h"
 #include "elastic/report/run_summary.h"
 #include "runtime/config/job_config.h"
 
@@ -30,15 +30,10 @@ class RateReplay final {
   std::uint64_t decisions_ = 0;
 };
 
-struct ReplayedRates {
-  std::uint64_t decisions = 0;           // that were decided again
-  std::vector<std::string> differences;  // with the line of the log
-};
-
 // Whether the noise decides about the learning rate of a run. Throws InputError where it is none.
 bool follows_noise(const std::filesystem::path& run_folder);
 
 // Reads a run folder. Throws InputError where it is none.
-ReplayedRates replay_rates(const std::filesystem::path& run_folder);
+ReplayedLog replay_rates(const std::filesystem::path& run_folder);
 
 }  // namespace scavenger::elastic

@@ -5,11 +5,9 @@
 #include <utility>
 #include <variant>
 
-#include "elastic/report/event_log.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -66,33 +64,18 @@ std::optional<std::string> SearchReplay::add(const LoggedEvent& logged) {
   return difference;
 }
 
-namespace {
-
-JobConfig config_of(const std::filesystem::path& run_folder) {
-  return parse_resolved_config(read_file(run_folder / "config.json"),
-                               (run_folder / "config.json").string());
-}
-
-}  // namespace
-
 bool searches(const std::filesystem::path& run_folder) {
-  return config_of(run_folder).search.mode != SearchMode::kOff;
+  return read_resolved_config(run_folder / "config.json").search.mode != SearchMode::kOff;
 }
 
-ReplayedSearch replay_search(const std::filesystem::path& run_folder) {
-  const JobConfig config = config_of(run_folder);
+ReplayedLog replay_search(const std::filesystem::path& run_folder) {
+  const JobConfig config = read_resolved_config(run_folder / "config.json");
   if (config.search.mode == SearchMode::kOff)
     throw InputError({.what = "this job did not search for its configuration",
                       .where = run_folder.string(),
                       .remedy = "name a run of scavenger-train --search"});
-  SearchReplay replay({config, search_grid(config.search), read_stored_models(run_folder)});
-  ReplayedSearch result;
-  EventLogReader log(run_folder / "events.jsonl");
-  while (const auto logged = log.next())
-    if (const auto difference = replay.add(*logged))
-      result.differences.push_back(fmt::format("line {}: {}", log.line(), *difference));
-  result.decisions = replay.decisions();
-  return result;
+  return replay_log(run_folder, SearchReplay({config, search_grid(config.search),
+                                              read_stored_models(run_folder)}));
 }
 
 }  // namespace scavenger::elastic

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "elastic/report/log_replay.h"
 #include "elastic/report/run_summary.h"
 #include "elastic/search/search.h"
 
@@ -31,15 +31,10 @@ class SearchReplay final {
   std::uint64_t decisions_ = 0;
 };
 
-struct ReplayedSearch {
-  std::uint64_t decisions = 0;           // that are as recorded
-  std::vector<std::string> differences;  // with the line of the log
-};
-
 // Whether a run has a search. Throws InputError where it is none.
 bool searches(const std::filesystem::path& run_folder);
 
 // Reads a run folder. Throws InputError where it is none, or its search is off.
-ReplayedSearch replay_search(const std::filesystem::path& run_folder);
+ReplayedLog replay_search(const std::filesystem::path& run_folder);
 
 }  // namespace scavenger::elastic

@@ -88,4 +88,8 @@ JobConfig parse_resolved_config(const std::string& text, const std::string& wher
   return config;
 }
 
+JobConfig read_resolved_config(const std::filesystem::path& path) {
+  return parse_resolved_config(read_file(path), path.string());
+}
+
 }  // namespace scavenger

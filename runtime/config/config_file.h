@@ -35,5 +35,7 @@ nlohmann::ordered_json to_json(const JobConfig& config);
 // The JobConfig of a document made by to_json(), received or read by a process of the job. `where`
 // names the text in errors: "runs/mlp/config.json". Looks at no data file.
 JobConfig parse_resolved_config(const std::string& text, const std::string& where);
+// The same of a file.
+JobConfig read_resolved_config(const std::filesystem::path& path);
 
 }  // namespace scavenger
