@@ -1,10 +1,13 @@
-"""What the live page costs training: one job of thousands of iterations a second (a tiny model, K = 1) that is looked at and left alone
-in turns, again and again. The target is below 1 %.
+"""What the live page costs training: a job of thousands of iterations a second (a tiny model, K = 1). The target is below 1 %.
 
     .venv/bin/python test/bench/page_bench.py [--rounds 40] [--seconds 1.5] [--json FILE]
 
-  alone, looked at   iterations a second in turns without and with a reader of /events; the ratio is the median of the ratios of
-                     neighbouring turns, which have the same machine
+One job with a page is looked at and left alone in turns, again and again; then each round starts two jobs, one without a page and
+one whose page is looked at.
+
+  alone, looked at   iterations a second in turns without and with a reader of /events
+  without, with      iterations a second of jobs without --serve and of jobs with it and a reader of /events
+  slowdown           the median of the ratios of neighbouring turns, which have the same machine
   page, job          processor time of the page's thread and of the whole job (controller and worker) in an iteration while it is
                      looked at, in microseconds: this does not depend on who else uses the machine
 """
@@ -101,9 +104,36 @@ def turn(job, seconds, address):
     return [after - before for before, after in zip(first, last)], looker
 
 
+def rate_of_new_job(options, serves):
+    """Iterations a second of a job of its own; with a page, it is looked at."""
+    with training_job.TrainingJob(options.build, configuration(), arguments=["--serve"] if serves else []) as job:
+        job.wait_until_it_trains()
+        looker = Looker(*address_of(job)) if serves else None
+        from_ = time.time() - job.begin_seconds() + options.seconds / 4
+        time.sleep(1.25 * options.seconds)
+        if looker:
+            looker.leave()
+        job.interrupt()
+        job.wait_for_end()
+        return training_job.iterations_per_second(job.events("iterations"), from_, from_ + options.seconds)
+
+
+def separate_jobs(options):
+    rates = {False: [], True: []}
+    for round_ in range(options.rounds):
+        for serves in ((False, True) if round_ % 2 == 0 else (True, False)):
+            rates[serves].append(rate_of_new_job(options, serves))
+    return rates
+
+
+def slowdown(before, after):
+    return [statistics.median(x / y for x, y in zip(before, after))]
+
+
 def main():
     options = parse()
     report = comparison.Report("Cost of the live page", "iterations/s, us", options)
+    separate = separate_jobs(options)
     with training_job.TrainingJob(options.build, configuration(), arguments=["--serve"]) as job:
         job.wait_until_it_trains()
         address = address_of(job)
@@ -117,7 +147,7 @@ def main():
         events = job.events("iterations")
         job.interrupt()
         job.wait_for_end()
-    values = {"alone": [], "looked at": [], "page": [], "job": [], "page, alone": []}
+    values = {"without": separate[False], "with": separate[True], "alone": [], "looked at": [], "page": [], "job": [], "page, alone": []}
     bytes_received = sum(looker.bytes for *_, looker in turns if looker)
     for looked_at, from_, to, (seconds, page, whole), _ in turns:
         rate = training_job.iterations_per_second(events, from_, to)
@@ -129,7 +159,8 @@ def main():
     # The page works in bursts of one a second: the mean over all turns counts, not the median.
     for name in ("page", "job", "page, alone"):
         values[name] = [statistics.mean(values[name])]
-    values["paired slowdown"] = [statistics.median(alone / looked for alone, looked in zip(values["alone"], values["looked at"]))]
+    values["slowdown by a look"] = slowdown(values["alone"], values["looked at"])
+    values["slowdown by the page"] = slowdown(values["without"], values["with"])
     report.add(case, [("page / job", "page", "job")])
     report.finish()
 
