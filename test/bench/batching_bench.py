@@ -42,7 +42,7 @@ def to_the_target(build, model, level, total_cores, seed, dynamic):
         begin, target = job.events("membership")[0]["time"], job.events("target_reached")
         if not target:
             raise RuntimeError(f"{model}, level {level}, seed {seed}: the target was not reached")
-        seconds, times = unequal_cluster.last_window(job)
+        seconds, times = unequal_cluster.last_full_window(job)
         noise = job.report()["noise"]["present"]
         return {"seconds": target[0]["time"] - begin, "iterations": target[0]["iteration"], "metric": target[0]["value"],
                 "iteration_seconds": statistics.mean(seconds), "spread": unequal_cluster.spread(times),

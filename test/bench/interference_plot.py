@@ -1,5 +1,7 @@
 """A plot (SVG) of a job whose worker was throttled and freed: samples and seconds of each worker over time."""
 
+import math
+
 WIDTH, PANEL, LEFT, RIGHT, TOP, GAP = 960, 240, 70, 130, 50, 60
 COLORS = ("#1f6fb4", "#d1495b", "#2e8b57", "#8a5fbf")
 
@@ -13,15 +15,21 @@ def label(x, y, text, anchor="start", color="#222"):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{color}">{text}</text>'
 
 
+def round_top(most):
+    """The end of an axis of four steps, each of them 1, 2, 2.5 or 5 times a power of ten, of at least `most`."""
+    power = 10 ** math.floor(math.log10(most / 4))
+    return next(4 * factor * power for factor in (1, 2, 2.5, 5, 10) if 4 * factor * power >= most)
+
+
 class Panel:
     def __init__(self, number, title, unit, end, most):
         self.top = TOP + number * (PANEL + GAP)
-        self.end, self.most = end, most
+        self.end, self.most = end, round_top(most)
         self.parts = [f'<rect x="{LEFT}" y="{self.top}" width="{WIDTH - LEFT - RIGHT}" height="{PANEL}" fill="none" stroke="#999"/>',
                       label(LEFT, self.top - 8, f"{title}, {unit}")]
         for step in range(5):
-            value = most * step / 4
-            self.parts.append(label(LEFT - 8, self.y(value) + 4, f"{value:.0f}", "end"))
+            value = self.most * step / 4
+            self.parts.append(label(LEFT - 8, self.y(value) + 4, f"{value:g}", "end"))
             self.parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{self.y(value):.1f}" y2="{self.y(value):.1f}" stroke="#eee"/>')
 
     def x(self, time):
@@ -49,9 +57,9 @@ def draw(title, shares, seconds, marks, end):
     """shares: (time, b_k of each worker) of each change; seconds: (time, each worker's own, the iteration's), smoothed by the
     caller; marks: (time, text). All times in seconds from the same begin."""
     workers = len(shares[0][1])
-    upper = Panel(0, "samples of each worker", "b_k", end, 1.15 * max(max(each) for _, each in shares))
+    upper = Panel(0, "samples of each worker", "b_k", end, 1.05 * max(max(each) for _, each in shares))
     peak = sorted(value for _, _, value in seconds)[int(0.99 * (len(seconds) - 1))]
-    lower = Panel(1, "time of an iteration", "ms", end, 1.3e3 * peak)
+    lower = Panel(1, "time of an iteration", "ms", end, 1.1e3 * peak)
     for k in range(workers):
         color = COLORS[k % len(COLORS)]
         upper.steps([(time, each[k]) for time, each in shares], color)

@@ -84,7 +84,16 @@ def adjustments(job):
 
 def last_window(job):
     """Of the last iterations of the last membership: seconds of each, and of each worker by rank; empty while there are too few."""
-    epoch = job.events("membership")[-1]["membership_epoch"]
+    return window(job, job.events("membership")[-1])
+
+
+def last_full_window(job):
+    """The same of the last membership that had enough of them."""
+    return next(found for membership in reversed(job.events("membership")) if (found := window(job, membership))[0])
+
+
+def window(job, membership):
+    epoch = membership["membership_epoch"]
     series = [event for event in job.events("iterations") if event["membership_epoch"] == epoch]
     seconds = [value for event in series for value in event["seconds"]][SETTLING:][-WINDOW:]
     if not seconds:
