@@ -8,12 +8,15 @@ the tables of docs/evaluation.md. What was run before in DIR is not run again, s
 """
 
 import argparse
+import concurrent.futures
+import contextlib
 import json
 import pathlib
 import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 POLICIES = {"min-time": lambda run: run["seconds"], "min-cost": lambda run: run["cost"], "knee": lambda run: run["seconds"] * run["cost"]}
@@ -36,6 +39,26 @@ def parse():
     parser.add_argument("--target", type=float, help="in place of the configuration's")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds of one job")
     return parser.parse_args()
+
+
+class FreeMachines:
+    """How many emulated machines this one has room for."""
+
+    def __init__(self, count):
+        self.count = count
+        self.changed = threading.Condition()
+
+    @contextlib.contextmanager
+    def taken(self, count):
+        with self.changed:
+            self.changed.wait_for(lambda: self.count >= count)
+            self.count -= count
+        try:
+            yield
+        finally:
+            with self.changed:
+                self.count += count
+                self.changed.notify_all()
 
 
 class Evaluation:
@@ -67,11 +90,11 @@ class Evaluation:
                                    *self.settings(seed), *map(str, more)], timeout=self.arguments.timeout, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:
-                sys.exit(f"{name} ended with {done.returncode}:\n{done.stdout}")
+                raise RuntimeError(f"{name} ended with {done.returncode}:\n{done.stdout}")
             print(f"{name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
         report = json.loads(report.read_text())
         if report["status"] != "target_reached":
-            sys.exit(f"{name} did not reach its target: {report['status']}. Raise stop.max_epochs, or lower --target")
+            raise RuntimeError(f"{name} did not reach its target: {report['status']}. Raise stop.max_epochs, or lower --target")
         return report
 
     def summary(self, report):
@@ -82,15 +105,20 @@ class Evaluation:
                 "last": [last["workers"], last["batch_size"]]}
 
     def fixed(self, config, seed):
+        """Every configuration's run. Those that need few machines run side by side: together never more than the largest has."""
         a = self.arguments
-        table = []
-        for workers in a.workers:
-            for batch_size in a.batch_sizes:
+        machines = FreeMachines(max(a.workers))
+
+        def row(workers, batch_size):
+            with machines.taken(workers):
                 report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers,
                                   "--batch-size", batch_size)
-                measured = report["configurations"][0]["iteration_seconds"]["mean"]
-                table.append({"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)})
-        return table
+            measured = report["configurations"][0]["iteration_seconds"]["mean"]
+            return {"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)}
+
+        grid = [(workers, batch_size) for workers in a.workers for batch_size in a.batch_sizes]
+        with concurrent.futures.ThreadPoolExecutor(max(a.workers)) as pool:
+            return list(pool.map(lambda at: row(*at), grid))
 
     def search(self, config, seed, mode, store):
         a = self.arguments
