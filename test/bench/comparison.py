@@ -12,6 +12,8 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "test" / "support"))
+from stolen_time import StolenTime  # noqa: E402
 
 
 @dataclasses.dataclass
@@ -89,6 +91,7 @@ class Report:
 
     def __init__(self, subject, unit, options):
         self.options = options
+        self.stolen = StolenTime()
         self.document = {"benchmark": subject, "unit": unit, "quick": options.quick, "before": machine(options.build),
                          "cases": []}
         load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
@@ -108,6 +111,8 @@ class Report:
         for line in self.lines():
             print(line)
         self.document["load_average_after"] = os.getloadavg()
+        self.document["stolen_share"] = self.stolen.share()
+        print(f"other virtual machines took {100 * self.stolen.share():.1f} % of this one's processor time")
         if self.options.json:
             self.options.json.write_text(json.dumps(self.document, indent=1) + "\n")
         if self.options.quick:
