@@ -123,12 +123,27 @@ bool BatchController::evidence_is_enough() {
   if (evidence_ <= 0.0) {
     seconds_lost_ = 0.0;
     evidence_iterations_ = 0;
-    return false;
+    return lasts(outlook);
   }
   seconds_lost_ += outlook.seconds;
   ++evidence_iterations_;
   // Whoever changes when not changing has cost as much loses at most twice what was unavoidable.
   return evidence_ >= kEvidence * std::exp2(restraint_) && seconds_lost_ >= change_seconds_;
+}
+
+// A difference that is lost in the noise of the recent iterations may stand out of that of many:
+// true where it does, and is still there.
+bool BatchController::lasts(const Outlook& recent) {
+  const std::size_t iterations = std::min(window_.iterations(), PaceWindow::kKept);
+  if (iterations < 2 * PaceWindow::kRecent || window_.iterations() % PaceWindow::kRecent != 0)
+    return false;
+  const Outlook outlook = this->outlook(window_.means(iterations));
+  const double noise = reach_of_noise(membership_.workers) * window_.relative_error(iterations);
+  if (outlook.gain <= settings_.dead_band + noise || recent.gain < 0.5 * outlook.gain) return false;
+  if (outlook.seconds * static_cast<double>(iterations) < change_seconds_ * std::exp2(restraint_))
+    return false;
+  evidence_iterations_ = iterations;
+  return true;
 }
 
 std::map<std::uint32_t, double> BatchController::speeds_with(

@@ -73,6 +73,7 @@ class BatchController final {
 
   bool add(const fact::Iterations& iterations, std::size_t i);
   bool evidence_is_enough();
+  bool lasts(const Outlook& recent);
   Outlook outlook(const std::vector<double>& seconds) const;
   std::map<std::uint32_t, double> speeds_with(const std::vector<double>& seconds) const;
   ShareRule rule_for(const std::map<std::uint32_t, double>& measured_speeds) const;

@@ -18,7 +18,7 @@ constexpr double kAssumedIterations = 2.0;
 constexpr double kDeviationPerDifference = 0.886;
 
 double share_of_newest(std::size_t iterations) {
-  return 1.0 / static_cast<double>(std::min(iterations, PaceWindow::kKept));
+  return 1.0 / static_cast<double>(std::min(iterations, PaceWindow::kRecent));
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ std::vector<double> PaceWindow::means(std::size_t iterations) const {
   return means;
 }
 
-double PaceWindow::relative_error() const {
-  const auto known = static_cast<double>(latest_.size());
+double PaceWindow::relative_error(std::size_t iterations) const {
+  const auto known = static_cast<double>(std::min(iterations, latest_.size()));
   const double differences = std::max(0.0, known - 1.0);
   const double largest = scatter_.empty() ? 0.0 : *std::ranges::max_element(scatter_);
   const double scatter = (differences * largest + kAssumedIterations * kAssumedScatter) /

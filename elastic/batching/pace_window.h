@@ -19,12 +19,13 @@ class PaceWindow final {
 
   std::size_t iterations() const { return iterations_; }  // in all
   // By rank, over the last so many iterations, at most kKept.
-  std::vector<double> means(std::size_t iterations = kKept) const;
-  // Standard error of means(), relative, of the worker where it is largest. From the differences
-  // between successive iterations, so a change of speed does not count as noise.
-  double relative_error() const;
+  std::vector<double> means(std::size_t iterations = kRecent) const;
+  // Standard error of means(iterations), relative, of the worker where it is largest. From the
+  // differences between successive iterations, so a change of speed does not count as noise.
+  double relative_error(std::size_t iterations = kRecent) const;
 
-  static constexpr std::size_t kKept = 50;
+  static constexpr std::size_t kRecent = 50;
+  static constexpr std::size_t kKept = 400;
 
  private:
   std::size_t workers_;

@@ -70,6 +70,30 @@ TEST_CASE("The controller follows a worker that is throttled, and one that is fr
   CHECK(workers.shares()[1] > 110);
 }
 
+TEST_CASE("A difference that noise hides for long is seen in the end") {
+  // Iterations scatter so much that fifty of them cannot tell a quarter from chance.
+  const auto law = affine_law({5000.0, 6250.0, 5000.0});
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SimulatedWorkers workers(3, 384, law, {}, seed);
+    workers.noise = 0.5;
+    workers.run(1500);
+    CAPTURE(seed, workers.shares(), workers.reasons());
+    CHECK(workers.adjustments() >= 1);
+    CHECK(workers.adjustments() <= 3);
+    CHECK(workers.spread() < 1.16);
+  }
+  SECTION("and what is over is not answered") {
+    const auto passing = [&law](std::uint32_t worker, double share, std::uint64_t iteration) {
+      const bool slow = worker == 0 && iteration >= 200 && iteration < 240;
+      return share / 5000.0 * (slow ? 1.3 : 1.0);
+    };
+    SimulatedWorkers workers(3, 384, passing);
+    workers.noise = 0.5;
+    workers.run(1500);
+    CHECK(workers.adjustments() == 0);
+  }
+}
+
 TEST_CASE("What a change costs is weighed against what it saves") {
   // Iterations of 0.1 ms, of which a change would save a quarter, and 20 ms for a change.
   SimulatedWorkers workers(2, 64, affine_law({300'000.0, 500'000.0}));
