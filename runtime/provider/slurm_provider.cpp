@@ -6,15 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/config/json.h"
 #include "runtime/process/command.h"
+#include "runtime/provider/slurm_text.h"
 
 namespace scavenger {
 namespace {
@@ -30,12 +29,6 @@ constexpr const char* kNamePrefix = "scavenger-";
   throw MachineRefused({kind, std::move(problem), retry_after_seconds});
 }
 
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
 std::string this_host() {
   char name[256] = "unknown";
   ::gethostname(name, sizeof name - 1);
@@ -46,13 +39,12 @@ awaitable<CommandResult> run(std::vector<std::string> words) {
   co_return co_await run_command(std::move(words), std::string(), kCommandSeconds);
 }
 
-// Its state in one word: PENDING, RUNNING, PREEMPTED, ...; empty where Slurm does not know it any
-// more, "?" where Slurm does not answer.
+// As of slurm_state(); "?" also where Slurm does not answer.
 awaitable<std::string> state_of(std::string job) {
   std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + job,
                                     "--format=%T"};
   const CommandResult result = co_await run(std::move(words));
-  if (result.succeeded()) co_return trimmed(result.output);
+  if (result.succeeded()) co_return slurm_state(result.output);
   const bool is_forgotten = result.output.find("Invalid job id") != std::string::npos;
   co_return is_forgotten ? std::string() : std::string("?");
 }
@@ -71,10 +63,7 @@ std::string numeric_address(const std::string& name) {
 awaitable<std::string> address_of(std::string node) {
   std::vector<std::string> words = {"scontrol", "--oneliner", "show", "node", node};
   const CommandResult result = co_await run(std::move(words));
-  std::istringstream fields(result.output);
-  for (std::string field; fields >> field;)
-    if (field.starts_with("NodeAddr=")) co_return numeric_address(field.substr(9));
-  co_return numeric_address(node);
+  co_return numeric_address(slurm_node_address(result.output).value_or(node));
 }
 
 }  // namespace
@@ -107,14 +96,10 @@ awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs() {
   }
   if (!list.succeeded()) co_return cancelled;
   const std::string prefix = kNamePrefix + this_host() + "-";
-  std::istringstream lines(list.output);
-  for (std::string job, name; lines >> job >> name;) {
-    if (!name.starts_with(prefix)) continue;
-    pid_t owner = 0;
-    const char* const end = name.data() + name.size();
-    const auto parsed = std::from_chars(name.data() + prefix.size(), end, owner);
-    const bool is_ours = parsed.ec == std::errc() && parsed.ptr == end;
-    if (!is_ours || ::kill(owner, 0) == 0 || errno == EPERM) continue;
+  const std::vector<NamedSlurmJob> jobs = named_slurm_jobs(list.output);
+  for (const auto& [job, name] : jobs) {
+    const auto owner = owner_of_slurm_job(name, prefix);
+    if (!owner || ::kill(*owner, 0) == 0 || errno == EPERM) continue;
     std::vector<std::string> cancel = {"scancel", job};
     const CommandResult done = co_await run(std::move(cancel));
     if (done.succeeded()) cancelled.push_back("Slurm job " + job);
@@ -161,8 +146,14 @@ awaitable<std::string> SlurmProvider::submit() const {
   words.insert(words.end(), settings_.options.begin(), settings_.options.end());
   words.push_back("--wrap=exec sleep infinity");
   const CommandResult result = co_await run(std::move(words));
-  if (result.succeeded()) co_return result.output.substr(0, result.output.find_first_of(";\n"));
   const std::string why = result.failure();
+  if (result.succeeded()) {
+    if (const auto job = submitted_slurm_job(result.output)) co_return *job;
+    refuse(RefusalKind::kBroken, {.what = "sbatch tells no job's number: " + why,
+                                  .where = "provider",
+                                  .remedy = "see what sbatch --parsable prints here; "
+                                            "scavenger-ctl clean cancels what it may have made"});
+  }
   const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
   if (says("invalid partition") || says("Invalid") || says("not available"))
     refuse(RefusalKind::kInvalid, {.what = "Slurm does not take the job: " + why,
@@ -198,7 +189,14 @@ awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string jo
   }
   std::vector<std::string> words = {"squeue", "--noheader", "--jobs=" + job, "--format=%N"};
   const CommandResult result = co_await run(std::move(words));
-  co_return trimmed(result.output);
+  const auto node = slurm_node(result.output);
+  if (!node)
+    refuse(RefusalKind::kUnreachable,
+           {.what = "Slurm does not tell the node of job " + job + ": " + result.failure(),
+            .where = "provider",
+            .remedy = {}},
+           kRetrySeconds);
+  co_return *node;
 }
 
 awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "runtime/config/json.h"
-#include "runtime/process/command.h"
 
 namespace scavenger {
 namespace {
@@ -112,27 +111,34 @@ awaitable<void> SshProvider::check(const SshHost& host) const {
   words.push_back(program);
   words.push_back("--version");
   const CommandResult result = co_await run_command(std::move(words), std::string(), kCheckSeconds);
-  const std::string where = "host " + host.destination;
-  Refusal refusal{RefusalKind::kBroken, {.what = {}, .where = where, .remedy = {}}, kRestSeconds};
+  std::optional<Refusal> refusal = ssh_refusal(result, host.destination, program, version_line_);
+  if (refusal) throw MachineRefused(std::move(*refusal));
+}
+
+std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::string& destination,
+                                   const std::string& program, const std::string& version_line) {
+  Refusal refusal{RefusalKind::kBroken,
+                  {.what = {}, .where = "host " + destination, .remedy = {}},
+                  kRestSeconds};
   if (result.is_late || result.status.code == kSshFailed) {
     refusal.kind = RefusalKind::kUnreachable;
     refusal.problem.what = "ssh cannot reach it: " + result.failure();
     refusal.problem.remedy =
-        fmt::format("see that \"ssh {} true\" works without a question", host.destination);
+        fmt::format("see that \"ssh {} true\" works without a question", destination);
   } else if (result.status.code == kNoSuchProgram || result.status.code == kNotExecutable) {
     refusal.problem.what = "there is no program " + program;
     refusal.problem.remedy = "install the same build there, or set provider.program_folder";
   } else if (!result.succeeded()) {
     refusal.problem.what = fmt::format("{} does not run there: {}", program, result.failure());
     refusal.problem.remedy = "install the same build there, with the libraries that it needs";
-  } else if (result.last_line() != version_line_) {
+  } else if (result.last_line() != version_line) {
     refusal.problem.what =
-        fmt::format("it has {}, and this is {}", result.last_line(), version_line_);
+        fmt::format("it has {}, and this is {}", result.last_line(), version_line);
     refusal.problem.remedy = "install one build everywhere";
   } else {
-    co_return;
+    return std::nullopt;
   }
-  throw MachineRefused(std::move(refusal));
+  return refusal;
 }
 
 awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/config/provider_config.h"
+#include "runtime/process/command.h"
 #include "runtime/provider/lessor.h"
 
 namespace scavenger {
@@ -29,6 +31,10 @@ struct SshSettings {
 
 // Requires a checked configuration.
 SshSettings ssh_settings(const ProviderConfig& config);
+
+// What speaks against a host, by what `PROGRAM --version` did and printed there. Pure.
+std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::string& destination,
+                                   const std::string& program, const std::string& version_line);
 
 class SshProvider final : public Lessor {
  public:
