@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cloud_gcp/json_text.h"
+
 namespace scavenger::gcp {
 namespace {
 
@@ -85,8 +87,12 @@ std::string text_of(const json& object, const char* key) {
   return found->is_string() ? found->get<std::string>() : found->dump();
 }
 
+// To whole characters of UTF-8.
 std::string shortened(std::string message) {
-  if (message.size() > kMessageLimit) message.resize(kMessageLimit);
+  if (message.size() <= kMessageLimit) return message;
+  std::size_t end = kMessageLimit;
+  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;
+  message.resize(end);
   return message;
 }
 
@@ -165,8 +171,8 @@ CloudFault fault_of_reply(unsigned http_status, const std::string& body) {
   CloudFault fault;
   fault.kind = kind_of_status(http_status);
   fault.code = fmt::format("HTTP {}", http_status);
-  const json reply = json::parse(body, nullptr, false);
-  const json error = reply.is_object() ? reply.value("error", json()) : json();
+  const json reply = parse_object(body).value_or(json::object());
+  const json error = reply.value("error", json());
   if (error.is_string()) {  // of the token endpoint (RFC 6749)
     fault.kind = http_status >= 500 ? FaultKind::kUncertain : FaultKind::kCredentials;
     fault.code = error;
@@ -199,13 +205,13 @@ CloudFault fault_of_reply(unsigned http_status, const std::string& body) {
 CloudFault fault_of_operation(const json& operation) {
   CloudFault fault;
   fault.kind = FaultKind::kInvalid;
-  const json error = operation.value("error", json::object());
-  const json errors = error.value("errors", json::array());
-  if (errors.empty()) {
+  const json error = operation.value("error", json());
+  const auto errors = error.find("errors");
+  if (errors == error.end() || !errors->is_array() || errors->empty()) {
     fault.message = text_of(operation, "httpErrorMessage");
     return fault;
   }
-  const json& first = errors.front();
+  const json& first = errors->front();
   fault.code = text_of(first, "code");
   fault.message = shortened(text_of(first, "message"));
   const json status = operation.value("httpErrorStatusCode", json());

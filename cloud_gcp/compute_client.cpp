@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cloud_gcp/identity.h"
+#include "cloud_gcp/json_text.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::gcp {
@@ -100,11 +101,8 @@ awaitable<ComputeClient::Attempt> ComputeClient::attempt(std::string method, std
       if (made.fault->kind == FaultKind::kCredentials) tokens_.forget();
       co_return made;
     }
-    json document = json::parse(reply.body, nullptr, false);
-    if (document.is_object())
-      made.reply = std::move(document);
-    else
-      made.fault = transport_fault("an answer that is no JSON object");
+    made.reply = parse_object(reply.body);
+    if (!made.reply) made.fault = transport_fault("an answer that is no JSON object");
   } catch (const HttpError& error) {
     made.fault = fault_of(error);
   }
@@ -133,7 +131,7 @@ awaitable<std::vector<json>> ComputeClient::read_pages(std::string path, std::st
     if (!filter.empty()) query += "&filter=" + percent_encoded(filter);
     if (!token.empty()) query += "&pageToken=" + percent_encoded(token);
     json page = co_await read(url(path) + query);
-    token = page.value("nextPageToken", "");
+    token = text_in(page, "nextPageToken");
     pages.push_back(std::move(page));
   } while (!token.empty());
   co_return pages;
@@ -167,7 +165,7 @@ awaitable<std::optional<std::string>> ComputeClient::guest_attribute(std::string
                       percent_encoded(attribute)));
   try {
     const json reply = co_await read(where);
-    co_return reply.value("variableValue", "");
+    co_return text_in(reply, "variableValue");
   } catch (const CloudError& error) {
     if (error.fault().kind != FaultKind::kNotFound) throw;
   }

@@ -11,6 +11,7 @@
 
 #include "cloud_gcp/cloud_fault.h"
 #include "cloud_gcp/compute_json.h"
+#include "cloud_gcp/json_text.h"
 #include "cloud_gcp/service_account.h"
 #include "runtime/base/file.h"
 
@@ -39,12 +40,12 @@ Token token_from(const HttpReply& reply, const std::string& where) {
                       .where = where,
                       .remedy = "make a new key, and check this machine's clock"});
   }
-  const json document = json::parse(reply.body, nullptr, false);
-  const auto value = document.is_object() ? document.find("access_token") : document.end();
-  if (!document.is_object() || value == document.end() || !value->is_string())
+  const std::optional<json> document = parse_object(reply.body);
+  const std::string value = document ? text_in(*document, "access_token") : "";
+  if (value.empty())
     throw ProtocolError({.what = "an answer without a token", .where = where, .remedy = {}});
-  const auto life = document.find("expires_in");
-  return {*value, life != document.end() && life->is_number() ? life->get<double>() : 0.0};
+  const auto life = document->find("expires_in");
+  return {value, life != document->end() && life->is_number() ? life->get<double>() : 0.0};
 }
 
 // Renews before the end; a token that still holds is used on while there is none to be had.

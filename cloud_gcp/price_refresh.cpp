@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include <utility>
 
 #include "cloud_gcp/cloud_fault.h"
+#include "cloud_gcp/json_text.h"
 #include "cloud_gcp/prices.h"
 
 namespace scavenger::gcp {
@@ -59,10 +62,22 @@ std::optional<Sku> sku_of(std::string_view description) {
   return std::nullopt;
 }
 
+[[noreturn]] void refuse(const std::string& what) {
+  throw ProtocolError({.what = what, .where = "Cloud Billing", .remedy = {}});
+}
+
+// Whole dollars are a 64-bit integer, so a string.
 double price_of(const json& sku) {
   const json& unit =
       sku.at("pricingInfo").at(0).at("pricingExpression").at("tieredRates").at(0).at("unitPrice");
-  return std::stod(unit.at("units").get<std::string>()) + unit.at("nanos").get<double>() / 1e9;
+  const auto units = unit.at("units").get<std::string>();
+  std::int64_t dollars = 0;
+  const char* const end = units.data() + units.size();
+  const auto parsed = std::from_chars(units.data(), end, dollars);
+  const double price = static_cast<double>(dollars) + unit.at("nanos").get<double>() / 1e9;
+  if (parsed.ec != std::errc() || parsed.ptr != end || !is_amount(price))
+    refuse(fmt::format("\"{}\" dollars and {} are no price", units, unit.at("nanos").dump()));
+  return price;
 }
 
 using Key = std::tuple<std::string, std::string, Part, bool>;  // region, name, part, spot
@@ -116,13 +131,9 @@ RefreshedPrices refresh_prices(const std::string& base, const std::vector<json>&
           ++(fresh ? result.updated : result.kept);
         }
   } catch (const json::exception& error) {
-    throw ProtocolError({.what = fmt::format("prices that cannot be read: {}", error.what()),
-                         .where = "Cloud Billing",
-                         .remedy = {}});
+    refuse(fmt::format("prices that cannot be read: {}", error.what()));
   }
-  if (result.updated == 0)
-    throw ProtocolError(
-        {.what = "no price of a known series", .where = "Cloud Billing", .remedy = {}});
+  if (result.updated == 0) refuse("no price of a known series");
   catalog["as_of"] = as_of;
   catalog["source"] =
       fmt::format("Cloud Billing Catalog API ({} of {} prices; the others as before)",
@@ -145,12 +156,10 @@ awaitable<std::vector<json>> read_skus(HttpClient& http, TokenSource& tokens,
     const HttpReply reply = co_await http.send(std::move(request));
     if (reply.status != 200)
       throw CloudError(fault_of_reply(reply.status, reply.body), "prices", "");
-    const json page = json::parse(reply.body, nullptr, false);
-    if (!page.is_object())
-      throw CloudError(transport_fault("an answer that is no JSON object"), "prices", "");
-    for (const json& sku : page.value("skus", json::array())) skus.push_back(sku);
-    const json next = page.value("nextPageToken", json());
-    page_token = next.is_string() ? next.get<std::string>() : "";
+    const std::optional<json> page = parse_object(reply.body);
+    if (!page) throw CloudError(transport_fault("an answer that is no JSON object"), "prices", "");
+    for (const json& sku : page->value("skus", json::array())) skus.push_back(sku);
+    page_token = text_in(*page, "nextPageToken");
   } while (!page_token.empty());
   co_return skus;
 }

@@ -20,9 +20,34 @@ using json = nlohmann::json;
 constexpr double kMinimumSeconds = 60.0;
 constexpr unsigned kMemoryStepMib = 256;
 
-UnitPrices prices_from(const json& list) {
-  return {.vcpu = list.at(0), .gib = list.at(1), .gpu = list.at(2)};
+[[noreturn]] void refuse_catalog(const std::string& why, const std::string& where) {
+  throw InputError({.what = "this is no price catalog: " + why,
+                    .where = where,
+                    .remedy = "take the form of cloud_gcp/prices/*.json"});
 }
+
+// The numbers of a catalog.
+class Amounts final {
+ public:
+  explicit Amounts(const std::string& where) : where_(where) {}
+
+  double one(const json& value) const {
+    const auto amount = value.get<double>();
+    if (!is_amount(amount)) refuse_catalog(fmt::format("{} is no amount", amount), where_);
+    return amount;
+  }
+  UnitPrices prices(const json& list) const {
+    return {.vcpu = one(list.at(0)), .gib = one(list.at(1)), .gpu = one(list.at(2))};
+  }
+  MachineShape shape(const json& list) const {
+    return {.vcpus = one(list.at(0)),
+            .memory_gib = one(list.at(1)),
+            .gpus = list.size() > 3 ? one(list.at(3)) : 0.0};
+  }
+
+ private:
+  const std::string& where_;
+};
 
 template <typename Value>
 std::vector<std::string> names_of(const std::map<std::string, Value>& map) {
@@ -79,6 +104,11 @@ bool is_of_series(const std::string& machine_type, const std::string& series) {
 
 }  // namespace
 
+bool is_amount(double value) {
+  constexpr double kLargest = 1e6;
+  return value >= 0.0 && value < kLargest;
+}
+
 bool is_custom_type(std::string_view machine_type) {
   return machine_type.starts_with("custom-") ||
          machine_type.find("-custom-") != std::string_view::npos;
@@ -113,24 +143,22 @@ PriceCatalog PriceCatalog::parse(const std::string& text, const std::string& whe
     const json document = json::parse(text);
     PriceCatalog catalog;
     catalog.as_of_ = document.at("as_of");
-    catalog.custom_factors_ = document.at("custom_factors").get<std::map<std::string, double>>();
+    const Amounts amounts(where);
+    for (const auto& [series, factor] : document.at("custom_factors").items())
+      catalog.custom_factors_[series] = amounts.one(factor);
     for (const auto& [name, shape] : document.at("machine_types").items())
-      catalog.shapes_[name] = {.vcpus = shape.at(0),
-                               .memory_gib = shape.at(1),
-                               .gpus = shape.size() > 3 ? shape.at(3).get<double>() : 0.0};
+      catalog.shapes_[name] = amounts.shape(shape);
     for (const auto& [name, region] : document.at("regions").items()) {
       Region& made = catalog.regions_[name];
       for (const auto& [series, prices] : region.at("series").items())
-        made.series[series] = {prices_from(prices.at(0)), prices_from(prices.at(1))};
+        made.series[series] = {amounts.prices(prices.at(0)), amounts.prices(prices.at(1))};
       for (const auto& [gpu, prices] : region.at("gpus").items())
-        made.gpus[gpu] = {{.vcpu = 0.0, .gib = 0.0, .gpu = prices.at(0)},
-                          {.vcpu = 0.0, .gib = 0.0, .gpu = prices.at(1)}};
+        made.gpus[gpu] = {{.vcpu = 0.0, .gib = 0.0, .gpu = amounts.one(prices.at(0))},
+                          {.vcpu = 0.0, .gib = 0.0, .gpu = amounts.one(prices.at(1))}};
     }
     return catalog;
   } catch (const json::exception& error) {
-    throw InputError({.what = fmt::format("this is no price catalog: {}", error.what()),
-                      .where = where,
-                      .remedy = "take the form of cloud_gcp/prices/*.json"});
+    refuse_catalog(error.what(), where);
   }
 }
 

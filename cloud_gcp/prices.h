@@ -45,6 +45,9 @@ struct CustomType {
 CustomType parse_custom_type(const std::string& machine_type);
 bool is_custom_type(std::string_view machine_type);
 
+// Of dollars, vCPUs or GiB: none is negative, and a million is a slip.
+bool is_amount(double value);
+
 class PriceCatalog final {
  public:
   // Of this build.

@@ -25,11 +25,17 @@ Bio reader_of(const std::string& text) {
   return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
 }
 
+// A certificate needs no passphrase; for one that claims to, OpenSSL would ask at the terminal.
+int no_passphrase(char*, int, int, void*) {
+  return -1;
+}
+
 }  // namespace
 
 std::string seal(const std::string& text, const std::string& certificate) {
   const Bio pem = reader_of(certificate);
-  const Certificate recipient(PEM_read_bio_X509(pem.get(), nullptr, nullptr, nullptr), &X509_free);
+  const Certificate recipient(PEM_read_bio_X509(pem.get(), nullptr, &no_passphrase, nullptr),
+                              &X509_free);
   const Readers readers(sk_X509_new_null());
   if (recipient) sk_X509_push(readers.get(), recipient.get());
   const Bio content = reader_of(text);

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "cloud_gcp/json_text.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::gcp {
@@ -20,6 +22,8 @@ using json = nlohmann::json;
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Signing = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
+
+constexpr const char* kTokenUri = "https://oauth2.googleapis.com/token";
 
 [[noreturn]] void refuse(const std::string& what, const std::string& where) {
   throw InputError(
@@ -45,10 +49,15 @@ std::string base64url(const std::string& text) {
   return base64url(std::span(reinterpret_cast<const unsigned char*>(text.data()), text.size()));
 }
 
+// Nobody is at hand to be asked for a passphrase: without this OpenSSL would ask at the terminal.
+int no_passphrase(char*, int, int, void*) {
+  return -1;
+}
+
 std::string rs256_signature(const std::string& text, const ServiceAccountKey& key) {
   const Bio pem(BIO_new_mem_buf(key.private_key.data(), static_cast<int>(key.private_key.size())),
                 &BIO_free);
-  const PrivateKey private_key(PEM_read_bio_PrivateKey(pem.get(), nullptr, nullptr, nullptr),
+  const PrivateKey private_key(PEM_read_bio_PrivateKey(pem.get(), nullptr, &no_passphrase, nullptr),
                                &EVP_PKEY_free);
   if (!private_key || EVP_PKEY_get_base_id(private_key.get()) != EVP_PKEY_RSA)
     refuse("private_key is no RSA key", key.client_email);
@@ -79,24 +88,24 @@ std::string signed_statement(const ServiceAccountKey& key, json claims, double n
 }
 
 std::string field(const json& document, const char* name, const std::string& where) {
-  const auto found = document.find(name);
-  if (found == document.end() || !found->is_string() || found->get<std::string>().empty())
+  const std::string text = text_in(document, name);
+  if (text.empty())
     refuse(fmt::format("this is no service account's key: it has no {}", name), where);
-  return *found;
+  return text;
 }
 
 }  // namespace
 
 ServiceAccountKey parse_service_account_key(const std::string& text, const std::string& where) {
-  const json document = json::parse(text, nullptr, false);
-  if (!document.is_object())
-    refuse("this is no service account's key: it is no JSON object", where);
+  const std::optional<json> document = parse_object(text);
+  if (!document) refuse("this is no service account's key: it is no JSON object", where);
   ServiceAccountKey key;
-  key.client_email = field(document, "client_email", where);
-  key.private_key = field(document, "private_key", where);
-  key.private_key_id = document.value("private_key_id", "");
-  key.token_uri = document.value("token_uri", "https://oauth2.googleapis.com/token");
-  key.project_id = document.value("project_id", "");
+  key.client_email = field(*document, "client_email", where);
+  key.private_key = field(*document, "private_key", where);
+  key.private_key_id = text_in(*document, "private_key_id");
+  key.token_uri = text_in(*document, "token_uri");
+  if (key.token_uri.empty()) key.token_uri = kTokenUri;
+  key.project_id = text_in(*document, "project_id");
   return key;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cloud_gcp/identity.h"
+#include "cloud_gcp/json_text.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::gcp {
@@ -29,14 +30,13 @@ std::filesystem::path VmLedger::file_in(const std::filesystem::path& folder) {
 VmLedger::VmLedger(const std::filesystem::path& folder, const std::string& job_name)
     : path_(file_in(folder)) {
   std::filesystem::create_directories(folder);
-  if (std::filesystem::exists(path_)) read(read_file(path_));
+  const bool is_new = !std::filesystem::exists(path_);
+  if (!is_new) read(read_file(path_));
   file_ = FileDescriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file_.get() < 0)
     throw SystemError(errno, {.what = "cannot write", .where = path_, .remedy = {}});
-  if (!job_id_.empty()) {
-    append("");  // ends a line that a crash has cut off
-    return;
-  }
+  if (!is_new) append("");  // ends a line that a crash has cut off
+  if (!job_id_.empty()) return;
   job_id_ = cloud_job_id(job_name, static_cast<std::uint32_t>(random_seed()));
   append(json{{"job", job_id_}}.dump());
   sync_to_disk(folder);
@@ -48,15 +48,11 @@ void VmLedger::read(const std::string& text) {
     const json line = json::parse(text.substr(begin, end - begin), nullptr, false);
     begin = end + 1;
     if (!line.is_object()) continue;
-    const auto text_of = [&line](const char* key) {
-      const auto found = line.find(key);
-      return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
-    };
-    if (line.contains("job")) job_id_ = text_of("job");
-    const auto step = std::find(kSteps.begin(), kSteps.end(), text_of("step"));
-    const std::string vm = text_of("vm");
-    if (step == kSteps.end() || vm.empty()) continue;
-    entries_[vm] = {vm, text_of("zone"), static_cast<VmStep>(step - kSteps.begin())};
+    if (const std::string job = text_in(line, "job"); !job.empty()) job_id_ = job;
+    const auto step = std::find(kSteps.begin(), kSteps.end(), text_in(line, "step"));
+    const std::string vm = text_in(line, "vm"), zone = text_in(line, "zone");
+    if (step == kSteps.end() || vm.empty() || zone.empty()) continue;
+    entries_[vm] = {vm, zone, static_cast<VmStep>(step - kSteps.begin())};
   }
 }
 

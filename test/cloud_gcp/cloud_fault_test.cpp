@@ -40,6 +40,18 @@ TEST_CASE("Codes of operations are sorted by what to do about them") {
         "gone");
 }
 
+TEST_CASE("What is not as the API promises is a fault all the same, of whole characters") {
+  for (const char* error : {"null", "7", "\"x\"", "[]", R"({"errors":7})", R"({"errors":{"a":1}})"})
+    CHECK(
+        fault_of_operation({{"error", json::parse(error)}, {"httpErrorMessage", "gone"}}).message ==
+        "gone");
+  std::string long_text = "x";
+  while (long_text.size() < 1000) long_text += "\u00e9";
+  const std::string message = of_reply(400, {{"message", long_text}}).message;
+  CHECK(message.size() < 401);
+  CHECK(json(message).dump().size() > message.size());  // else it throws
+}
+
 TEST_CASE("A full quota names the metric, the limit, and where to ask for more") {
   const CloudFault regional =
       of_reply(403, {{"message", "Quota 'CPUS' exceeded.  Limit: 24.0 in region us-west1."},

@@ -67,6 +67,11 @@ TEST_CASE("A list without a single price makes no catalog") {
   json broken = sample_skus().front();
   broken.erase("pricingInfo");
   CHECK_THROWS_AS(refresh_prices(gcp_price_text(), {broken}, "2026-11-22"), ProtocolError);
+  for (const char* units : {"", "x", "-1", "1.5", "nan", "1000000", "99999999999999999999"}) {
+    json odd = sample_skus().front();
+    odd["pricingInfo"][0]["pricingExpression"]["tieredRates"][0]["unitPrice"]["units"] = units;
+    CHECK_THROWS_AS(refresh_prices(gcp_price_text(), {odd}, "2026-11-22"), ProtocolError);
+  }
 }
 
 TEST_CASE("Prices are read page by page") {

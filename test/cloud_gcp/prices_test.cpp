@@ -1,5 +1,7 @@
 #include "cloud_gcp/prices.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <sstream>
@@ -129,6 +131,13 @@ TEST_CASE("A VM is charged by the second after its first minute") {
 TEST_CASE("A text that is no catalog is refused by name") {
   CHECK_THROWS_WITH(PriceCatalog::parse("{}", "prices.json"), Catch::Contains("prices.json"));
   CHECK_THROWS_AS(PriceCatalog::parse("not json", "prices.json"), InputError);
+  for (const char* price : {"-0.01", "1e9"})
+    CHECK_THROWS_WITH(
+        PriceCatalog::parse(fmt::format(R"({{"as_of":"x","custom_factors":{{}},"machine_types":{{}},
+          "regions":{{"r":{{"series":{{"n2":[[{0},0,0],[0,0,0]]}},"gpus":{{}}}}}}}})",
+                                        price),
+                            "prices.json"),
+        Catch::Contains("is no amount"));
 }
 
 }  // namespace scavenger::gcp

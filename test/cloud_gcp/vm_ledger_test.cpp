@@ -46,6 +46,14 @@ TEST_CASE("A line that a crash has cut off costs that line only") {
   CHECK(VmLedger(folder.path(), "mlp").unsettled().size() == 2);
 }
 
+TEST_CASE("A ledger whose first line was cut off names the job anew, once and for all") {
+  TemporaryFolder folder;
+  std::ofstream(VmLedger::file_in(folder.path())) << R"({"job": "ml)";
+  const std::string job = VmLedger(folder.path(), "mlp").job_id();
+  CHECK(job.starts_with("mlp-"));
+  CHECK(VmLedger(folder.path(), "mlp").job_id() == job);
+}
+
 TEST_CASE("Jobs of one name in two folders are told apart") {
   TemporaryFolder folder;
   CHECK(VmLedger(folder.path() / "a", "mlp").job_id() !=
