@@ -39,7 +39,8 @@ constexpr std::size_t kTokenBytes = 32;
 const std::string kModels = "/models";
 
 ServiceAnswer refuse(unsigned status, const std::string& reason) {
-  return {status, json{{"error", reason}}.dump()};
+  // A reason may repeat what was sent, which need not be UTF-8.
+  return {status, json{{"error", reason}}.dump(-1, ' ', false, json::error_handler_t::replace)};
 }
 
 json summary_json(const perfmodel::ModelSummary& model) {
@@ -73,6 +74,18 @@ ServiceAnswer answer_about(perfmodel::ModelStore& store, const std::string& meth
     return store.forget(id) ? ServiceAnswer{200, "{}"} : refuse(404, "there is no such model");
   return refuse(405, "use GET or DELETE");
 }
+
+// Counted however it ends.
+class Visit final {
+ public:
+  explicit Visit(int& count) : count_(count) { ++count_; }
+  ~Visit() { --count_; }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  int& count_;
+};
 
 std::string text_of(beast::string_view view) {
   return {view.data(), view.size()};
@@ -135,7 +148,7 @@ awaitable<void> ModelService::accept_all() {
 }
 
 awaitable<void> ModelService::serve(tcp::socket socket) {
-  ++connections_;
+  const Visit visit(connections_);
   beast::tcp_stream stream(std::move(socket));
   try {
     beast::flat_buffer buffer;
@@ -162,7 +175,6 @@ awaitable<void> ModelService::serve(tcp::socket socket) {
   }
   boost::system::error_code ignored;
   stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
-  --connections_;
 }
 
 std::string token_from(const std::string& path, bool make_if_missing) {

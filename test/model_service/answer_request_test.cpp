@@ -30,6 +30,9 @@ TEST_CASE("each request has its answer, and each mistake its status") {
   CHECK(answer_request(store, "DELETE", model, "").status == 404);
 
   CHECK(answer_request(store, "POST", "/models", "{}").status == 400);
+  const ServiceAnswer of_bytes = answer_request(store, "POST", "/models", "\"\xff\"");
+  CHECK(of_bytes.status == 400);
+  CHECK(nlohmann::json::accept(of_bytes.body));
   CHECK(answer_request(store, "PATCH", "/models", "").status == 405);
   CHECK(answer_request(store, "PUT", model, "{}").status == 405);
   CHECK(answer_request(store, "GET", "/", "").status == 404);
