@@ -66,7 +66,7 @@ class WrittenReader final {
     const char* const point = std::find(begin, stop, '.');
     const bool is_json = error == std::errc() && is_digit(*first) &&
                          (*first != '0' || first + 1 == stop || !is_digit(first[1])) &&
-                         (point == stop || is_digit(point[1])) && is_digit(stop[-1]);
+                         is_digit(stop[-1]) && (point == stop || is_digit(point[1]));
     if (!is_json) {
       has_stopped_ = true;
       return;
