@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kClasses = 3;
 
-// In memory where there is room for it: nothing here has to last.
+// scripts/run_sanitisers.sh has it in memory: nothing here has to last.
 const std::filesystem::path& scratch() {
   static const TemporaryFolder folder;
   return folder.path();

@@ -1,15 +1,21 @@
 // What comes in over HTTP and the control socket: requests for the page, commands, measurements for
 // the model service, and replies of Compute Engine.
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cloud_gcp/cloud_fault.h"
 #include "cloud_gcp/compute_json.h"
+#include "cloud_gcp/json_text.h"
 #include "elastic/coordinator/job_command.h"
+#include "elastic/model_service/model_service.h"
 #include "elastic/page/page_request.h"
 #include "perfmodel/store/model_record.h"
+#include "perfmodel/store/observation_table.h"
+#include "perfmodel/store/sqlite_store.h"
 #include "test/fuzz/fuzz.h"
 #include "test/model_store/sample_record.h"
+#include "test/support/temporary_folder.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;
@@ -34,10 +40,9 @@ PageRequest request_of(const std::string& input) {
 
 // As compute_client.cpp reads them.
 nlohmann::json reply_of(const std::string& input) {
-  const nlohmann::json reply = nlohmann::json::parse(input, nullptr, false);
-  if (!reply.is_object())
-    throw ProtocolError({.what = "no JSON object", .where = {}, .remedy = {}});
-  return reply;
+  const auto reply = gcp::parse_object(input);
+  if (!reply) throw ProtocolError({.what = "no JSON object", .where = {}, .remedy = {}});
+  return *reply;
 }
 
 const std::vector<std::string> kJsonFragments = {
@@ -102,6 +107,54 @@ TEST_CASE("fuzz: damaged measurements are refused, or could have been measured")
   CHECK(verdicts.accepted > 0);
 }
 
+TEST_CASE("fuzz: whatever is sent to the model service, it answers in JSON") {
+  const TemporaryFolder folder;
+  perfmodel::SqliteStore store(folder.path() / "s.sqlite");
+  const perfmodel::ModelRecord record = perfmodel::sample_record();
+  const std::string text = perfmodel::to_json_text(record), id = record.signature.id();
+  // Method, path and body on lines.
+  const std::vector<std::string> originals = {
+      "GET\n/models\n", "POST\n/models\n" + text, "GET\n/models/" + id + "\n",
+      "PUT\n/models/" + id + "/fit\n{\"a\":1}", "DELETE\n/models/" + id + "\n"};
+
+  const Verdicts verdicts = fuzz<InputError>(
+      Mutations(179, originals, kJsonFragments),
+      [&](const std::string& input) {
+        const std::size_t method = std::min(input.find('\n'), input.size());
+        const std::size_t path = std::min(input.find('\n', method + 1), input.size());
+        const ServiceAnswer answer = answer_request(
+            store, input.substr(0, method),
+            input.substr(std::min(method + 1, path), path - std::min(method + 1, path)),
+            input.substr(std::min(path + 1, input.size())));
+        require_consistent(nlohmann::json::accept(answer.body));
+        if (answer.status != 200)
+          throw InputError({.what = answer.body, .where = {}, .remedy = {}});
+      },
+      {.bytes = 1 << 22, .bytes_per_byte = 1000});
+
+  CHECK(verdicts.accepted > 0);
+}
+
+TEST_CASE("fuzz: a damaged table of observations is refused, or could have been measured") {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "table";
+  const std::vector<std::string> originals = {
+      "workers,batch_size,iteration_seconds,epochs,hours\n1,64,0.01,5,0.1\n2,64,0.008,,\n",
+      R"([{"workers":2,"batch_size":64,"iteration_milliseconds":8.5,"noise":0.7,"job":"a"}])"};
+  std::vector<std::string> fragments = kJsonFragments;
+  fragments.insert(fragments.end(), {",", "\"", "\n", "\r\n", "#", "nan", "inf", "seconds"});
+
+  const Verdicts verdicts =
+      fuzz<DataError>(Mutations(181, originals, fragments),
+                      [&](const std::string& input) {
+                        std::ofstream(file, std::ios::binary) << input;
+                        perfmodel::check_record(perfmodel::read_observation_table(file, {}, 6000));
+                      },
+                      {.bytes = 1 << 17, .bytes_per_byte = 2000});
+
+  CHECK(verdicts.accepted > 0);
+}
+
 TEST_CASE("fuzz: a damaged reply of Compute Engine is refused, or it is another good one") {
   const std::vector<std::string> originals = {
       kInstance, R"({"items":[)" + kInstance + R"(],"nextPageToken":"t"})",
@@ -133,8 +186,19 @@ TEST_CASE("fuzz: whatever stands in a refusal of Compute Engine, it is some faul
   for (int i = fuzz_inputs(); i > 0; --i) {
     const unsigned status = 300 + static_cast<unsigned>(mutations.random().below(300));
     const bool accepted = judge<ProtocolError>(mutations.next(), [&](const std::string& input) {
-      require_consistent(!gcp::fault_of_reply(status, input).code.empty());
+      const gcp::CloudFault fault = gcp::fault_of_reply(status, input);
+      require_consistent(!fault.code.empty());
+      nlohmann::json(fault.message).dump();  // throws where a character was cut
     });
     REQUIRE(accepted);
   }
+}
+
+TEST_CASE("a reply that nests without end is refused, not followed until the stack is gone") {
+  const std::string deep(1 << 20, '[');
+  const std::string open = R"({"error":)" + deep;
+
+  CHECK_FALSE(gcp::parse_object(open));
+  CHECK_FALSE(gcp::parse_object(open + std::string(1 << 20, ']') + "}"));
+  CHECK(gcp::fault_of_reply(400, open).code == "HTTP 400");
 }

@@ -84,6 +84,30 @@ TEST_CASE("fuzz: a damaged resolved configuration is refused, or it is that of a
   CHECK(verdicts.accepted > 0);
 }
 
+TEST_CASE("fuzz: a damaged --set is refused, or sets something") {
+  const std::filesystem::path file =
+      std::filesystem::path(SCAVENGER_CONFIGS) / "synthetic_mlp.json";
+  const std::vector<std::string> originals = {"optimizer.learning_rate=0.05",
+                                              "model.hidden=[64, 32]",
+                                              "model.hidden.0=64",
+                                              "stop.target=null",
+                                              "name=a job",
+                                              "provider={\"type\":\"local\"}"};
+  std::vector<std::string> fragments = kFragments;
+  fragments.insert(fragments.end(), {".", "=", "model.", ".0", ".-1", ".99999999999"});
+
+  const Verdicts verdicts = fuzz<InputError>(
+      Mutations(89, originals, fragments),
+      [&](const std::string& text) {
+        const std::string resolved =
+            to_json(load_job_config(file, std::span(&text, 1), DataFiles::kNotChecked)).dump();
+        parse_resolved_config(resolved, "resolved");
+      },
+      {.bytes = 16 << 20, .bytes_per_byte = 1000});
+
+  CHECK(verdicts.accepted > 0);
+}
+
 TEST_CASE("fuzz: a damaged line of an event log is refused, or it is another event") {
   using namespace scavenger::elastic;
   std::vector<std::string> lines;
