@@ -277,12 +277,15 @@ void Controller::on(const CostMetered& event) {
   const double limit = plan_.stop.max_cost;
   if (limit <= 0.0 || state_ == State::kEnding) return;
   const double dollars_per_second = event.dollars_per_hour / 3600.0;
-  const std::string reason =
+  const double bound = event.dollars + event.dollars_to_return;
+  std::string reason =
       fmt::format("${:.4f} of ${:g} (stop.max_cost) are spent", event.dollars, limit);
+  if (event.dollars_to_return > 0.0)
+    reason += fmt::format(", and returning the machines may cost ${:.4f}", event.dollars_to_return);
   constexpr double kNextMeteringSeconds = 1.0;
-  if (event.dollars + dollars_per_second * kNextMeteringSeconds >= limit)
+  if (bound + dollars_per_second * kNextMeteringSeconds >= limit)
     return finish(Status::kMaxCost, reason);
-  if (ending_ || event.dollars + dollars_per_second * seconds_to_stop() < limit) return;
+  if (ending_ || bound + dollars_per_second * seconds_to_stop() < limit) return;
   ending_ = {Status::kMaxCost, reason};
   if (!has_trained_) return finish(ending_->status, ending_->reason);
   go_to_boundary();

@@ -118,6 +118,7 @@ struct Interrupted {  // Ctrl-C, or whoever else may end the job
 struct CostMetered {     // at least once a second, where something costs anything
   double dollars = 0.0;  // of the job's whole life, until now
   double dollars_per_hour = 0.0;
+  double dollars_to_return = 0.0;  // that machines may cost from their release to their end
 };
 struct AllProcessesEnded {};
 struct TimePassed {};  // at least once a second

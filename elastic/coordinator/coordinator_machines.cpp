@@ -113,6 +113,7 @@ void Coordinator::meter_cost() {
   if (start_.config.provider.is_remote()) {
     metered.dollars = numbers.bill.cost(record_.now());
     metered.dollars_per_hour = numbers.bill.cost_per_hour();
+    metered.dollars_to_return = fleet_.dollars_to_return();
   }
   feed(metered);
 }

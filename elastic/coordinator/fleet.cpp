@@ -50,7 +50,8 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   berth.id = next_id_++;
   Machine requested = requested_machine(berth.id);
   requested.spot = spot_;
-  requested.price = provider_.price({}, spot_).value_or(MachinePrice());
+  asked_price_ = provider_.price({}, spot_).value_or(MachinePrice());
+  requested.price = asked_price_;
   log(worker, requested, fact::MachineChange::kRequested, {});
   MachineRequest request;
   request.worker = worker;
@@ -64,13 +65,32 @@ void Fleet::release(std::uint32_t worker) {
   if (found == berths_.end()) return;
   const Berth berth = std::move(found->second);
   berths_.erase(found);
-  leaving_[berth.id] = {worker, berth.machine.value_or(requested_machine(berth.id))};
+  Machine requested = requested_machine(berth.id);
+  requested.price = asked_price_;
+  leaving_[berth.id] = {worker, berth.machine.value_or(requested)};
   provider_.release(berth.id);
 }
 
 const Machine* Fleet::machine_of(std::uint32_t worker) const {
   const auto found = berths_.find(worker);
   return found != berths_.end() && found->second.machine ? &*found->second.machine : nullptr;
+}
+
+double Fleet::dollars_to_return() const {
+  const auto dollars = [](const MachinePrice& price, double seconds) {
+    return price.per_hour / 3600.0 * seconds;
+  };
+  double sum = 0.0;
+  for (const auto& [worker, berth] : berths_) {
+    const MachinePrice& price = berth.machine ? berth.machine->price : asked_price_;
+    const double minimum_seconds = berth.machine ? 0.0 : price.minimum_seconds;
+    sum += dollars(price, minimum_seconds + price.returning_seconds);
+  }
+  for (const auto& [id, left] : leaving_) {
+    const MachinePrice& price = left.second.price;
+    sum += dollars(price, price.minimum_seconds + price.returning_seconds);
+  }
+  return sum;
 }
 
 void Fleet::end(std::function<void()> done) {

@@ -42,6 +42,9 @@ class Fleet final : private ProviderListener {
   void release(std::uint32_t worker);
   // Null: none, or not yet.
   const Machine* machine_of(std::uint32_t worker) const;
+  // What machines may cost beyond the bill if all were released now; one that was asked for comes,
+  // and is charged for its minimum.
+  double dollars_to_return() const;
   // Returns all. `done` is called when nothing is charged any more.
   void end(std::function<void()> done);
 
@@ -67,6 +70,7 @@ class Fleet final : private ProviderListener {
   const bool spot_;
   const bool logs_machines_;
   MachineId next_id_ = 1;
+  MachinePrice asked_price_;               // of the machines that are asked for
   std::map<std::uint32_t, Berth> berths_;  // by worker
   // Those that are on their way back, and whose they were.
   std::map<MachineId, std::pair<std::uint32_t, Machine>> leaving_;

@@ -94,7 +94,7 @@ auto fields_of(OneOf<Interrupted> auto& e) {
   return std::tie(e.by);
 }
 auto fields_of(OneOf<CostMetered> auto& e) {
-  return std::tie(e.dollars, e.dollars_per_hour);
+  return std::tie(e.dollars, e.dollars_per_hour, e.dollars_to_return);
 }
 auto fields_of(OneOf<KillProcess> auto& e) {
   return std::tie(e.process, e.why);

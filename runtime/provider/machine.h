@@ -19,6 +19,7 @@ struct MachinePrice {
   double per_hour = 0.0;            // dollars, by the second
   double on_demand_per_hour = 0.0;  // of the same machine if it were not spot; 0: not known
   double minimum_seconds = 0.0;     // that are charged in any case, once it is ready
+  double returning_seconds = 0.0;   // that it may still be charged for once it is given back
   std::string source;               // what it is based on: "catalog of 2026-07-30"; may be empty
 
   bool operator==(const MachinePrice&) const = default;

@@ -97,6 +97,24 @@ TEST_CASE("where nothing is left for a checkpoint, a job ends at once") {
   CHECK(job.feed(CostMetered{0.995, 36.0}) == Lines{"end processes"});
 }
 
+TEST_CASE("what it may cost to return the machines is kept back") {
+  ScriptedJob job = training_job(with_limit(1.0));
+
+  CHECK(job.feed(CostMetered{0.5, 36.0, 0.3}).empty());
+  job.feed(CostMetered{0.7, 36.0, 0.22});
+  CHECK(job.train_to_boundary() == Lines{"checkpoint"});
+  job.copied();
+  job.written();
+  CHECK(job.ended() == Lines{"end job max_cost: $0.7000 of $1 (stop.max_cost) are spent, and "
+                             "returning the machines may cost $0.2200"});
+}
+
+TEST_CASE("a job whose machines would cost more than it has does not wait for them") {
+  ScriptedJob job(with_limit(1.0));
+
+  CHECK(job.feed(CostMetered{0.0, 0.0, 1.1}) == Lines{"end processes"});
+}
+
 TEST_CASE("a job that has spent everything does not begin") {
   ScriptedJob job(with_limit(1.0));
 

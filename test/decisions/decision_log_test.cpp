@@ -49,7 +49,7 @@ std::vector<ControllerEvent> one_of_each() {
           CheckpointWanted{},
           PauseWanted{false},
           Interrupted{"scavenger-ctl"},
-          CostMetered{1.0 / 3.0, 2.0},
+          CostMetered{1.0 / 3.0, 2.0, 0.1},
           AllProcessesEnded{},
           TimePassed{}};
 }
