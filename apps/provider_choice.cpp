@@ -1,6 +1,7 @@
 #include "apps/provider_choice.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cloud_gcp/gcp_provider.h"
 #include "runtime/base/version.h"
@@ -25,9 +26,12 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
                                            version_line("scavenger-worker"));
     case ProviderType::kSlurm:
       return std::make_unique<SlurmProvider>(io, slurm_settings(config.provider));
-    case ProviderType::kGcp:
-      return std::make_unique<gcp::GcpProvider>(io, gcp::gcp_settings(config.provider), config.name,
-                                                state_folder, clock);
+    case ProviderType::kGcp: {
+      gcp::GcpSettings settings = gcp::gcp_settings(config.provider);
+      settings.workers = config.cluster.workers;
+      return std::make_unique<gcp::GcpProvider>(io, std::move(settings), config.name, state_folder,
+                                                clock);
+    }
     default:
       return std::make_unique<LocalProvider>(io, config.cluster, cores);
   }

@@ -54,6 +54,11 @@ class CloudError final : public ConnectionError {
   CloudFault fault_;
 };
 
+// No other zone or type will do.
+inline bool is_hopeless(const CloudFault& fault) {
+  return fault.kind == FaultKind::kPermission || fault.kind == FaultKind::kCredentials;
+}
+
 const char* word_of(FaultKind kind);  // "stock-out", for events and reports
 
 }  // namespace scavenger::gcp

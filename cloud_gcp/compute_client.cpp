@@ -137,14 +137,31 @@ awaitable<std::vector<json>> ComputeClient::read_pages(std::string path, std::st
   co_return pages;
 }
 
-awaitable<std::optional<Instance>> ComputeClient::find(std::string zone, std::string name) {
+awaitable<std::optional<json>> ComputeClient::read_if_found(std::string url) {
   try {
-    const json reply = co_await read(url(fmt::format("zones/{}/instances/{}", zone, name)));
-    co_return parse_instance(reply);
+    json reply = co_await read(std::move(url));
+    co_return reply;
   } catch (const CloudError& error) {
     if (error.fault().kind != FaultKind::kNotFound) throw;
   }
   co_return std::nullopt;
+}
+
+awaitable<std::optional<Instance>> ComputeClient::find(std::string zone, std::string name) {
+  const auto reply = co_await read_if_found(url(fmt::format("zones/{}/instances/{}", zone, name)));
+  co_return reply ? std::optional(parse_instance(*reply)) : std::nullopt;
+}
+
+awaitable<std::optional<MachineType>> ComputeClient::machine_type(std::string zone,
+                                                                  std::string name) {
+  const auto reply =
+      co_await read_if_found(url(fmt::format("zones/{}/machineTypes/{}", zone, name)));
+  co_return reply ? std::optional(parse_machine_type(*reply)) : std::nullopt;
+}
+
+awaitable<std::vector<Quota>> ComputeClient::quotas(std::string region) {
+  const json reply = co_await read(url("regions/" + region));
+  co_return parse_quotas(reply);
 }
 
 awaitable<std::vector<Instance>> ComputeClient::list(std::string zone, std::string filter) {
@@ -163,13 +180,8 @@ awaitable<std::optional<std::string>> ComputeClient::guest_attribute(std::string
   const std::string where =
       url(fmt::format("zones/{}/instances/{}/getGuestAttributes?variableKey={}", zone, name,
                       percent_encoded(attribute)));
-  try {
-    const json reply = co_await read(where);
-    co_return text_in(reply, "variableValue");
-  } catch (const CloudError& error) {
-    if (error.fault().kind != FaultKind::kNotFound) throw;
-  }
-  co_return std::nullopt;
+  const auto reply = co_await read_if_found(where);
+  co_return reply ? std::optional(text_in(*reply, "variableValue")) : std::nullopt;
 }
 
 // Metadata is replaced as a whole, under the fingerprint of what was read: where somebody else was
@@ -191,8 +203,9 @@ awaitable<void> ComputeClient::add_metadata(std::string zone, std::string name, 
     Attempt begun = co_await change("POST", change_url, std::move(metadata), until);
     std::optional<CloudFault> fault = std::move(begun.fault);
     if (begun.reply) {
-      const auto operation = co_await wait(zone, parse_operation(*begun.reply), until);
-      if (operation && operation->has_failed) fault = fault_of_operation(operation->raw);
+      const Waited waited = co_await wait(zone, parse_operation(*begun.reply), until);
+      if (waited.operation && waited.operation->has_failed)
+        fault = fault_of_operation(waited.operation->raw);
     }
     const bool is_refused =
         fault && (fault->kind == FaultKind::kPermission || fault->kind == FaultKind::kCredentials ||
@@ -233,13 +246,14 @@ awaitable<ComputeClient::Attempt> ComputeClient::change(std::string method, std:
   }
 }
 
-awaitable<std::optional<Operation>> ComputeClient::wait(std::string zone, Operation operation,
-                                                        double until_seconds) {
+awaitable<ComputeClient::Waited> ComputeClient::wait(std::string zone, Operation operation,
+                                                     double until_seconds) {
+  Waited waited;
   Backoff backoff(patience_.backoff);
   const std::string where = url(fmt::format("zones/{}/operations/{}/wait", zone, operation.name));
   NewTokens new_tokens;
   while (!operation.is_done) {
-    if (clock_.now_seconds() >= until_seconds) co_return std::nullopt;
+    if (clock_.now_seconds() >= until_seconds) co_return waited;
     Attempt made = co_await attempt("POST", where, json(), patience_.wait_seconds);
     if (made.reply) {
       operation = parse_operation(*made.reply);
@@ -248,10 +262,12 @@ awaitable<std::optional<Operation>> ComputeClient::wait(std::string zone, Operat
       continue;
     }
     const bool may_be_old_token = new_tokens.may_help(*made.fault);
-    if (!is_passing(*made.fault) && !may_be_old_token) co_return std::nullopt;
+    waited.fault = std::move(made.fault);
+    if (!is_passing(*waited.fault) && !may_be_old_token) co_return waited;
     co_await pause(backoff.next_seconds(random_));
   }
-  co_return operation;
+  waited.operation = std::move(operation);
+  co_return waited;
 }
 
 awaitable<std::optional<bool>> ComputeClient::exists(std::string zone, std::string name) {
@@ -263,20 +279,46 @@ awaitable<std::optional<bool>> ComputeClient::exists(std::string zone, std::stri
   co_return std::nullopt;
 }
 
+awaitable<bool> ComputeClient::all_exist(std::string zone, std::vector<std::string> names) {
+  for (const std::string& name : names) {
+    const auto is_there = co_await exists(zone, name);
+    if (!is_there.value_or(false)) co_return false;
+  }
+  co_return true;
+}
+
 awaitable<ChangeResult> ComputeClient::insert(VmOrder order, std::string request_id) {
+  std::string where = url(fmt::format("zones/{}/instances?requestId={}", order.zone, request_id));
+  json body = insert_body(order);
+  std::vector<std::string> names = {order.name};
+  return create(std::move(order.zone), std::move(where), std::move(body), std::move(names));
+}
+
+awaitable<ChangeResult> ComputeClient::bulk_insert(VmOrder order, std::vector<std::string> names,
+                                                   std::string request_id) {
+  std::string where =
+      url(fmt::format("zones/{}/instances/bulkInsert?requestId={}", order.zone, request_id));
+  json body = bulk_insert_body(order, names);
+  return create(std::move(order.zone), std::move(where), std::move(body), std::move(names));
+}
+
+awaitable<ChangeResult> ComputeClient::create(std::string zone, std::string method_url, json body,
+                                              std::vector<std::string> names) {
   const double until = clock_.now_seconds() + patience_.operation_seconds;
-  const std::string where =
-      url(fmt::format("zones/{}/instances?requestId={}", order.zone, request_id));
+  Backoff backoff(patience_.backoff);
   ChangeResult result;
   while (result.outcome == Outcome::kUncertain) {
-    Attempt begun = co_await change("POST", where, insert_body(order), until);
+    Attempt begun = co_await change("POST", method_url, body, until);
     if (begun.reply) {
-      const auto operation = co_await wait(order.zone, parse_operation(*begun.reply), until);
-      if (operation && !operation->has_failed) result.outcome = Outcome::kDone;
-      if (operation && operation->has_failed) {
+      const Waited waited = co_await wait(zone, parse_operation(*begun.reply), until);
+      if (waited.operation && !waited.operation->has_failed) result.outcome = Outcome::kDone;
+      if (waited.operation && waited.operation->has_failed) {
         result.outcome = Outcome::kRefused;
-        result.fault = fault_of_operation(operation->raw);
+        result.fault = fault_of_operation(waited.operation->raw);
+        result.may_be_partial = names.size() > 1;
       }
+      if (!waited.operation && waited.fault && waited.fault->kind == FaultKind::kPermission)
+        result = {Outcome::kRefused, waited.fault, true, false};
     } else if (begun.fault->kind == FaultKind::kExists) {
       result.outcome = Outcome::kDone;
     } else if (begun.fault->kind != FaultKind::kUncertain) {
@@ -287,10 +329,11 @@ awaitable<ChangeResult> ComputeClient::insert(VmOrder order, std::string request
       result.fault = begun.fault;
     }
     if (result.outcome != Outcome::kUncertain) break;
-    const auto is_there = co_await exists(order.zone, order.name);
-    if (is_there && *is_there) result.outcome = Outcome::kDone;
+    const bool are_there = co_await all_exist(zone, names);
+    if (are_there) result.outcome = Outcome::kDone;
     if (!result.fault) result.fault = transport_fault("the operation cannot be followed");
     if (clock_.now_seconds() >= until) break;
+    if (!are_there) co_await pause(backoff.next_seconds(random_));
   }
   if (result.outcome == Outcome::kDone) result.fault.reset();
   co_return result;
@@ -303,12 +346,14 @@ awaitable<ChangeResult> ComputeClient::remove(std::string zone, std::string name
       url(fmt::format("zones/{}/instances/{}?requestId={}", zone, name, request_id));
   ChangeResult result;
   while (result.outcome == Outcome::kUncertain) {
+    bool is_said_to_be_gone = false;
     Attempt begun = co_await change("DELETE", where, json(), until);
     if (begun.reply) {
-      const auto operation = co_await wait(zone, parse_operation(*begun.reply), until);
-      if (operation && operation->has_failed) {
+      const Waited waited = co_await wait(zone, parse_operation(*begun.reply), until);
+      is_said_to_be_gone = waited.operation && !waited.operation->has_failed;
+      if (waited.operation && waited.operation->has_failed) {
         // Under this request id it will always be the same operation.
-        result.fault = fault_of_operation(operation->raw);
+        result.fault = fault_of_operation(waited.operation->raw);
         result.outcome = Outcome::kRefused;
       }
     } else {
@@ -316,9 +361,10 @@ awaitable<ChangeResult> ComputeClient::remove(std::string zone, std::string name
       if (begun.fault->kind != FaultKind::kUncertain && begun.fault->kind != FaultKind::kNotFound)
         result.outcome = Outcome::kRefused;
     }
-    // What counts is not what was said of the deletion, but that the VM is gone.
+    // What counts is not what was said of the deletion, but that the VM is gone, where we may see
+    // that.
     const auto is_there = co_await exists(zone, name);
-    if (is_there && !*is_there) result.outcome = Outcome::kDone;
+    if (is_there ? !*is_there : is_said_to_be_gone) result.outcome = Outcome::kDone;
     if (clock_.now_seconds() >= until) break;
     if (result.outcome == Outcome::kUncertain) co_await pause(patience_.backoff.initial_seconds);
   }

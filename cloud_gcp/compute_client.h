@@ -38,6 +38,8 @@ struct ChangeResult {
   std::optional<CloudFault> fault;  // unless done
   // Refused, but an earlier attempt got no answer, and may be carried out yet.
   bool may_still_come = false;
+  // Refused, but some of the VMs of one request may have been made.
+  bool may_be_partial = false;
 };
 
 // Thread: the io_context's of `http`. All that is passed must outlive it; and it must outlive its
@@ -50,6 +52,10 @@ class ComputeClient final {
 
   // Done: the VM is there. Its name is used once, so one of that name is ours.
   awaitable<ChangeResult> insert(VmOrder order, std::string request_id);
+  // VMs like `order` under these names, with one request. Done: those that there was room for are
+  // there, as a look at each tells.
+  awaitable<ChangeResult> bulk_insert(VmOrder order, std::vector<std::string> names,
+                                      std::string request_id);
   // Done: there is no such VM any more.
   awaitable<ChangeResult> remove(std::string zone, std::string name, std::string request_id);
 
@@ -57,6 +63,9 @@ class ComputeClient final {
   awaitable<std::optional<Instance>> find(std::string zone, std::string name);
   // In all zones, or in one; `filter` as of identity.h.
   awaitable<std::vector<Instance>> list(std::string zone, std::string filter);
+  // Nothing: the zone has none of that name.
+  awaitable<std::optional<MachineType>> machine_type(std::string zone, std::string name);
+  awaitable<std::vector<Quota>> quotas(std::string region);
   // What a VM has written into its guest attribute NAMESPACE/KEY; nothing: not yet.
   awaitable<std::optional<std::string>> guest_attribute(std::string zone, std::string name,
                                                         std::string attribute);
@@ -80,14 +89,21 @@ class ComputeClient final {
   awaitable<Attempt> attempt(std::string method, std::string url, json body,
                              double deadline_seconds);
   awaitable<json> read(std::string url);
+  awaitable<std::optional<json>> read_if_found(std::string url);
   awaitable<std::vector<json>> read_pages(std::string path, std::string filter);
   // Sends a change until there is an answer to it; the operation that it began.
   awaitable<Attempt> change(std::string method, std::string url, json body, double until_seconds);
-  // Nothing: it cannot be told any more.
-  awaitable<std::optional<Operation>> wait(std::string zone, Operation operation,
-                                           double until_seconds);
+  struct Waited {
+    std::optional<Operation> operation;  // nothing: it cannot be told any more
+    std::optional<CloudFault> fault;     // why
+  };
+  awaitable<Waited> wait(std::string zone, Operation operation, double until_seconds);
   // Whether the VM is there; nothing: it cannot be told.
   awaitable<std::optional<bool>> exists(std::string zone, std::string name);
+  awaitable<bool> all_exist(std::string zone, std::vector<std::string> names);
+  // Asks under one request id until it is clear what became of these VMs.
+  awaitable<ChangeResult> create(std::string zone, std::string method_url, json body,
+                                 std::vector<std::string> names);
   awaitable<void> pause(double seconds);
 
   ComputePlace place_;

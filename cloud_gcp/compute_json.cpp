@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <chrono>
@@ -10,6 +11,8 @@
 
 namespace scavenger::gcp {
 namespace {
+
+constexpr double kMibPerGib = 1024.0;
 
 template <typename Reader>
 auto read(const char* what, Reader&& reader) {
@@ -20,10 +23,6 @@ auto read(const char* what, Reader&& reader) {
                          .where = "Compute Engine",
                          .remedy = {}});
   }
-}
-
-std::string zone_path(const VmOrder& order, const char* kind, const std::string& name) {
-  return fmt::format("zones/{}/{}/{}", order.zone, kind, name);
 }
 
 json scheduling(const VmOrder& order) {
@@ -46,6 +45,39 @@ json network_interface(const NetworkOrder& network) {
   if (!network.subnetwork.empty()) made["subnetwork"] = network.subnetwork;
   if (network.external_address)
     made["accessConfigs"] = json::array({{{"type", "ONE_TO_ONE_NAT"}, {"name", "External NAT"}}});
+  return made;
+}
+
+// What stands before the names of types: insert wants paths, bulkInsert bare names.
+struct TypePaths {
+  std::string machine;
+  std::string disk;
+  std::string gpu;
+};
+
+json properties(const VmOrder& order, const TypePaths& paths) {
+  json metadata = json::array();
+  for (const auto& [key, value] : order.metadata)
+    metadata.push_back({{"key", key}, {"value", value}});
+  const json boot_disk = {{"boot", true},
+                          {"autoDelete", true},
+                          {"initializeParams",
+                           {{"sourceImage", order.disk.image},
+                            {"diskSizeGb", std::to_string(order.disk.gib)},
+                            {"diskType", paths.disk + order.disk.type}}}};
+  json made = {{"machineType", paths.machine + order.machine_type},
+               {"labels", order.labels},
+               {"scheduling", scheduling(order)},
+               {"disks", json::array({boot_disk})},
+               {"networkInterfaces", json::array({network_interface(order.network)})},
+               {"metadata", {{"items", metadata}}}};
+  if (order.gpus.count > 0)
+    made["guestAccelerators"] = json::array({{{"acceleratorType", paths.gpu + order.gpus.type},
+                                              {"acceleratorCount", order.gpus.count}}});
+  if (!order.service_account.empty())
+    made["serviceAccounts"] = json::array(
+        {{{"email", order.service_account},
+          {"scopes", json::array({"https://www.googleapis.com/auth/cloud-platform"})}}});
   return made;
 }
 
@@ -79,31 +111,21 @@ std::optional<double> zone_offset(const std::string& text, std::size_t at) {
 }  // namespace
 
 json insert_body(const VmOrder& order) {
-  json metadata = json::array();
-  for (const auto& [key, value] : order.metadata)
-    metadata.push_back({{"key", key}, {"value", value}});
-  const json boot_disk = {{"boot", true},
-                          {"autoDelete", true},
-                          {"initializeParams",
-                           {{"sourceImage", order.disk.image},
-                            {"diskSizeGb", std::to_string(order.disk.gib)},
-                            {"diskType", zone_path(order, "diskTypes", order.disk.type)}}}};
-  json made = {{"name", order.name},
-               {"machineType", zone_path(order, "machineTypes", order.machine_type)},
-               {"labels", order.labels},
-               {"scheduling", scheduling(order)},
-               {"disks", json::array({boot_disk})},
-               {"networkInterfaces", json::array({network_interface(order.network)})},
-               {"metadata", {{"items", metadata}}}};
-  if (order.gpus.count > 0)
-    made["guestAccelerators"] =
-        json::array({{{"acceleratorType", zone_path(order, "acceleratorTypes", order.gpus.type)},
-                      {"acceleratorCount", order.gpus.count}}});
-  if (!order.service_account.empty())
-    made["serviceAccounts"] = json::array(
-        {{{"email", order.service_account},
-          {"scopes", json::array({"https://www.googleapis.com/auth/cloud-platform"})}}});
-  return made;
+  const std::string zone = "zones/" + order.zone;
+  json body = properties(
+      order, {zone + "/machineTypes/", zone + "/diskTypes/", zone + "/acceleratorTypes/"});
+  body["name"] = order.name;
+  return body;
+}
+
+json bulk_insert_body(const VmOrder& order, std::span<const std::string> names) {
+  json named = json::object();
+  for (const std::string& name : names) named[name] = json::object();
+  // Bare names of types here: a path is answered with an internal error.
+  return {{"count", std::to_string(names.size())},
+          {"minCount", "1"},
+          {"perInstanceProperties", named},
+          {"instanceProperties", properties(order, {})}};
 }
 
 Instance parse_instance(const json& reply) {
@@ -115,6 +137,8 @@ Instance parse_instance(const json& reply) {
     instance.status = reply.at("status");
     instance.state = state_of(instance.status);
     instance.created_seconds = parse_rfc3339(reply.at("creationTimestamp"));
+    const std::string started = reply.value("lastStartTimestamp", "");
+    if (!started.empty()) instance.started_seconds = parse_rfc3339(started);
     if (reply.contains("labels")) instance.labels = reply["labels"];
     const auto schedule = reply.find("scheduling");
     instance.is_spot =
@@ -147,6 +171,37 @@ InstancePage parse_instance_page(const json& reply) {
     if (reply.contains("items"))
       for (const json& item : reply["items"]) page.instances.push_back(parse_instance(item));
     return page;
+  });
+}
+
+double charged_seconds(double asked_seconds, double now_seconds, const Instance& instance) {
+  const double before_start =
+      std::max(0.0, instance.started_seconds - instance.created_seconds);  // 0: not started yet
+  return std::max(0.0, now_seconds - asked_seconds - before_start);
+}
+
+MachineType parse_machine_type(const json& reply) {
+  return read("a machine type", [&reply] {
+    MachineType type;
+    type.name = reply.at("name");
+    type.vcpus = reply.at("guestCpus");
+    type.memory_gib = reply.at("memoryMb").get<double>() / kMibPerGib;
+    type.has_shared_cores = reply.value("isSharedCpu", false);
+    const json gpus = reply.value("accelerators", json::array());
+    if (!gpus.empty())
+      type.gpus = {.type = gpus.at(0).at("guestAcceleratorType"),
+                   .count = gpus.at(0).at("guestAcceleratorCount")};
+    return type;
+  });
+}
+
+std::vector<Quota> parse_quotas(const json& region) {
+  return read("the quotas of a region", [&region] {
+    std::vector<Quota> quotas;
+    for (const json& item : region.value("quotas", json::array()))
+      quotas.push_back(
+          {.metric = item.at("metric"), .limit = item.at("limit"), .usage = item.at("usage")});
+    return quotas;
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace scavenger::gcp {
 using json = nlohmann::json;
 
 json insert_body(const VmOrder& order);
+// VMs like `order` under these names, as many of them as there is room for; order.name is not
+// looked at.
+json bulk_insert_body(const VmOrder& order, std::span<const std::string> names);
 
 // All throw ProtocolError for a reply that is not what the API promises.
 Instance parse_instance(const json& reply);
@@ -35,6 +39,13 @@ struct InstancePage {
   std::string next_page_token;  // empty: this was the last
 };
 InstancePage parse_instance_page(const json& reply);
+
+// For how long a VM has been charged at `now_seconds`, at most, if it was asked for at
+// `asked_seconds` of the same clock: only differences of Compute Engine's own times are used.
+double charged_seconds(double asked_seconds, double now_seconds, const Instance& instance);
+
+MachineType parse_machine_type(const json& reply);
+std::vector<Quota> parse_quotas(const json& region);
 
 // "2026-11-21T08:35:08.123-07:00" in seconds of Unix time. Throws ProtocolError.
 double parse_rfc3339(const std::string& text);

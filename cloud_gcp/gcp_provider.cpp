@@ -5,49 +5,21 @@
 #include <algorithm>
 #include <utility>
 
-#include "cloud_gcp/embedded_text.h"
 #include "cloud_gcp/identity.h"
-#include "cloud_gcp/sealed_ticket.h"
+#include "cloud_gcp/offer_check.h"
 #include "runtime/base/log.h"
 
 namespace scavenger::gcp {
 namespace {
 
 constexpr double kBillingMinimumSeconds = 60.0;
+// The longest of 1,440 real stops: a VM may be charged until it is gone.
+constexpr double kReturningSeconds = 180.0;
 constexpr int kDisposalTries = 20;
 constexpr int kSweepRounds = 10;
-constexpr double kTicketSeconds = 1.0;  // between two looks for a VM's certificate
 
-RefusalKind kind_of(FaultKind kind) {
-  switch (kind) {
-    case FaultKind::kStockOut:
-      return RefusalKind::kCapacity;
-    case FaultKind::kQuota:
-      return RefusalKind::kQuota;
-    case FaultKind::kRate:
-      return RefusalKind::kRate;
-    case FaultKind::kInvalid:
-    case FaultKind::kNotFound:
-    case FaultKind::kExists:
-      return RefusalKind::kInvalid;
-    case FaultKind::kPermission:
-    case FaultKind::kCredentials:
-      return RefusalKind::kPermission;
-    case FaultKind::kNotReady:
-    case FaultKind::kUnreachable:
-    case FaultKind::kUncertain:
-      return RefusalKind::kUnreachable;
-  }
-  return RefusalKind::kUnreachable;
-}
-
-// No other zone or type will do.
-bool is_hopeless(const CloudFault& fault) {
-  return fault.kind == FaultKind::kPermission || fault.kind == FaultKind::kCredentials;
-}
-
-Provisioning provisioning_of(bool spot) {
-  return spot ? Provisioning::kSpot : Provisioning::kOnDemand;
+std::string offers_key(const std::string& type, bool spot) {
+  return type + (spot ? " spot" : " on demand");
 }
 
 }  // namespace
@@ -84,6 +56,7 @@ MachinePrice GcpProvider::price_of(const Offer& offer) const {
           .on_demand_per_hour =
               prices_.per_hour(offer.machine_type, region, Provisioning::kOnDemand, settings_.gpus),
           .minimum_seconds = kBillingMinimumSeconds,
+          .returning_seconds = kReturningSeconds,
           .source = "catalog of " + prices_.as_of()};
 }
 
@@ -94,7 +67,7 @@ std::vector<Offer> GcpProvider::make_offers(const std::string& type, bool spot) 
 }
 
 OfferChoice& GcpProvider::offers_for(const std::string& type, bool spot) {
-  const std::string key = type + (spot ? " spot" : " on demand");
+  const std::string key = offers_key(type, spot);
   const auto found = offers_.find(key);
   if (found != offers_.end()) return found->second;
   return offers_.emplace(key, OfferChoice(make_offers(type, spot), settings_.cool_down))
@@ -134,7 +107,27 @@ awaitable<void> GcpProvider::open() {
     }
     if (fault) throw MachineRefused(refusal_of(*fault, {zone, "", 0.0}));
   }
+  co_await check();
   asio::co_spawn(io(), watch(), asio::detached);
+}
+
+// What can never be had is told before anything is rented.
+awaitable<void> GcpProvider::check() {
+  VmDemand demand;
+  demand.is_spot = settings_.spot;
+  demand.gpus = settings_.gpus;
+  demand.disk = settings_.disk;
+  demand.has_external_address = settings_.network.external_address;
+  std::optional<Refusal> refusal;
+  try {
+    std::vector<Offer> offers = make_offers("", settings_.spot);
+    offers = co_await check_offers(*client_, prices_, std::move(offers), demand, settings_.workers);
+    offers_.emplace(offers_key("", settings_.spot), OfferChoice(offers, settings_.cool_down));
+  } catch (const CloudError& error) {
+    refusal = refusal_of(error.fault(), {error.problem().where, "", 0.0});
+    refusal->problem = error.problem();
+  }
+  if (refusal) throw MachineRefused(*refusal);
 }
 
 awaitable<void> GcpProvider::find_controller_address() {
@@ -173,144 +166,7 @@ awaitable<std::vector<std::string>> GcpProvider::close() {
   co_return left;
 }
 
-// ---- One machine. ----
-
-awaitable<Machine> GcpProvider::obtain(MachineId id, const MachineRequest& request) {
-  OfferChoice& offers = offers_for(request.type, request.spot);
-  const double give_up = clock_.now_seconds() + settings_.wait_seconds;
-  while (is_wanted(id)) {
-    const double now = clock_.now_seconds();
-    const std::optional<Offer> offer = offers.next(now);
-    if (offer) {
-      std::optional<Machine> machine = co_await take(id, request, *offer, offers);
-      if (machine) co_return std::move(*machine);
-      continue;
-    }
-    const std::optional<double> again = offers.next_time();
-    if (!again || *again > give_up)
-      throw MachineRefused(
-          {again ? RefusalKind::kCapacity : RefusalKind::kInvalid,
-           {.what = "no VM is to be had: " + offers.story(),
-            .where = fmt::format("Compute Engine, project {}", client_->place().project),
-            .remedy =
-                "name more zones or machine types in the provider section, or use VMs on demand"},
-           again ? std::optional(*again - now) : std::nullopt});
-    co_await pause(id, *again - now);
-  }
-  throw MachineRefused({RefusalKind::kUnreachable,
-                        {.what = "not wanted any more", .where = "Compute Engine", .remedy = {}},
-                        std::nullopt});
-}
-
-VmOrder GcpProvider::order_of(const Vm& vm, const MachineRequest& request) const {
-  VmOrder order;
-  order.name = vm.name;
-  order.zone = vm.offer.zone;
-  order.machine_type = vm.offer.machine_type;
-  order.provisioning = provisioning_of(vm.is_spot);
-  order.gpus = settings_.gpus;
-  order.disk = settings_.disk;
-  order.network = settings_.network;
-  order.service_account = settings_.service_account;
-  order.labels = vm_labels(ledger_.job_id(), "worker", request.worker);
-  order.metadata = {{"startup-script", gcp_startup_text()},
-                    {"scavenger-endpoint", client_->place().endpoint},
-                    {"scavenger-programs", settings_.programs},
-                    {"enable-guest-attributes", "TRUE"}};
-  order.max_run_seconds = static_cast<std::uint64_t>(settings_.max_run_seconds);
-  order.preemption_notice_seconds = static_cast<std::uint64_t>(settings_.preemption_notice_seconds);
-  return order;
-}
-
-awaitable<std::optional<Machine>> GcpProvider::take(MachineId id, MachineRequest request,
-                                                    Offer offer, OfferChoice& offers) {
-  Vm vm;
-  vm.name = vm_name(ledger_.job_id(), "worker", request.worker,
-                    static_cast<std::uint32_t>(random_.bits()));
-  vm.offer = offer;
-  vm.is_spot = request.spot;
-  vms_[id] = vm;
-  const std::string request_name = request_id(random_);
-  ledger_.note(vm.name, offer.zone, VmStep::kCreate, request_name);
-  const ChangeResult result = co_await client_->insert(order_of(vm, request), request_name);
-  std::optional<Instance> instance;
-  CloudFault fault = result.fault.value_or(CloudFault{});
-  if (result.outcome == Outcome::kDone) {
-    try {
-      instance = co_await client_->find(offer.zone, vm.name);
-    } catch (const CloudError& error) {
-      fault = error.fault();
-    }
-    if (!instance && fault.message.empty()) {
-      fault.kind = FaultKind::kStockOut;
-      fault.message = "the VM was taken away before it was ready";
-    }
-  }
-  if (instance && instance->state != VmState::kLeaving && instance->state != VmState::kStopped) {
-    ledger_.note(vm.name, offer.zone, VmStep::kCreated);
-    offers.granted(offer);
-    vms_[id].is_ready = true;
-    asio::co_spawn(io(), hand_over_ticket(id, vm, request.ticket), asio::detached);
-    co_return machine_of(vm, *instance);
-  }
-  vms_.erase(id);
-  const bool is_settled = result.outcome == Outcome::kRefused && !result.may_still_come;
-  if (is_settled)
-    ledger_.note(vm.name, offer.zone, VmStep::kAbsent);
-  else
-    dispose(offer.zone, vm.name, result.outcome != Outcome::kDone);
-  note_refusal(id, offer, fault, offers);
-  co_return std::nullopt;
-}
-
-awaitable<void> GcpProvider::hand_over_ticket(MachineId id, Vm vm, std::string ticket) {
-  while (is_wanted(id)) {
-    try {
-      const auto certificate =
-          co_await client_->guest_attribute(vm.offer.zone, vm.name, "scavenger/certificate");
-      if (certificate) {
-        std::string sealed = seal(ticket, *certificate);
-        co_await client_->add_metadata(vm.offer.zone, vm.name, "scavenger-ticket",
-                                       std::move(sealed));
-        co_return;
-      }
-    } catch (const Error& error) {
-      log_warning("VM {} in {} has no ticket yet: {}", vm.name, vm.offer.zone, error.what());
-    }
-    co_await pause(id, kTicketSeconds);
-  }
-}
-
-void GcpProvider::note_refusal(MachineId id, const Offer& offer, const CloudFault& fault,
-                               OfferChoice& offers) {
-  const Refusal refusal = refusal_of(fault, offer);
-  if (is_hopeless(fault)) throw MachineRefused(refusal);
-  offers.refused(offer, fault, clock_.now_seconds());
-  tell_delayed(id, refusal);
-}
-
-Refusal GcpProvider::refusal_of(const CloudFault& fault, const Offer& offer) const {
-  std::string where = "zone " + offer.zone;
-  if (!offer.machine_type.empty()) where += ", " + offer.machine_type;
-  const bool may_pass = !is_hopeless(fault) && fault.kind != FaultKind::kInvalid &&
-                        fault.kind != FaultKind::kNotFound;
-  return {kind_of(fault.kind), client_->problem(fault, where),
-          may_pass ? std::optional(settings_.cool_down.first_seconds) : std::nullopt, offer.zone,
-          offer.machine_type};
-}
-
-Machine GcpProvider::machine_of(const Vm& vm, const Instance& instance) const {
-  Machine machine;
-  machine.name = vm.name;
-  machine.type = vm.offer.machine_type;
-  machine.zone = vm.offer.zone;
-  machine.spot = vm.is_spot;
-  machine.cores = std::max(1U, static_cast<unsigned>(prices_.shape(vm.offer.machine_type).vcpus));
-  machine.price = price_of(vm.offer);
-  machine.address = instance.internal_address;
-  machine.starts_worker = true;
-  return machine;
-}
+// ---- The end of one machine. ----
 
 awaitable<void> GcpProvider::give_back(MachineId id) {
   const auto found = vms_.find(id);

@@ -6,6 +6,7 @@
 // label is empty.
 #pragma once
 
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -42,6 +43,20 @@ class GcpProvider final : public Lessor {
     Offer offer;
     bool is_spot = false;
     bool is_ready = false;
+    double asked_seconds = 0.0;
+  };
+  // Requests of one moment, which are made as one.
+  struct Party {
+    explicit Party(asio::io_context& io) : change(io, asio::steady_timer::time_point::max()) {}
+    std::map<MachineId, MachineRequest> members;
+    std::map<MachineId, Machine> machines;  // of those who got one
+    std::exception_ptr failure;
+    bool is_served = false;
+    asio::steady_timer change;
+  };
+  struct Settled {
+    std::optional<Machine> machine;
+    CloudFault fault;  // where there is none
   };
 
   awaitable<void> open() override;
@@ -49,18 +64,30 @@ class GcpProvider final : public Lessor {
   awaitable<void> give_back(MachineId id) override;
   awaitable<std::vector<std::string>> close() override;
 
+  awaitable<void> check();
   OfferChoice& offers_for(const std::string& type, bool spot);
   std::vector<Offer> make_offers(const std::string& type, bool spot) const;
-  VmOrder order_of(const Vm& vm, const MachineRequest& request) const;
+  VmOrder order_of(const Vm& vm) const;
+  // A VM's name, written down before it is asked for.
+  Vm intend(MachineId id, const MachineRequest& request, const Offer& offer,
+            const std::string& request_name);
   // The machine, or nothing where this offer is to be had no more.
   awaitable<std::optional<Machine>> take(MachineId id, MachineRequest request, Offer offer,
                                          OfferChoice& offers);
+  // The same for all that are asked for at this moment, where there are several.
+  awaitable<std::optional<Machine>> take_with_others(MachineId id, MachineRequest request,
+                                                     OfferChoice& offers);
+  awaitable<void> rent_together(std::shared_ptr<Party> party, OfferChoice& offers);
+  // What became of a VM that was asked for.
+  awaitable<Settled> settle(MachineId id, std::string ticket, ChangeResult result);
   Machine machine_of(const Vm& vm, const Instance& instance) const;
   // Whoever may see a VM can read its metadata, so its ticket goes there enciphered for the
   // certificate that the VM makes when it boots, and tells in its guest attributes.
   awaitable<void> hand_over_ticket(MachineId id, Vm vm, std::string ticket);
-  void note_refusal(MachineId id, const Offer& offer, const CloudFault& fault, OfferChoice& offers);
+  void note_refusal(const std::vector<MachineId>& ids, const Offer& offer, const CloudFault& fault,
+                    OfferChoice& offers);
   MachinePrice price_of(const Offer& offer) const;
+  Refusal refusal_of_all(const OfferChoice& offers) const;
   Refusal refusal_of(const CloudFault& fault, const Offer& offer) const;
 
   // Deletes a VM, and does not give up soon. `may_still_come`: a request for it may be under way.
@@ -83,8 +110,10 @@ class GcpProvider final : public Lessor {
   VmLedger ledger_;
   RandomStream random_;
   std::string controller_address_;
-  std::map<std::string, OfferChoice> offers_;  // by type and kind
+  std::map<std::string, OfferChoice> offers_;                     // by type and kind
+  std::map<const OfferChoice*, std::shared_ptr<Party>> parties_;  // that still gather
   std::map<MachineId, Vm> vms_;
+  std::optional<Refusal> hopeless_;               // no VM can be of use any more
   std::map<std::string, std::string> disposals_;  // under way: name, and zone
   bool is_closing_ = false;
 };

@@ -11,6 +11,7 @@ GcpSettings gcp_settings(const ProviderConfig& config) {
   settings.place = {.endpoint = object.at("endpoint"), .project = object.at("project")};
   settings.credentials.key_file = object.at("key_file").get<std::string>();
   settings.credentials.self_signed = object.at("self_signed");
+  settings.spot = config.spot;
   settings.zones = object.at("zones").get<std::vector<std::string>>();
   settings.machine_types = object.at("machine_types").get<std::vector<std::string>>();
   const Json& gpus = object.at("gpus");

@@ -16,6 +16,9 @@ struct GcpSettings {
   ComputePlace place;
   CredentialSettings credentials;
 
+  bool spot = true;      // for the look at what can be had
+  unsigned workers = 1;  // that the job begins with: for the same
+
   std::vector<std::string> zones;          // to choose from
   std::vector<std::string> machine_types;  // to choose from
   AddedGpus gpus;

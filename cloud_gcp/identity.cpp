@@ -40,9 +40,8 @@ std::string vm_name(const std::string& job_id, const std::string& role, std::uin
   return fmt::format("{}-{}-{}-{:08x}", job_id, role, index, nonce);
 }
 
-std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role,
-                                             std::uint32_t index) {
-  return {{kJobLabel, job_id}, {kRoleLabel, role}, {kProcessLabel, std::to_string(index)}};
+std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role) {
+  return {{kJobLabel, job_id}, {kRoleLabel, role}};
 }
 
 std::string job_filter(const std::string& job_id) {

@@ -13,7 +13,6 @@ namespace scavenger::gcp {
 
 inline constexpr const char* kJobLabel = "scavenger-job";
 inline constexpr const char* kRoleLabel = "scavenger-role";
-inline constexpr const char* kProcessLabel = "scavenger-process";  // index within the role
 
 // One run folder's job in the cloud: "fashion-mlp-3f2a9c01". Of at most 34 characters, fit for a
 // label and for the start of a VM's name. `nonce` tells apart runs of one name.
@@ -24,8 +23,7 @@ std::string cloud_job_id(std::string_view job_name, std::uint32_t nonce);
 std::string vm_name(const std::string& job_id, const std::string& role, std::uint32_t index,
                     std::uint32_t nonce);
 
-std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role,
-                                             std::uint32_t index);
+std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role);
 
 // The filter that lists a job's VMs, whatever state they are in.
 std::string job_filter(const std::string& job_id);

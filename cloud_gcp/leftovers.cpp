@@ -18,11 +18,18 @@ std::string label(const Instance& vm, const char* name) {
   return found == vm.labels.end() ? "-" : found->second;
 }
 
+// "worker 3": VMs of one request have the same labels, so their names tell.
+std::string process_of(const Instance& vm) {
+  const std::string before = label(vm, kJobLabel) + "-" + label(vm, kRoleLabel) + "-";
+  if (!vm.name.starts_with(before)) return "-";
+  const std::string after = vm.name.substr(before.size());
+  return label(vm, kRoleLabel).substr(0, 6) + " " + after.substr(0, after.find('-'));
+}
+
 std::string price_text(const Instance& vm, const PriceCatalog& prices) {
   try {
-    const auto provisioning = vm.is_spot ? Provisioning::kSpot : Provisioning::kOnDemand;
-    return fmt::format("{:.4f}",
-                       prices.per_hour(vm.machine_type, region_of_zone(vm.zone), provisioning));
+    return fmt::format("{:.4f}", prices.per_hour(vm.machine_type, region_of_zone(vm.zone),
+                                                 provisioning_of(vm.is_spot)));
   } catch (const ConfigError&) {
     return "?";
   }
@@ -74,9 +81,8 @@ std::string vm_table(std::span<const Instance> vms, const PriceCatalog& prices,
                   "zone", "machine", "status", "kind", "age", "$/h", "name");
   for (const Instance& vm : vms)
     text += fmt::format("{:<34} {:<8} {:<16} {:<16} {:<12} {:<9} {:>12} {:>8}  {}\n",
-                        label(vm, kJobLabel),
-                        label(vm, kRoleLabel).substr(0, 6) + " " + label(vm, kProcessLabel),
-                        vm.zone, vm.machine_type, vm.status, vm.is_spot ? "spot" : "on demand",
+                        label(vm, kJobLabel), process_of(vm), vm.zone, vm.machine_type, vm.status,
+                        vm.is_spot ? "spot" : "on demand",
                         format_duration(std::max(0.0, now_seconds - vm.created_seconds)),
                         price_text(vm, prices), vm.name);
   return text;

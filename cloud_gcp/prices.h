@@ -12,6 +12,9 @@
 namespace scavenger::gcp {
 
 enum class Provisioning { kSpot, kOnDemand };
+inline Provisioning provisioning_of(bool is_spot) {
+  return is_spot ? Provisioning::kSpot : Provisioning::kOnDemand;
+}
 
 // GPUs that are added to an N1 machine: {"nvidia-tesla-t4", 2}. Machines of other series bring
 // their own.

@@ -45,6 +45,22 @@ enum class VmState {
   kStopped,  // TERMINATED, STOPPED, SUSPENDED: nothing runs, its disk is charged
 };
 
+// A machine type that a zone has.
+struct MachineType {
+  std::string name;
+  double vcpus = 0.0;  // that the guest sees; one of shared cores gets less
+  double memory_gib = 0.0;
+  bool has_shared_cores = false;
+  AddedGpus gpus;  // that it brings
+};
+
+// How much of something a project may have in a region.
+struct Quota {
+  std::string metric;  // "CPUS"
+  double limit = 0.0;
+  double usage = 0.0;
+};
+
 struct Instance {
   std::string name;
   std::string zone;
@@ -55,6 +71,7 @@ struct Instance {
   std::map<std::string, std::string> labels;
   std::string internal_address;
   double created_seconds = 0.0;  // of Unix time
+  double started_seconds = 0.0;  // of Unix time: charged from then on; 0: not started yet
 };
 
 }  // namespace scavenger::gcp

@@ -55,6 +55,53 @@ TEST_CASE("A VM on demand is moved rather than ended, unless it has GPUs, and ge
   CHECK(body["guestAccelerators"][0]["acceleratorCount"] == 2);
 }
 
+TEST_CASE("VMs of one request have names of their own, and name their types without paths") {
+  VmOrder order = sample_order();
+  order.gpus = {"nvidia-tesla-t4", 2};
+  const std::vector<std::string> names = {"mlp-1-worker-0-a1", "mlp-1-worker-1-b2"};
+  const json body = bulk_insert_body(order, names);
+  CHECK(body["count"] == "2");
+  CHECK(body["minCount"] == "1");
+  const json named = {{"mlp-1-worker-0-a1", json::object()}, {"mlp-1-worker-1-b2", json::object()}};
+  CHECK(body["perInstanceProperties"] == named);
+  const json& properties = body["instanceProperties"];
+  CHECK(properties["machineType"] == "e2-standard-4");
+  CHECK(properties["disks"][0]["initializeParams"]["diskType"] == "pd-balanced");
+  CHECK(properties["guestAccelerators"][0]["acceleratorType"] == "nvidia-tesla-t4");
+  CHECK_FALSE(properties.contains("name"));
+  for (const char* same : {"scheduling", "labels", "metadata", "networkInterfaces"})
+    CHECK(properties[same] == insert_body(order)[same]);
+}
+
+TEST_CASE("A machine type says what it has, and a region what it allows") {
+  const MachineType type = parse_machine_type(json::parse(R"({
+    "name": "g2-standard-8", "guestCpus": 8, "memoryMb": 32768, "isSharedCpu": false,
+    "accelerators": [{"guestAcceleratorType": "nvidia-l4", "guestAcceleratorCount": 1}]})"));
+  CHECK(type.vcpus == 8.0);
+  CHECK(type.memory_gib == 32.0);
+  CHECK(type.gpus == AddedGpus{"nvidia-l4", 1});
+  CHECK_THROWS_AS(parse_machine_type(json::parse(R"({"name": "g2-standard-8"})")), ProtocolError);
+
+  const auto quotas = parse_quotas(json::parse(
+      R"({"name": "us-central1", "quotas": [{"metric": "CPUS", "limit": 24.0, "usage": 2}]})"));
+  REQUIRE(quotas.size() == 1);
+  CHECK(quotas[0].metric == "CPUS");
+  CHECK(quotas[0].limit == 24.0);
+  CHECK(quotas[0].usage == 2.0);
+  CHECK(parse_quotas(json::parse(R"({"name": "us-central1"})")).empty());
+  CHECK_THROWS_AS(parse_quotas(json::parse(R"({"quotas": [{"metric": "CPUS"}]})")), ProtocolError);
+}
+
+TEST_CASE("A VM is charged from its start, whatever clocks the cloud and we have") {
+  Instance vm;
+  vm.created_seconds = 1e9;
+  vm.started_seconds = 1e9 + 20.0;
+  CHECK(charged_seconds(100.0, 125.0, vm) == Approx(5.0));
+  CHECK(charged_seconds(100.0, 110.0, vm) == 0.0);
+  vm.started_seconds = 0.0;  // not told: all the time, at most
+  CHECK(charged_seconds(100.0, 125.0, vm) == Approx(25.0));
+}
+
 TEST_CASE("A VM is read from its reply") {
   const Instance vm = parse_instance(json::parse(R"({
     "name": "mlp-1-worker-0-a1", "status": "STAGING",

@@ -35,9 +35,9 @@ TEST_CASE("Request ids are valid UUIDs of version 4, and differ") {
 }
 
 TEST_CASE("Labels and filter find the VMs of one job") {
-  CHECK(vm_labels("mlp-1", "worker", 3) ==
-        std::map<std::string, std::string>{
-            {"scavenger-job", "mlp-1"}, {"scavenger-process", "3"}, {"scavenger-role", "worker"}});
+  CHECK(
+      vm_labels("mlp-1", "worker") ==
+      std::map<std::string, std::string>{{"scavenger-job", "mlp-1"}, {"scavenger-role", "worker"}});
   CHECK(job_filter("mlp-1") == "labels.scavenger-job = mlp-1");
 }
 

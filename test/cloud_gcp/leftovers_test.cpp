@@ -28,9 +28,9 @@ TEST_CASE("What jobs have left is found by its label, shown, and deleted; other 
     order.labels = std::move(labels);
     REQUIRE(run(io, compute.insert(order, request_id(random))).outcome == Outcome::kDone);
   };
-  rent("job-1-worker-0", "us-central1-a", vm_labels("job-1", "worker", 0));
-  rent("job-1-worker-1", "us-central1-b", vm_labels("job-1", "worker", 1));
-  rent("job-2-worker-0", "us-central1-b", vm_labels("job-2", "worker", 0));
+  rent(vm_name("job-1", "worker", 0, 7), "us-central1-a", vm_labels("job-1", "worker"));
+  rent(vm_name("job-1", "worker", 1, 7), "us-central1-b", vm_labels("job-1", "worker"));
+  rent(vm_name("job-2", "worker", 0, 7), "us-central1-b", vm_labels("job-2", "worker"));
   rent("somebody-elses", "us-central1-a", {{"owner", "somebody"}});
   const std::vector<std::string> zones = {"us-central1-a", "us-central1-b"};
 

@@ -11,11 +11,19 @@ constexpr double kLookSeconds = 0.05;
 // Of the cloud's time: what a VM may still be charged for after we have let it go.
 constexpr double kReserveSeconds = 900.0;
 
+GcpSettings settings_for(GcpSettings settings, const RentedJobPlan& plan) {
+  settings.workers = plan.workers;
+  settings.spot = plan.spot;
+  return settings;
+}
+
 }  // namespace
 
 RentedJob::RentedJob(asio::io_context& io, const GcpSettings& settings, const RentedJobPlan& plan,
                      const std::filesystem::path& folder)
-    : io_(io), plan_(plan), provider_(io, settings, plan.name, folder, clock_) {}
+    : io_(io),
+      plan_(plan),
+      provider_(io, settings_for(settings, plan), plan.name, folder, clock_) {}
 
 void RentedJob::start(std::function<void()> done) {
   done_ = std::move(done);

@@ -1,5 +1,6 @@
 """The fake cloud over HTTP: paths, parameters, JSON, tokens, and the faults of the way there and back."""
 
+import dataclasses
 import http.server
 import json
 import os
@@ -10,16 +11,47 @@ import urllib.parse
 from access import Denied
 from cloud import PREFIX, Refused
 
-ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations)(?:/([^/]+))?(?:/(wait|getGuestAttributes|setMetadata))?$")
+ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait|getGuestAttributes|setMetadata))?$")
+REGION_PATH = re.compile(r"/compute/v1/projects/([^/]+)/regions/([^/]+)$")
 SKU_PATH = "/v1/services/6F81-5844-456A/skus"  # of the Cloud Billing API: Compute Engine's prices
 LABEL_FILTER = re.compile(r"labels\.([\w-]+)(?: = ([\w-]+)|:\*)$")
 LONGEST_WAIT_SECONDS = 120.0
 LATE_SECONDS = 20.0
-LIST_KINDS = {"instances": "compute#instanceList", "operations": "compute#operationList"}
+LISTS = {"instances": ("InstanceList", "compute#instanceList"), "operations": ("OperationList", "compute#operationList"),
+         "machineTypes": ("MachineTypeList", "compute#machineTypeList")}
+LIST_PERMISSIONS = {"instances": "compute.instances.list", "operations": "compute.zoneOperations.list", "machineTypes": "compute.machineTypes.list"}
 
 
 class NoReply(Exception):
     """The connection ends here."""
+
+
+class Watched:
+    """The requests since somebody began to look: [kind, how many changes were asked for before it]."""
+
+    def __init__(self):
+        self.requests, self._changes = [], 0
+
+    def note(self, method, path):
+        match = ZONE_PATH.match(path)
+        kind, name, verb = match.groups()[2:] if match else (path.split("/")[-2], None, None)
+        what = [kind, name if name == "bulkInsert" else "NAME" if name else None, verb]
+        self.requests.append([f"{method} " + "/".join(word for word in what if word), self._changes])
+        self._changes += verb == "setMetadata" or kind == "instances" and verb is None and method != "GET"
+
+
+@dataclasses.dataclass
+class Kill:
+    """A process ends at a request: the n-th, or the first of a kind after so many changes. Before it is carried out, or after it."""
+
+    process: int
+    after: bool
+    number: int
+    kind: str
+    changes: int
+
+    def is_due(self, watched):
+        return len(watched.requests) == self.number if self.number else watched.requests[-1] == [self.kind, self.changes]
 
 
 class Api:
@@ -30,7 +62,8 @@ class Api:
         self.token_url, self.page_size, self.skus = token_url, page_size, skus
         self.violations = []
         self.requests = 0
-        self._kill = None  # (process, number of the request, whether it is carried out)
+        self.watched = Watched()
+        self._kill = None
 
     def answer(self, method, target, headers, body):
         """(status, document). Raises NoReply."""
@@ -39,13 +72,15 @@ class Api:
             if path.startswith("/fake/"):
                 return self._about_the_fake(path, dict(urllib.parse.parse_qsl(query)))
             self.requests += 1
-            if self._kill and self.requests == self._kill[1] and not self._kill[2]:
+            self.watched.note(method, path)
+            is_last = self._kill is not None and self._kill.is_due(self.watched)
+            if is_last and not self._kill.after:
                 self._kill_client()
             try:
                 if path == "/token":
                     return 200, self.accounts.exchange(body, self.token_url)
                 document = self._compute(method, path, dict(urllib.parse.parse_qsl(query)), headers, body)
-                if self._kill and self.requests == self._kill[1]:
+                if is_last:
                     self._kill_client()
                 return 200, document
             except Denied as error:
@@ -55,7 +90,7 @@ class Api:
                 return error.status, {"error": {"code": error.status, "message": error.message, "errors": reasons}}
 
     def _kill_client(self):
-        process, self._kill = self._kill[0], None
+        process, self._kill = self._kill.process, None
         try:
             os.kill(process, signal.SIGKILL)
         except ProcessLookupError:
@@ -78,12 +113,19 @@ class Api:
             end = start + min(self.page_size, int(parameters.get("pageSize", 5000)))
             more = str(end) if end < len(self.skus) else ""
             return {"skus": self.skus[start:end], "nextPageToken": more}
-        match = ZONE_PATH.match(path)
+        region = REGION_PATH.match(path)
+        match = region or ZONE_PATH.match(path)
         if not match:
             raise Refused(404, "Not found: " + path, "notFound")
         if match.group(1) != self.cloud.project:
             raise Refused(404, f"The resource 'projects/{match.group(1)}' was not found", "notFound")
+        if region:
+            self._permit(account, "compute.regions.get")
+            return self._checked("Region", self.cloud.region(region.group(2)))
         _, zone, kind, name, verb = match.groups()
+        if kind == "machineTypes" and name:
+            self._permit(account, "compute.machineTypes.get")
+            return self._checked("MachineType", self.cloud.machine_type(zone, name))
         if kind == "operations" and name:
             self._permit(account, "compute.zoneOperations.get")
             return self._wait(zone, name) if verb else self._checked("Operation", self.cloud.operation(zone, name))
@@ -94,7 +136,7 @@ class Api:
             self._permit(account, "compute.instances.get")
             return self._checked("Instance", self.cloud.find(zone, name).resource)
         if method == "GET":
-            self._permit(account, {"operations": "compute.zoneOperations.list"}.get(kind, f"compute.{kind}.list"))
+            self._permit(account, LIST_PERMISSIONS[kind])
             return self._page(zone, kind, parameters)
         return self._change(verb or method, zone, name, parameters, account, body)
 
@@ -105,6 +147,11 @@ class Api:
             metadata = json.loads(body)
             self._checked("Metadata", metadata)
             carry_out = lambda: self.cloud.set_metadata(zone, name, metadata, request_id, account)
+        elif name == "bulkInsert":
+            self._permit(account, "compute.instances.create")
+            wanted = json.loads(body)
+            self._checked("BulkInsertInstanceResource", wanted)
+            carry_out = lambda: self.cloud.bulk_insert(zone, wanted, request_id, account)
         elif what == "POST":
             self._permit(account, "compute.instances.create")
             wanted = json.loads(body)
@@ -150,15 +197,18 @@ class Api:
         links = f"{PREFIX}projects/{cloud.project}/zones/{zone}"
         if kind == "instances":
             items = [vm.resource for (place, _), vm in sorted(cloud.vms.items()) if place == zone]
+        elif kind == "machineTypes":
+            items = cloud.all_machine_types(zone)
         else:
             items = [operation for (place, _), operation in cloud.operations.items() if place == zone]
         items = [item for item in items if self._passes(item, parameters.get("filter", ""))]
         start = int(parameters.get("pageToken") or 0)
         end = start + min(self.page_size, int(parameters.get("maxResults", 500)))
-        page = {"kind": LIST_KINDS[kind], "id": f"projects/{cloud.project}/zones/{zone}/{kind}", "selfLink": f"{links}/{kind}", "items": items[start:end]}
+        message, list_kind = LISTS[kind]
+        page = {"kind": list_kind, "id": f"projects/{cloud.project}/zones/{zone}/{kind}", "selfLink": f"{links}/{kind}", "items": items[start:end]}
         if end < len(items):
             page["nextPageToken"] = str(end)
-        return self._checked({"instances": "InstanceList", "operations": "OperationList"}[kind], page)
+        return self._checked(message, page)
 
     @staticmethod
     def _passes(item, text):
@@ -169,7 +219,7 @@ class Api:
             value = item.get("labels", {}).get(label.group(1))
             return value is not None and label.group(2) in (None, value)
         field, _, value = text.partition(" = ")
-        if field != "operationType":
+        if field not in ("operationType", "name"):
             raise Refused(400, f"Invalid value for field 'filter': '{text}'. Invalid list filter expression.", "invalid")
         return item.get(field) == value
 
@@ -190,13 +240,17 @@ class Api:
         if path == "/fake/maintain":
             cloud.maintain(parameters["zone"], parameters["name"])
             return 200, {}
+        if path == "/fake/watch":
+            watched, self.watched = self.watched, Watched()
+            return 200, {"requests": watched.requests}
         if path == "/fake/kill":
-            self._kill = (int(parameters["pid"]), self.requests + int(parameters["request"]), parameters["when"] == "after")
+            self.watched = Watched()
+            self._kill = Kill(int(parameters["pid"]), parameters["when"] == "after", int(parameters.get("request", 0)), parameters.get("kind", ""), int(parameters.get("changes", 0)))
             return 200, {}
         ledger = [{"name": vm.name, "zone": vm.resource["zone"].rsplit("/", 1)[-1], "machine_type": vm.machine_type, "spot": vm.is_spot,
                    "labels": vm.resource.get("labels", {}), "request_id": vm.request_id, "created": vm.created, "running": vm.running,
                    "gone": vm.gone, "preempted": vm.is_preempted, "metadata": vm.metadata} for vm in cloud.ledger]
-        return 200, {"now": cloud.timeline.now(), "vms": ledger, "violations": self.violations, "faults": cloud.faults.happened,
+        return 200, {"now": cloud.timeline.now(), "vms": ledger, "asked": cloud.asked, "violations": self.violations, "faults": cloud.faults.happened,
                      "requests": self.requests, "tokens": self.accounts.handed_out}
 
 

@@ -9,17 +9,20 @@ tokens from its own token endpoint (which checks signatures), and goes wrong as 
 this machine (as root in namespaces of their own) that runs its startup script, with a metadata server of its own; without, VMs are only entries.
 
 Its settings are one JSON object:
-    zones           {"us-central1-a": {"e2-standard-2": 4, "*": 8}}     how many of each type there is room for
+    zones           {"us-central1-a": {"e2-standard-2": 4, "*": 8}}     how many of each type there is room for; without "*" it has no others
     machine_types   {"e2-standard-2": [2, 8]}                           vCPUs and GiB
-    quotas          {"us-central1": {"CPUS": 24}}
+    quotas          {"us-central1": {"CPUS": 24, "N2D_CPUS": 8, "PREEMPTIBLE_CPUS": 16, "INSTANCES": 24}}
     accounts        {"a@b": {"public_key": FILE, "token": "dev", "permissions": [...]}}
     skus            [...]                                               what the Cloud Billing API lists
+    guest_attributes {"scavenger/certificate": "..."}                  what each VM writes there when it boots, where none runs
     project, seed, time_scale (cloud seconds in one of ours), page_size, token_seconds
     spot_lives      {"early_share": 0.22, "early_hours": 1.1, "mean_hours": 16.9}
     faults          {"reply_lost": 0.05, ...}: rates by name, see faults.py
 
-/fake/ledger tells all VMs that ever were, /fake/preempt?zone=Z&name=N takes one, /fake/maintain?zone=Z&name=N maintains its host, /fake/kill?pid=P&request=N&when=before kills its client at
-the N-th request from now, before (or after) it is carried out. Prints a line of JSON when it listens.
+/fake/ledger tells all VMs that ever were, /fake/preempt?zone=Z&name=N takes one, /fake/maintain?zone=Z&name=N maintains its host, /fake/watch tells
+the requests since it was called last, each with how many changes were asked for before it, and /fake/kill?pid=P&when=before kills its client before (or
+after) a request is carried out: the N-th from now (&request=N), or the first of a kind after C changes (&kind=K&changes=C, as /fake/watch has them).
+Prints a line of JSON when it listens.
 """
 
 import argparse

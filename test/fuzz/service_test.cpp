@@ -159,7 +159,10 @@ TEST_CASE("fuzz: a damaged reply of Compute Engine is refused, or it is another 
   const std::vector<std::string> originals = {
       kInstance, R"({"items":[)" + kInstance + R"(],"nextPageToken":"t"})",
       R"({"name":"op","status":"DONE","operationType":"insert","targetLink":"https://x/vm-1",)"
-      R"("clientOperationId":"id","error":{"errors":[{"code":"QUOTA_EXCEEDED"}]}})"};
+      R"("clientOperationId":"id","error":{"errors":[{"code":"QUOTA_EXCEEDED"}]}})",
+      R"({"name":"g2-standard-8","guestCpus":8,"memoryMb":32768,"isSharedCpu":false,)"
+      R"("accelerators":[{"guestAcceleratorType":"nvidia-l4","guestAcceleratorCount":1}]})",
+      R"({"name":"us-central1","quotas":[{"metric":"CPUS","limit":24.0,"usage":2}]})"};
 
   const Verdicts verdicts =
       fuzz<ProtocolError>(Mutations(131, originals, kJsonFragments), [](const std::string& input) {
@@ -168,6 +171,10 @@ TEST_CASE("fuzz: a damaged reply of Compute Engine is refused, or it is another 
           gcp::parse_instance_page(reply);
         else if (reply.contains("operationType"))
           gcp::fault_of_operation(gcp::parse_operation(reply).raw);
+        else if (reply.contains("guestCpus"))
+          gcp::parse_machine_type(reply);
+        else if (reply.contains("quotas"))
+          gcp::parse_quotas(reply);
         else
           gcp::parse_instance(reply);
       });
