@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "runtime/base/log.h"
 #include "test/cloud_gcp/fake_cloud.h"
 #include "test/cloud_gcp/rented_job.h"
 
@@ -23,6 +24,7 @@ struct Run {
 // A job of so many workers on spot, from its start to its end.
 Run run_job(const json& cloud, unsigned workers) {
   ::setenv("SCAVENGER_GCP_TOKEN", "dev", 1);
+  start_log("test", LogLevel::kError);
   asio::io_context io;
   FakeCloud fake(io, cloud);
   TemporaryFolder folder;

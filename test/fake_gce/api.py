@@ -80,7 +80,7 @@ class Api:
                 if path == "/token":
                     return 200, self.accounts.exchange(body, self.token_url)
                 document = self._compute(method, path, dict(urllib.parse.parse_qsl(query)), headers, body)
-                if is_last:
+                if is_last and self._kill:  # a request that waited may find it done
                     self._kill_client()
                 return 200, document
             except Denied as error:
