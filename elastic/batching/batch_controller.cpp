@@ -46,6 +46,7 @@ double spread(const std::vector<double>& seconds) {
 BatchingSettings batching_settings(const JobConfig& config) {
   BatchingSettings settings;
   settings.dead_band = config.batching.dead_band;
+  settings.gains = {config.batching.integral_gain, config.batching.derivative_gain};
   settings.bounds.smallest_share = config.batching.smallest_share;
   settings.machine_powers = machine_powers(config);
   const std::uint32_t kinds = config.cluster.hosts.empty() ? 1 : places(config.cluster);
@@ -74,12 +75,14 @@ void BatchController::observe(const fact::Machine& machine) {
   machine_types_[machine.worker] = machine.machine_type;
   measured_speeds_.erase(machine.worker);
   learned_bounds_.erase(machine.worker);
+  errors_.forget(machine.worker);
   rule_ = rule_for(measured_speeds_);
 }
 
 void BatchController::observe(const fact::Membership& membership) {
   membership_ = membership;
   window_ = PaceWindow(membership.workers);
+  errors_.begin(membership.indices);
   seen_ = 0;
   waits_ = false;
   evidence_ = seconds_lost_ = 0.0;
@@ -108,6 +111,7 @@ bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
     seconds.push_back(worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
   const auto is_a_time = [](double time) { return std::isfinite(time) && time > 0.0; };
   if (!std::ranges::all_of(seconds, is_a_time)) return false;
+  errors_.add(seconds);
   window_.add(std::move(seconds));
   ++measured_;
   restraint_ = std::max(0.0, restraint_ - 1.0 / kRestraintIterations);
@@ -117,7 +121,7 @@ bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
 }
 
 bool BatchController::evidence_is_enough() {
-  const Outlook outlook = this->outlook(window_.means());
+  const Outlook outlook = this->outlook(corrected(window_.means()));
   const double noise = reach_of_noise(membership_.workers) * window_.relative_error();
   evidence_ = std::max(0.0, evidence_ + outlook.gain - settings_.dead_band - noise);
   if (evidence_ <= 0.0) {
@@ -137,13 +141,20 @@ bool BatchController::lasts(const Outlook& recent) {
   const std::size_t iterations = std::min(window_.iterations(), PaceWindow::kKept);
   if (iterations < 2 * PaceWindow::kRecent || window_.iterations() % PaceWindow::kRecent != 0)
     return false;
-  const Outlook outlook = this->outlook(window_.means(iterations));
+  const Outlook outlook = this->outlook(corrected(window_.means(iterations)));
   const double noise = reach_of_noise(membership_.workers) * window_.relative_error(iterations);
   if (outlook.gain <= settings_.dead_band + noise || recent.gain < 0.5 * outlook.gain) return false;
   if (outlook.seconds * static_cast<double>(iterations) < change_seconds_ * std::exp2(restraint_))
     return false;
   evidence_iterations_ = iterations;
   return true;
+}
+
+// By what has been and what is to be expected, where that counts beside what is.
+std::vector<double> BatchController::corrected(std::vector<double> seconds) const {
+  for (std::size_t k = 0; k < seconds.size(); ++k)
+    seconds[k] *= std::exp(errors_.correction(membership_.indices[k], settings_.gains));
+  return seconds;
 }
 
 std::map<std::uint32_t, double> BatchController::speeds_with(
@@ -198,13 +209,14 @@ std::optional<ShareProposal> BatchController::propose() {
   const std::size_t since = std::max(evidence_iterations_, kFewestIterations);
   if (window_.iterations() < kLearningIterations) learn_from_last_change();
   const std::vector<double> seconds = window_.means(since);
-  const Outlook outlook = this->outlook(seconds);
+  const std::vector<double> corrected = this->corrected(seconds);
+  const Outlook outlook = this->outlook(corrected);
   if (outlook.gain <= settings_.dead_band || outlook.shares == membership_.shares) {
     evidence_ = seconds_lost_ = 0.0;
     evidence_iterations_ = 0;
     return std::nullopt;
   }
-  measured_speeds_ = speeds_with(seconds);
+  measured_speeds_ = speeds_with(corrected);
   rule_ = rule_for(measured_speeds_);
   before_.clear();
   for (std::size_t k = 0; k < seconds.size(); ++k)
@@ -218,8 +230,8 @@ std::optional<ShareProposal> BatchController::propose() {
       fmt::format("worker {} takes {:.3g} times as long as the fastest: shares for {:.3g} ms "
                   "an iteration in place of {:.3g} ms",
                   membership_.indices[static_cast<std::size_t>(slowest)],
-                  outlook.slowest / std::ranges::min(seconds), 1e3 * outlook.slowest_then,
-                  1e3 * outlook.slowest)};
+                  std::ranges::max(seconds) / std::ranges::min(seconds), 1e3 * outlook.slowest_then,
+                  1e3 * std::ranges::max(seconds))};
 }
 
 // How the times of those whose shares changed have changed.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elastic/batching/overhead_estimate.h"
+#include "elastic/batching/pace_errors.h"
 #include "elastic/batching/pace_window.h"
 #include "elastic/control/share_rule.h"
 #include "elastic/report/event.h"
@@ -21,6 +22,8 @@ struct BatchingSettings {
   // Shares change where that brings the workers' times closer together, (longest - shortest) /
   // mean, by more than this.
   double dead_band = 0.06;
+  // The parts that make it more than proportional.
+  PaceGains gains;
   // Before it is known, what a change of the shares costs in seconds without training.
   double change_seconds = 0.03;
   ShareRule bounds;  // without speeds
@@ -75,6 +78,7 @@ class BatchController final {
   bool evidence_is_enough();
   bool lasts(const Outlook& recent);
   Outlook outlook(const std::vector<double>& seconds) const;
+  std::vector<double> corrected(std::vector<double> seconds) const;
   std::map<std::uint32_t, double> speeds_with(const std::vector<double>& seconds) const;
   ShareRule rule_for(const std::map<std::uint32_t, double>& measured_speeds) const;
   std::optional<ShareProposal> propose();
@@ -84,6 +88,7 @@ class BatchController final {
   const BatchingSettings settings_;
   fact::Membership membership_;  // no workers: there is none yet
   PaceWindow window_;
+  PaceErrors errors_;
   std::uint64_t seen_ = 0;      // iterations of the membership
   std::uint64_t measured_ = 0;  // iterations in all
   bool waits_ = false;          // for the membership that was proposed

@@ -171,6 +171,8 @@ struct SearchConfig {
 struct BatchingConfig {
   bool dynamic = false;              // the b_k follow what each worker is measured to do
   double dead_band = 0.06;           // spread of the workers' times that is left alone
+  double integral_gain = 0.0;        // of the sum of a worker's errors beside the present one
+  double derivative_gain = 0.0;      // of their trend
   std::uint32_t smallest_share = 1;  // bounds of a b_k, where B and K leave room for them
   std::uint32_t largest_share = 0;   // 0: none
 

@@ -170,6 +170,8 @@ Json search_to_json(const SearchConfig& search) {
 void read_batching(const Json& batching, BatchingConfig& config) {
   read(batching, "dynamic", config.dynamic);
   read(batching, "dead_band", config.dead_band);
+  read(batching, "integral_gain", config.integral_gain);
+  read(batching, "derivative_gain", config.derivative_gain);
   read(batching, "smallest_share", config.smallest_share);
   read(batching, "largest_share", config.largest_share);
 }
@@ -177,6 +179,8 @@ void read_batching(const Json& batching, BatchingConfig& config) {
 Json batching_to_json(const BatchingConfig& batching) {
   return {{"dynamic", batching.dynamic},
           {"dead_band", batching.dead_band},
+          {"integral_gain", batching.integral_gain},
+          {"derivative_gain", batching.derivative_gain},
           {"smallest_share", batching.smallest_share},
           {"largest_share", batching.largest_share}};
 }

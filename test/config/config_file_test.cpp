@@ -192,7 +192,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(noise={"per_layer":true,"half_batch_share":0.25})",
       R"(search={"mode":"adaptive","policy":"min-cost","workers":[1,2],"batch_sizes":[64,128],
           "max_local_batch":512,"iterations":30,"cold_start_iterations":100,"margin":0.1})",
-      R"(batching={"dynamic":true,"dead_band":0.2,"smallest_share":2,"largest_share":40})",
+      R"(batching={"dynamic":true,"dead_band":0.2,"integral_gain":0.1,"derivative_gain":0.5,
+          "smallest_share":2,"largest_share":40})",
       R"(model_store={"url":"http://127.0.0.1:7077","token_file":"/token","machine_type":"e2-standard-4"})",
       R"(limits={"start_seconds":1,"heartbeat_seconds":2,"iteration_seconds":3,"boundary_seconds":5,"stop_seconds":4})"};
   if (variant == "cifar100") {
