@@ -93,6 +93,9 @@ class DynamicBatchingTest(job.JobTest):
     def test_shares_follow_a_throttled_worker_with_all_reduce(self):
         self.shares_follow_a_throttled_worker("--set", "sync.strategy=gloo")
 
+    def test_shares_follow_a_throttled_worker_with_integral_and_derivative_parts(self):
+        self.shares_follow_a_throttled_worker("--set", "batching.integral_gain=0.05", "--set", "batching.derivative_gain=0.25")
+
     def test_unequal_shares_survive_losses_and_resizes(self):
         if not cpu_quota.can_limit():
             self.skipTest("needs root and the cpu controller of cgroup version 1")
