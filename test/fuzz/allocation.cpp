@@ -29,6 +29,15 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return allocate(bytes);
 }
+// Catch2 allocates so, too: all or none must be ours, or AddressSanitizer sees a mismatch.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  bytes_allocated += bytes;
+  return std::malloc(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  bytes_allocated += bytes;
+  return std::malloc(bytes);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
