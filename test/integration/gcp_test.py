@@ -105,7 +105,7 @@ class ComputeEngineTest(job.JobTest):
     def test_max_cost_is_not_passed(self):
         limit = 0.058  # of which 0.039 are kept back for the return of two VMs, and each costs 0.0065 at least
         said = self.train(*self.options(machine_types=["n2d-standard-32"]), "--workers", 2, "--set", "limits.start_seconds=120", "--set", 'search.mode="off"',
-                          "--set", "stop=" + json.dumps({"max_cost": limit}), "--set", "cluster.threads_per_worker=1")
+                          "--set", "stop=" + json.dumps({"max_cost": limit, "max_seconds": 600}), "--set", "cluster.threads_per_worker=1")
         report = job.report(self.run_folder())
         self.assertEqual(report["status"], "max_cost", said)
         self.assertLessEqual(report["totals"]["cost"], limit)
