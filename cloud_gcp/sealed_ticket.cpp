@@ -1,18 +1,17 @@
 #include "cloud_gcp/sealed_ticket.h"
 
-#include <openssl/bio.h>
 #include <openssl/cms.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
 #include <memory>
 
+#include "cloud_gcp/pem_text.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::gcp {
 namespace {
 
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Message = std::unique_ptr<CMS_ContentInfo, decltype(&CMS_ContentInfo_free)>;
 
@@ -20,15 +19,6 @@ struct FreeReaders {
   void operator()(STACK_OF(X509) * readers) const { sk_X509_free(readers); }
 };
 using Readers = std::unique_ptr<STACK_OF(X509), FreeReaders>;
-
-Bio reader_of(const std::string& text) {
-  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free};
-}
-
-// A certificate needs no passphrase; for one that claims to, OpenSSL would ask at the terminal.
-int no_passphrase(char*, int, int, void*) {
-  return -1;
-}
 
 }  // namespace
 

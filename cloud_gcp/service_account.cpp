@@ -1,7 +1,6 @@
 #include "cloud_gcp/service_account.h"
 
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 
@@ -13,13 +12,13 @@
 #include <vector>
 
 #include "cloud_gcp/json_text.h"
+#include "cloud_gcp/pem_text.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::gcp {
 namespace {
 
 using json = nlohmann::json;
-using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Signing = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
 
@@ -49,14 +48,8 @@ std::string base64url(const std::string& text) {
   return base64url(std::span(reinterpret_cast<const unsigned char*>(text.data()), text.size()));
 }
 
-// Nobody is at hand to be asked for a passphrase: without this OpenSSL would ask at the terminal.
-int no_passphrase(char*, int, int, void*) {
-  return -1;
-}
-
 std::string rs256_signature(const std::string& text, const ServiceAccountKey& key) {
-  const Bio pem(BIO_new_mem_buf(key.private_key.data(), static_cast<int>(key.private_key.size())),
-                &BIO_free);
+  const Bio pem = reader_of(key.private_key);
   const PrivateKey private_key(PEM_read_bio_PrivateKey(pem.get(), nullptr, &no_passphrase, nullptr),
                                &EVP_PKEY_free);
   if (!private_key || EVP_PKEY_get_base_id(private_key.get()) != EVP_PKEY_RSA)

@@ -45,12 +45,12 @@ VmLedger::VmLedger(const std::filesystem::path& folder, const std::string& job_n
 void VmLedger::read(const std::string& text) {
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const json line = json::parse(text.substr(begin, end - begin), nullptr, false);
+    const auto line = parse_object(text.substr(begin, end - begin));
     begin = end + 1;
-    if (!line.is_object()) continue;
-    if (const std::string job = text_in(line, "job"); !job.empty()) job_id_ = job;
-    const auto step = std::find(kSteps.begin(), kSteps.end(), text_in(line, "step"));
-    const std::string vm = text_in(line, "vm"), zone = text_in(line, "zone");
+    if (!line) continue;
+    if (const std::string job = text_in(*line, "job"); !job.empty()) job_id_ = job;
+    const auto step = std::find(kSteps.begin(), kSteps.end(), text_in(*line, "step"));
+    const std::string vm = text_in(*line, "vm"), zone = text_in(*line, "zone");
     if (step == kSteps.end() || vm.empty() || zone.empty()) continue;
     entries_[vm] = {vm, zone, static_cast<VmStep>(step - kSteps.begin())};
   }

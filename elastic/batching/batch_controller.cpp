@@ -111,7 +111,7 @@ bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
     seconds.push_back(worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
   const auto is_a_time = [](double time) { return std::isfinite(time) && time > 0.0; };
   if (!std::ranges::all_of(seconds, is_a_time)) return false;
-  errors_.add(seconds);
+  if (!settings_.gains.are_off()) errors_.add(seconds);
   window_.add(std::move(seconds));
   ++measured_;
   restraint_ = std::max(0.0, restraint_ - 1.0 / kRestraintIterations);
@@ -152,6 +152,7 @@ bool BatchController::lasts(const Outlook& recent) {
 
 // By what has been and what is to be expected, where that counts beside what is.
 std::vector<double> BatchController::corrected(std::vector<double> seconds) const {
+  if (settings_.gains.are_off()) return seconds;
   for (std::size_t k = 0; k < seconds.size(); ++k)
     seconds[k] *= std::exp(errors_.correction(membership_.indices[k], settings_.gains));
   return seconds;

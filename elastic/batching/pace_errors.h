@@ -16,6 +16,8 @@ namespace scavenger::elastic {
 struct PaceGains {
   double integral = 0.0;
   double derivative = 0.0;
+
+  bool are_off() const { return integral == 0.0 && derivative == 0.0; }
 };
 
 // A worker's error is the logarithm of its time over the workers' (geometric) mean: so errors of

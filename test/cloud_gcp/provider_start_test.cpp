@@ -34,11 +34,7 @@ Run run_job(const json& cloud, unsigned workers) {
   plan.time_scale = kTimeScale;
   plan.seconds = 1.0;
   RentedJob job(io, quick_settings(fake.endpoint(), kTimeScale), plan, folder.path());
-  bool has_ended = false;
-  job.start([&has_ended] { has_ended = true; });
-  io.restart();
-  while (!has_ended && io.run_one() > 0) {
-  }
+  run_to_end(io, job);
   CHECK(job.breaches() == std::vector<std::string>{});
   return {job.end(), job.message(), job.rented(), job.left(), fake.ledger()};
 }

@@ -113,6 +113,14 @@ void RentedJob::stop(End end) {
   });
 }
 
+void run_to_end(asio::io_context& io, RentedJob& job) {
+  bool has_ended = false;
+  job.start([&has_ended] { has_ended = true; });
+  io.restart();
+  while (!has_ended && io.run_one() > 0) {
+  }
+}
+
 GcpSettings quick_settings(const std::string& endpoint, double time_scale) {
   GcpSettings settings;
   settings.place = {.endpoint = endpoint, .project = "demo"};

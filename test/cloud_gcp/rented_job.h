@@ -80,6 +80,9 @@ class RentedJob final : public ProviderListener {
   std::vector<std::string> breaches_;
 };
 
+// Runs `io` until the job has given all back. What else `io` has to do stays undone.
+void run_to_end(asio::io_context& io, RentedJob& job);
+
 // Settings for a fake cloud that is faster by `time_scale`.
 GcpSettings quick_settings(const std::string& endpoint, double time_scale);
 

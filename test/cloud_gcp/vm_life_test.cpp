@@ -143,11 +143,7 @@ TEST_CASE("Where there is no capacity at all, the job ends and says which zones 
   plan.time_scale = kTimeScale;
   plan.seconds = 60.0;
   RentedJob job(io, quick_settings(fake.endpoint(), kTimeScale), plan, folder.path());
-  bool has_ended = false;
-  job.start([&has_ended] { has_ended = true; });
-  io.restart();
-  while (!has_ended && io.run_one() > 0) {
-  }
+  run_to_end(io, job);
   CHECK(job.end() == RentedJob::End::kRefused);
   CHECK_THAT(job.message(), Catch::Contains("us-central1-a e2-standard-2: stock-out") &&
                                 Catch::Contains("us-central1-b n2d-standard-2: stock-out"));
@@ -166,11 +162,7 @@ TEST_CASE("The secret of a job is in no file of it, and not to be read in its VM
   plan.workers = 2;
   plan.seconds = 0.5;
   RentedJob job(io, quick_settings(fake.endpoint(), 200.0), plan, folder.path());
-  bool has_ended = false;
-  job.start([&has_ended] { has_ended = true; });
-  io.restart();
-  while (!has_ended && io.run_one() > 0) {
-  }
+  run_to_end(io, job);
   REQUIRE(job.rented() == 2);
   CHECK_THAT(fake.ledger().dump(), !Catch::Contains("must-not-be-seen"));
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
