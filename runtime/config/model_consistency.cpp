@@ -12,6 +12,11 @@
 namespace scavenger {
 namespace {
 
+// Written by the user: only the model itself knows what it takes and gives.
+bool is_foreign(const ModelConfig& model) {
+  return model.type == ModelType::kTorchScript || model.type == ModelType::kPlugin;
+}
+
 class ModelCheck final {
  public:
   ModelCheck(const JobConfig& config, std::vector<Violation>& violations)
@@ -59,15 +64,14 @@ void ModelCheck::check_model() {
       return check_transformer(DataFormat::kText, "text", "text");
     case ModelType::kTorchScript:
     case ModelType::kPlugin:
-      return;  // only the model knows
+      return;
   }
 }
 
 // Frozen parameters are in no checkpoint: there must be a file that has them.
 void ModelCheck::check_fine_tuning() {
-  const bool is_own =
-      config_.model.type == ModelType::kTorchScript || config_.model.type == ModelType::kPlugin;
-  if (!config_.model.freeze.empty() && config_.model.start.weights.empty() && !is_own)
+  if (!config_.model.freeze.empty() && config_.model.start.weights.empty() &&
+      !is_foreign(config_.model))
     fail("/model/freeze", "parameters would be frozen at random values",
          "name weights to begin with in model.start, or freeze nothing");
 }
@@ -120,7 +124,11 @@ void ModelCheck::check_loss() {
   const bool has_classes = config_.data.classes > 0 || is_text(config_.data.train.format);
   switch (loss_type(config_)) {
     case LossType::kAutomatic:
+      return;
     case LossType::kModel:
+      if (!is_foreign(config_.model))
+        fail("/loss/type", "only a torchscript or plugin model can have a loss of its own",
+             "name a loss: cross_entropy, mse, l1 or bce");
       return;
     case LossType::kCrossEntropy:
       if (!has_classes)

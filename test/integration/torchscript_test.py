@@ -41,7 +41,7 @@ class TorchScriptTest(job.JobTest):
         torch.manual_seed(3)
         return reference_models.ResNet(reference_models.BasicBlock, [1, 1, 1, 1], first_channels=8)
 
-    def config(self, model):
+    def config(self, model, **more):
         path = self.folder / "job.json"
         path.write_text(json.dumps({
             "name": "own_resnet",
@@ -52,6 +52,7 @@ class TorchScriptTest(job.JobTest):
             "batch_size": BATCH_SIZE,
             "cluster": {"workers": 2, "threads_per_worker": 1},
             "stop": {"max_iterations": ITERATIONS},
+            **more,
         }))
         return path
 
@@ -116,11 +117,13 @@ class TorchScriptTest(job.JobTest):
         self.script(nn.Sequential(nn.Flatten(), nn.Linear(7, 10)), "narrow.pt")
         self.script(nn.Sequential(nn.Flatten(), nn.Linear(IMAGE_BYTES, 3)), "few.pt")
         self.script(nn.Flatten(), "empty.pt")
-        for name, message in (("text", "this is not a TorchScript file"),
-                              ("narrow", "cannot run the model on such samples"),
-                              ("few", "the model's output is [2, 3], and should be [2, 10]"),
-                              ("empty", "the model has no parameters")):
-            config = self.config({"type": "torchscript", "path": f"{name}.pt"})
+        self.script(nn.Sequential(nn.Flatten(), nn.Linear(IMAGE_BYTES, 10)), "plain.pt")
+        for name, message, more in (("text", "this is not a TorchScript file", {}),
+                                    ("narrow", "cannot run the model on such samples", {}),
+                                    ("few", "the model's output is [2, 3], and should be [2, 10]", {}),
+                                    ("empty", "the model has no parameters", {}),
+                                    ("plain", "the module has no method `loss`", {"loss": {"type": "model"}})):
+            config = self.config({"type": "torchscript", "path": f"{name}.pt"}, **more)
             run = self.run_folder(name)
             output = self.train(config, "--quiet", "--run", run, check=2)
             self.assertIn(message, output)
