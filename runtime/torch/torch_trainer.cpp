@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <malloc.h>
 
 #include <utility>
 
@@ -21,6 +22,17 @@ namespace {
 void flush_denormals(std::uint32_t threads) {
   at::parallel_for(0, threads, 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
+}
+
+// Each iteration frees what the next one takes again. Given back to the kernel in between, as the C
+// library does with large blocks, it costs a page fault for every 4 KiB, which may be a
+// tenth of a small network's time (docs/models.md).
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kNever = 1 << 30;  // bytes
+  mallopt(M_MMAP_THRESHOLD, kNever);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+#endif
 }
 
 }  // namespace
@@ -43,6 +55,7 @@ DevicePlace choose_device(Device wanted, std::uint32_t index) {
 }
 
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
+  keep_freed_memory();
   use_torch_threads(options.threads);
   flush_denormals(options.threads);
   at::manual_seed(options.seed);  // a user's model may start from random values of its own

@@ -38,9 +38,10 @@ struct TorchTrainerOptions {
   VectorHome vectors = VectorHome::kHost;
 };
 
-// Sets the number of compute threads of the whole process, and makes the
-// calling thread and its compute threads treat denormal numbers as zero: call it on the thread that
-// will train. Throws ConfigError where the model or the loss does not fit the data.
+// Sets the number of compute threads of the whole process, lets the process keep the memory that it
+// frees, and makes the calling thread and its compute threads treat denormal numbers as zero: call
+// it on the thread that will train. Throws ConfigError where the model or the loss does not fit the
+// data.
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options);
 
 // The number of compute threads from now on, for the thread that trains: cores are shared out anew
