@@ -19,6 +19,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from steady_processors import steady_processors  # noqa: E402
+
 POLICIES = {"min-time": lambda run: run["seconds"], "min-cost": lambda run: run["cost"], "knee": lambda run: run["seconds"] * run["cost"]}
 
 
@@ -169,6 +172,11 @@ def show(name, tables, judged):
 
 def main():
     arguments = parse()
+    with steady_processors():
+        run_all(arguments)
+
+
+def run_all(arguments):
     evaluation = Evaluation(arguments)
     modes = arguments.modes.split(",")
     result = {}
