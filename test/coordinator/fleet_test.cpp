@@ -14,8 +14,8 @@ namespace {
 
 // One second of a machine costs a dollar, of which at least a minute is charged, and half a minute
 // more for its way back.
-constexpr MachinePrice kPrice = {
-    .per_hour = 3600.0, .minimum_seconds = 60.0, .returning_seconds = 30.0};
+const MachinePrice kPrice = {
+    .per_hour = 3600.0, .minimum_seconds = 60.0, .returning_seconds = 30.0, .source = {}};
 
 // Its machines come, and are gone, when the test says so.
 class PatientProvider final : public Provider {
@@ -64,6 +64,7 @@ class NewsOfMachines final : public FleetListener {
 class FleetTest {
  protected:
   FleetTest() {
+    record.log(fact::Start{});
     fleet.begin([](const std::optional<Refusal>&) {});
   }
 
