@@ -38,22 +38,21 @@ def parse():
 
 
 def run_job(options):
-    """The events of a job that makes these checkpoints, and two more: of the first, caches are cold, and the last is at the end."""
+    """The events of a job that makes these checkpoints, one before them, when caches are cold, and at least one after them."""
     threads = max(1, len(os.sched_getaffinity(0)) // options.workers)
     config = training_job.configuration("mlp", options.workers, BATCH * options.workers, threads,
                                         {"type": "mlp", "hidden": HIDDEN})
     config["checkpoint"] = {"every_iterations": EVERY, "keep_last": 2, "keep_best": False}
-    config["stop"] = {"max_iterations": EVERY * (options.checkpoints + 2)}
     with training_job.TrainingJob(options.build, config, options.set) as job:
+        job.wait_for_events("checkpoint", options.checkpoints + 2)
+        job.interrupt()
         job.wait_for_end()
         return job.events()
 
 
-def durations(events):
-    """Milliseconds of each checkpoint but the first and the last, by what they count."""
-    checkpoints = [event for event in events if event["event"] == "checkpoint"][1:-1]
-    # Where the disk was slow, one had to wait for the one before, and came between the boundaries.
-    checkpoints = [event for event in checkpoints if event["iteration"] % EVERY == 0]
+def durations(events, count):
+    """Milliseconds of this many checkpoints, without the first, by what they count."""
+    checkpoints = [event for event in events if event["event"] == "checkpoint"][1:count + 1]
     iterations = [event for event in events if event["event"] == "iterations"]
     found = {"ours, reported": [1e3 * event["stall_seconds"] for event in checkpoints],
              "ours, on disk": [1e3 * event["write_seconds"] for event in checkpoints], "ours, gap": [], "ours, in all": []}
@@ -65,13 +64,16 @@ def durations(events):
 
 
 def around(iterations, boundary):
-    """The pause at this boundary, and with it the time lost until the next, in seconds."""
-    begin = next(event["time"] for event in iterations if event["first"] + event["count"] == boundary)
-    end = next(event["time"] for event in iterations if event["first"] + event["count"] == boundary + EVERY)
-    seconds = [value for event in iterations if boundary <= event["first"] < boundary + EVERY for value in event["seconds"]]
-    usual = statistics.median(seconds[EVERY // 2:])  # the copies are made by then
-    gap = end - begin - sum(seconds)
-    return gap, gap + sum(max(0.0, value - usual) for value in seconds[:EVERY // 2])
+    """The pause at this boundary, and with it the time lost until the next regular one, in seconds. Where the disk is slow, a
+    checkpoint waits for the one before it: it is made between regular boundaries, and the log need not be cut at these."""
+    until = (boundary // EVERY + 1) * EVERY
+    ends = {event["first"] + event["count"]: event["time"] for event in iterations}
+    until = min(iteration for iteration in ends if iteration >= until)
+    seconds = [value for event in iterations if boundary <= event["first"] < until for value in event["seconds"]]
+    half = len(seconds) // 2
+    usual = statistics.median(seconds[half:])  # the copies are made by then
+    gap = ends[until] - ends[boundary] - sum(seconds)
+    return gap, gap + sum(max(0.0, value - usual) for value in seconds[:half])
 
 
 def main():
@@ -83,7 +85,7 @@ def main():
         with Crew([peer]) as crew:
             crew.run("run 1")
             for _ in range(options.rounds):
-                for name, values in durations(run_job(options)).items():
+                for name, values in durations(run_job(options), options.checkpoints).items():
                     case.values.setdefault(name, []).extend(values)
                 seconds = crew.run(f"run {options.checkpoints}")[0]["seconds"]
                 case.values.setdefault("torch.save", []).extend(1e3 * value for value in seconds)

@@ -71,14 +71,16 @@ class TrainingJob:
 
     def wait_until_it_trains(self, seconds=120):
         """Returns when the warm-up is over."""
+        self.wait_for_events("iterations", WARM_UP_EVENTS + 1, seconds)
+
+    def wait_for_events(self, name, count, seconds=240):
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        while len(self.events(name)) < count:
             if self.process.poll() is not None:
                 raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
-            if len(self.events("iterations")) > WARM_UP_EVENTS:
-                return
-            time.sleep(0.02)
-        raise RuntimeError(f"scavenger-train does not train:\n{self.text()}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"scavenger-train made less than {count} events \"{name}\" in {seconds} s:\n{self.text()}")
+            time.sleep(0.1)
 
     def wait_for_end(self, seconds=240):
         self.process.wait(timeout=seconds)

@@ -77,8 +77,7 @@ class DynamicBatchingTest(job.JobTest):
         quotas = [self.throttle(pids[index], cores) for index, cores in enumerate((0.3, 0.06, 0.3))]
         self.wait_until("worker 1 gets less", lambda: shares(run)[-1][1] < 64)
         quotas[1].set(0.3)
-        # Where the recent 50 iterations are too noisy, it takes 400, which may be 40 s here.
-        self.wait_until("worker 1 gets more again", lambda: shares(run)[-1][1] > 90, timeout=180)
+        self.wait_until("worker 1 gets more again", lambda: shares(run)[-1][1] > 90)
         self.stop(run, process)
         self.assert_no_sample_is_lost(run)
         self.assert_replay_decides_the_same(run)
@@ -121,11 +120,11 @@ class DynamicBatchingTest(job.JobTest):
         self.stop(run, process)
         self.assert_no_sample_is_lost(run)
 
-        # Resumed, it begins with what it knew, which may have changed since the resize: not with even shares.
+        # Resumed, it begins with what it knew.
         known = len(shares(run))
         self.train("--resume", run, "--quiet", "--set", "stop.max_epochs=null", "--set", "stop.max_seconds=1000",
                    "--set", f"stop.max_iterations={job.events(run, 'end')[-1]['iteration'] + 20}")
-        self.assertNotEqual(shares(run)[known], [256, 256, 256])
+        self.assertLess(shares(run)[known][1], 128)
         self.assert_replay_decides_the_same(run)
 
     def unequal_shares_learn_what_even_ones_learn(self, *settings):
