@@ -187,9 +187,17 @@ ShareRule BatchController::rule_for(const std::map<std::uint32_t, double>& measu
   if (is_comparable)
     for (const auto& [worker, power] : powers) rule.speeds.emplace(worker, power * speed_per_power);
   rule.learned_bounds.clear();
+  // Whoever has more already is not made to give it up: how fast it is with that is known, and the
+  // others might have to take more than they can.
   for (const auto& [worker, bound] : learned_bounds_)
-    rule.learned_bounds[worker] = bound.best.share;
+    rule.learned_bounds[worker] = std::max(bound.best.share, share_of(worker));
   return rule;
+}
+
+std::uint32_t BatchController::share_of(std::uint32_t worker) const {
+  const auto found = std::ranges::find(membership_.indices, worker);
+  if (found == membership_.indices.end()) return 0;
+  return membership_.shares[static_cast<std::size_t>(found - membership_.indices.begin())];
 }
 
 BatchController::Outlook BatchController::outlook(const std::vector<double>& seconds) const {

@@ -77,6 +77,7 @@ class BatchController final {
   bool add(const fact::Iterations& iterations, std::size_t i);
   bool evidence_is_enough();
   bool lasts(const Outlook& recent);
+  std::uint32_t share_of(std::uint32_t worker) const;  // in the membership, 0: it is not in it
   Outlook outlook(const std::vector<double>& seconds) const;
   std::vector<double> corrected(std::vector<double> seconds) const;
   std::map<std::uint32_t, double> speeds_with(const std::vector<double>& seconds) const;

@@ -124,6 +124,19 @@ TEST_CASE("A share with which a worker gets slower is not given to it again") {
   }
 }
 
+TEST_CASE("Workers whose speeds change just when their shares do end up in balance") {
+  // Half the work is fixed, which cannot be seen: worker 1 is freed as the others are throttled.
+  const auto law = [](std::uint32_t worker, double share, std::uint64_t iteration) {
+    const bool before = iteration < 10;
+    return (60.0 + share) / (!before ? 10'000.0 : worker == 1 ? 2'000.0 : 20'000.0);
+  };
+  SimulatedWorkers workers(3, 384, law);
+  workers.noise = 0.02;
+  workers.run(400);
+  CAPTURE(workers.shares(), workers.reasons());
+  for (const std::uint32_t share : workers.shares()) CHECK(share == Approx(128.0).epsilon(0.1));
+}
+
 TEST_CASE("A worker that is throttled just when its share grew gets its share back later") {
   const auto law = [](std::uint32_t worker, double share, std::uint64_t iteration) {
     const bool throttled = worker == 0 && iteration >= 10 && iteration < 200;
