@@ -25,8 +25,8 @@ void flush_denormals(std::uint32_t threads) {
 }
 
 // Each iteration frees what the next one takes again. Given back to the kernel in between, as the C
-// library does with large blocks, it costs a page fault for every 4 KiB, which may be a
-// tenth of a small network's time (docs/models.md).
+// library does with large blocks, it costs a page fault for every 4 KiB, which may be a tenth of a
+// small network's time (docs/models.md).
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kNever = 1 << 30;  // bytes

@@ -103,8 +103,8 @@ class DynamicBatchingTest(job.JobTest):
         process = self.start(*SLOW, *ENDLESS, *DYNAMIC, "--workers", 3, "--run", run)
         self.wait_for_event(run, "iterations")
         pids = worker_pids(run)
-        for index, cores in enumerate((0.4, 0.05, 0.4)):
-            self.throttle(pids[index], cores)
+        # The others stay fast: while it waits for slow ones its quota comes back, and it seems to be as fast as they are.
+        self.throttle(pids[1], 0.05)
         self.wait_until("worker 1 gets less", lambda: shares(run)[-1][1] < 64)
 
         os.kill(pids[2], signal.SIGKILL)
