@@ -196,7 +196,7 @@ bool adds_up(const PreparedHeader& header) {
     return false;
   std::uint64_t end = kFeaturesOffset + *features;
   for (const PartPlace& part : header.parts) {
-    if (part.size == 0) continue;
+    if (part.size == 0 && part.offset == 0) continue;
     if (part.offset != aligned(end) || part.offset > header.file_size ||
         part.size > header.file_size - part.offset)
       return false;

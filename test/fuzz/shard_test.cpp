@@ -39,7 +39,7 @@ Frame read_frame(std::string input) {
   Frame frame{decode_frame_header(bytes, kChunkBytes), {}};
   frame.payload.resize(frame.header.payload_bytes);
   const std::size_t there = std::min(frame.payload.size(), input.size() - kFrameHeaderBytes);
-  std::memcpy(frame.payload.data(), input.data() + kFrameHeaderBytes, there);
+  std::ranges::copy(bytes_of(input).subspan(kFrameHeaderBytes, there), frame.payload.begin());
   return frame;
 }
 
