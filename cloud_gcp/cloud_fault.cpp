@@ -175,7 +175,7 @@ CloudFault fault_of_reply(unsigned http_status, const std::string& body) {
   const json error = reply.value("error", json());
   if (error.is_string()) {  // of the token endpoint (RFC 6749)
     fault.kind = http_status >= 500 ? FaultKind::kUncertain : FaultKind::kCredentials;
-    fault.code = error;
+    if (error != "") fault.code = error;
     fault.message = shortened(text_of(reply, "error_description"));
     return fault;
   }

@@ -112,6 +112,7 @@ TEST_CASE(
 TEST_CASE("Other statuses are what HTTP says, and text that is no JSON does no harm") {
   CHECK(fault_of_reply(401, "").kind == FaultKind::kCredentials);
   CHECK(fault_of_reply(404, "[]").kind == FaultKind::kNotFound);
+  CHECK(fault_of_reply(400, R"({"error":""})").code == "HTTP 400");
   CHECK(fault_of_reply(409, "{\"error\": {}}").kind == FaultKind::kExists);
   CHECK(fault_of_reply(400, "\xff\xfe").kind == FaultKind::kInvalid);
   CHECK(fault_of_reply(

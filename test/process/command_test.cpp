@@ -70,7 +70,8 @@ TEST_CASE("A process that is started where another one has just ended is not tak
   asio::io_context io;
   int ended = 0;
   std::unique_ptr<ChildProcess> next;
-  ChildProcess::Command lasting{.program = "sleep", .arguments = {"1000"}, .log = "/dev/null"};
+  const ChildProcess::Command lasting{
+      .program = "sleep", .arguments = {"1000"}, .standard_input = {}, .log = "/dev/null"};
   const auto run_then_start = [&]() -> awaitable<void> {
     std::vector<std::string> words = {"true"};
     co_await run_command(std::move(words), std::string(), 60.0);

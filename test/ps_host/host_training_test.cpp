@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "ps/host/host_synchroniser.h"
+#include "runtime/base/log.h"
 #include "test/ps_tcp/tcp_job.h"
 
 using namespace scavenger;
@@ -17,6 +18,10 @@ namespace {
 
 constexpr std::uint64_t kFlatSize = 5003;
 constexpr std::uint64_t kIterations = 6;
+
+// Before there are threads, as in the programs: ThreadSanitizer does not see the log library's
+// lock.
+[[maybe_unused]] const bool kLogStarted = (start_log("test", LogLevel::kWarning), true);
 
 struct Pipe {
   Pipe() { REQUIRE(::pipe(ends.data()) == 0); }
