@@ -66,9 +66,9 @@ def durations(events, count):
 def around(iterations, boundary):
     """The pause at this boundary, and with it the time lost until the next regular one, in seconds. Where the disk is slow, a
     checkpoint waits for the one before it: it is made between regular boundaries, and the log need not be cut at these."""
-    until = (boundary // EVERY + 1) * EVERY
+    next_regular = (boundary // EVERY + 1) * EVERY
     ends = {event["first"] + event["count"]: event["time"] for event in iterations}
-    until = min(iteration for iteration in ends if iteration >= until)
+    until = min(end for end in ends if end >= next_regular)
     seconds = [value for event in iterations if boundary <= event["first"] < until for value in event["seconds"]]
     half = len(seconds) // 2
     usual = statistics.median(seconds[half:])  # the copies are made by then

@@ -79,7 +79,7 @@ class TrainingJob:
             if self.process.poll() is not None:
                 raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
             if time.monotonic() > deadline:
-                raise RuntimeError(f"scavenger-train made less than {count} events \"{name}\" in {seconds} s:\n{self.text()}")
+                raise RuntimeError(f"scavenger-train made fewer than {count} events \"{name}\" in {seconds} s:\n{self.text()}")
             time.sleep(0.1)
 
     def wait_for_end(self, seconds=240):
