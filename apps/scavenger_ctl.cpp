@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/command_line.h"
 #include "apps/gcp_command.h"
 #include "apps/job_top.h"
 #include "apps/user_program.h"
@@ -50,9 +51,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   });
   CLI::App* const resize =
       add("resize", "Go on with other workers or another batch, while training goes on");
-  resize->add_option("--workers", arguments.workers, "K")->check(CLI::PositiveNumber);
-  resize->add_option("--batch-size", arguments.batch_size, "B, the global batch")
-      ->check(CLI::PositiveNumber);
+  resize->add_option("--workers", arguments.workers, "K")->check(kPositive);
+  resize->add_option("--batch-size", arguments.batch_size, "B, the global batch")->check(kPositive);
   resize->add_flag("--wait", arguments.wait, "Until the job trains so");
   add("checkpoint", "Write a checkpoint at the next boundary");
   add("pause", "Write a checkpoint, and wait");
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   declare(app, arguments);
   const GcpCommand gcp(app);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-ctl", [&] {
     if (gcp.is_called()) return gcp.run();
     control(arguments);

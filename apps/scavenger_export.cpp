@@ -4,6 +4,7 @@
 #include <iostream>
 #include <string>
 
+#include "apps/command_line.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/run_folder.h"
 #include "runtime/base/error.h"
@@ -82,7 +83,7 @@ int main(int argc, char** argv) {
   CLI::App app("Writes the weights of a trained model to a file for Python.", "scavenger-export");
   Arguments arguments;
   declare(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   start_log("export", LogLevel::kWarning);
   return run_user_program("scavenger-export", [&] {
     write(arguments);

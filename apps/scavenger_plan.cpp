@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "apps/command_line.h"
 #include "apps/plan_simulation.h"
 #include "apps/plan_sources.h"
 #include "apps/price_command.h"
@@ -40,12 +41,12 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
                  "measured; none: the store's most similar model; universal: the mean of all")
       ->check(CLI::IsMember({"measured", "none", "universal"}));
   app.add_option("--policy", arguments.policy, "min-time, min-cost or knee");
-  app.add_option("--max-cost", arguments.max_cost, "Dollars")->check(CLI::PositiveNumber);
+  app.add_option("--max-cost", arguments.max_cost, "Dollars")->check(kPositive);
   app.add_option("--max-time", arguments.max_time, "90s, 45m, 3h");
   app.add_option("--workers", arguments.workers, "K to choose from: 1-8, or 1,2,4");
   app.add_option("--batch-sizes", arguments.batch_sizes, "B to choose from: 64,128,256");
   app.add_option("--max-local-batch", arguments.max_local_batch, "What a worker's memory holds")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app.add_option("--machines", arguments.machines,
                  "Unequal machines, in the order in which workers get them: "
                  "TYPE:COUNT[:SPEED[:PRICE]],...");
@@ -57,9 +58,9 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--exact-billing", arguments.exact_billing,
                "Time x price, without a first minute and whole seconds");
-  app.add_option("--samples", arguments.samples, "Of an epoch")->check(CLI::PositiveNumber);
+  app.add_option("--samples", arguments.samples, "Of an epoch")->check(kPositive);
   app.add_option("--noise-scale", arguments.noise_scale, "B_s, where it was measured elsewhere")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app.add_option("--column", arguments.columns, "A table's word for a column: epochs=my_epochs");
   app.add_option("--where", arguments.rows, "Only a table's rows with this: model=ResNet18");
   app.add_option("--machine", arguments.filter.machine, "Only of this machine type");
@@ -255,7 +256,7 @@ class Commands final {
     add(app, "forget", "Delete a model from a store", true);
     CLI::App* record = add(app, "record", "Add run folders, tables or exports to a store", false);
     record->add_option("SOURCES", sources_.sources, "As for a plan")->required();
-    record->add_option("--samples", sources_.samples, "Of an epoch")->check(CLI::PositiveNumber);
+    record->add_option("--samples", sources_.samples, "Of an epoch")->check(kPositive);
     record->add_option("--column", sources_.columns, "As for a plan");
     record->add_option("--where", sources_.rows, "As for a plan");
     CLI::App* again = app.add_subcommand(
@@ -307,7 +308,7 @@ int main(int argc, char** argv) {
   declare_plan(app, arguments);
   const Commands commands(app);
   const PriceCommand prices(app);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-plan", [&] {
     if (prices.is_called()) return prices.run();
     return app.get_subcommands().empty() ? plan(arguments) : commands.run(app);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/command_line.h"
 #include "apps/user_program.h"
 #include "elastic/page/page_data.h"
 #include "elastic/page/report_page.h"
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
                "scavenger-report");
   Arguments arguments;
   declare(app, arguments);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-report", [&] {
     if (arguments.tensorboard.empty())
       write_page(arguments);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/command_line.h"
 #include "apps/onlookers.h"
 #include "apps/provider_choice.h"
 #include "apps/user_program.h"
@@ -54,9 +55,9 @@ void declare(CLI::App& app, Arguments& arguments) {
                                 "Go on with the job in this run folder, from its last checkpoint");
   config->excludes(resume);
   app.add_option("--workers", arguments.workers, "K, the number of workers (cluster.workers)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app.add_option("--search", arguments.search,
                  "Find K and B while training: partial, adaptive, full, none or universal "
                  "(search.mode; docs/search.md)");
@@ -64,7 +65,7 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "What is best: min-time, min-cost or knee (search.policy)");
   app.add_option("--max-cost", arguments.max_cost,
                  "Dollars that the job may cost, over all resumes (stop.max_cost)")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   app.add_option("--max-time", arguments.max_time,
                  "90s, 45m, 3h: what the job may take, over all resumes (stop.max_seconds)");
   app.add_option("--set", arguments.overrides,
@@ -166,11 +167,8 @@ int main(int argc, char** argv) {
   CLI::App app("Trains a neural network with synchronous data parallelism.", "scavenger-train");
   Arguments arguments;
   declare(app, arguments);
-  try {
-    app.parse(arguments_with_serve(argc, argv));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
+  if (const auto exit_code = parse_command_line(app, arguments_with_serve(argc, argv)))
+    return *exit_code;
   start_log("controller", LogLevel::kWarning);
   return run_user_program("scavenger-train", [&] { return train(arguments); });
 }

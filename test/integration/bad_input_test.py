@@ -51,6 +51,11 @@ class BadInputTest(job.JobTest):
         self.refuse("nowhere.json", says=["nowhere.json"], code=None)
         self.refuse(says=["nothing to train"])
 
+    def test_a_wrong_command_line(self):
+        self.refuse(SYNTHETIC, "--batch-size", 0, says=["--batch-size", '"0" is no number above 0', "--help"])
+        self.refuse(SYNTHETIC, "--workers", "many", says=["--workers", '"many"'])
+        self.refuse(SYNTHETIC, "--no-such-option", says=["--no-such-option"])
+
     def test_more_workers_than_samples_in_a_batch(self):
         self.refuse(SYNTHETIC, "--workers", 65, "--run", self.run_folder(), says=["65", "64"])
 
