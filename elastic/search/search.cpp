@@ -23,8 +23,10 @@ namespace {
 using fact::SearchPhase;
 using perfmodel::Configuration;
 
-// A configuration is measured when its mean is known this well, or after so many times the wanted
-// iterations; and not from a moment in which the machine may have done something else.
+// A configuration is measured when its mean is known this well after the wanted iterations; after n
+// times as many, n times the error suffices. Where iterations scatter, an exact mean would cost
+// more than it is worth, the more so as many workers scatter most. And not from a moment in which
+// the machine may have done something else.
 constexpr double kWantedRelativeError = 0.02;
 constexpr double kMostRounds = 10.0;
 constexpr double kShortestSeconds = 0.3;
@@ -127,8 +129,9 @@ bool SearchLook::suffices(const MeasuredConfiguration& one) const {
   const auto wanted = static_cast<double>(setting_.config.search.iterations);
   const auto iterations = static_cast<double>(one.iterations);
   if (iterations < wanted) return false;
-  if (iterations >= kMostRounds * wanted && one.total_seconds >= kShortestSeconds) return true;
-  return one.total_seconds >= kShortestSeconds && one.relative_error() <= kWantedRelativeError;
+  if (one.total_seconds < kShortestSeconds) return false;
+  const double rounds = iterations / wanted;
+  return rounds >= kMostRounds || one.relative_error() <= kWantedRelativeError * rounds;
 }
 
 bool SearchLook::is_measured(const Configuration& configuration) const {

@@ -69,6 +69,30 @@ TEST_CASE("A search waits for the noise, measures the corners, smallest first, a
   CHECK(job.numbers().prediction->fact.relative);
 }
 
+TEST_CASE("Where iterations scatter, less exact means suffice, and none is dear") {
+  Truth truth;
+  truth.scatter = 0.4;
+  constexpr int kJobs = 20;
+  double regret_sum = 0.0;
+  for (int seed = 0; seed < kJobs; ++seed) {
+    VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), truth,
+                   static_cast<std::uint64_t>(seed));
+    job.settle();
+    const auto& phases = job.numbers().phases;
+    CAPTURE(seed);
+    REQUIRE(phases.size() >= 4);
+    // 2 % would take 400 iterations, of each corner.
+    for (std::size_t corner = 1; corner < 4; ++corner) {
+      const std::uint64_t end = corner + 1 < phases.size()
+                                    ? phases[corner + 1].membership.first_iteration
+                                    : job.numbers().iterations;
+      CHECK(end - phases[corner].membership.first_iteration < 120);
+    }
+    regret_sum += time_regret(job, job.last_step());
+  }
+  CHECK(regret_sum / kJobs < 0.1);
+}
+
 TEST_CASE("Each kind of search comes near the best configuration of jobs of any kind") {
   const SearchMode mode = GENERATE(SearchMode::kPartial, SearchMode::kAdaptive, SearchMode::kFull);
   constexpr int kJobs = 20;
