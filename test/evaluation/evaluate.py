@@ -3,7 +3,7 @@
     .venv/bin/python test/evaluation/evaluate.py build/release/bin --out DIR configs/fashion_mlp.json [CONFIG ...]
 
 Needs root (network namespaces) and a quiet machine. Runs each (K, B) of the grid to the target, for each seed: the best of them is
-the oracle. Then runs each kind of search from the smallest configuration, with nothing told. Writes DIR/evaluation.json and prints
+the oracle. Then runs each kind of search from the smallest configuration, with nothing told. Writes DIR/CONFIG.json and prints
 the tables of docs/evaluation.md. What was run before in DIR is not run again, so it can be interrupted.
 """
 
@@ -40,6 +40,7 @@ def parse():
     parser.add_argument("--link-megabits", type=float, default=1000)
     parser.add_argument("--cold-start", type=int, default=100, help="search.cold_start_iterations: a search must be short beside its job")
     parser.add_argument("--target", type=float, help="in place of the configuration's")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of every job's configuration")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds of one job")
     return parser.parse_args()
 
@@ -79,7 +80,7 @@ class Evaluation:
                     f"search.batch_sizes={a.batch_sizes}", f"search.cold_start_iterations={a.cold_start}"]
         if a.target:
             settings.append(f"stop.target.value={a.target}")
-        return [word for setting in settings for word in ("--set", setting)]
+        return [word for setting in settings + a.set for word in ("--set", setting)]
 
     def run(self, name, config, seed, *more):
         """One job to its end, or what is left of it from before: its report."""
@@ -179,7 +180,6 @@ def main():
 def run_all(arguments):
     evaluation = Evaluation(arguments)
     modes = arguments.modes.split(",")
-    result = {}
     for config in arguments.configs:
         tables, judged = [], []
         for seed in arguments.seeds:
@@ -190,15 +190,18 @@ def run_all(arguments):
                 # A full search fills the store that "none" chooses from; "universal" has what the other models have left.
                 store = own if mode in ("full", "none") else arguments.out / "all.db" if mode == "universal" else None
                 if mode == "universal":
-                    others = [other for other in arguments.out.glob("*_seed*.db") if other != own]
-                    if len(others) < 2:
+                    others = [other for other in arguments.out.glob("*_seed*.db") if model_of(other) != config.stem]
+                    if len(set(map(model_of, others))) < 2:
                         print(f"{config.stem}: a universal search needs the stores of two other models", file=sys.stderr)
                         continue
                     merge(arguments.programs, others, store)
                 judged.append({"seed": seed, **judge(evaluation.search(config, seed, mode, store), table, arguments.policy)})
-        result[config.stem] = {"fixed": tables, "searches": judged}
         show(config.stem, tables, judged)
-        (arguments.out / "evaluation.json").write_text(json.dumps(result, indent=1))
+        (arguments.out / f"{config.stem}.json").write_text(json.dumps({"fixed": tables, "searches": judged}, indent=1))
+
+
+def model_of(store):
+    return store.stem.rpartition("_seed")[0]
 
 
 def merge(programs, stores, into):
