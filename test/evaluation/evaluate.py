@@ -129,15 +129,20 @@ class Evaluation:
         more = ["--set", f"model_store.path={store.resolve()}"] if store else []
         report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
                           "--search", mode, "--policy", a.policy, *more)
-        return {"mode": mode, **self.summary(report), "steps": [step["reason"] for step in report["search_steps"]["latest"]],
+        steps = report["search_steps"]["latest"]
+        return {"mode": mode, **self.summary(report), "settled": steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps],
                 "prediction": report["prediction"]}
 
 
 def prediction_error(prediction, table):
     """Of seconds per iteration of configurations that the search had not measured, against the fixed runs."""
     actual = {(run["workers"], run["batch_size"]): run["iteration_seconds"] for run in table}
-    errors = [abs(one["iteration_seconds"] / actual[one["workers"], one["batch_size"]] - 1)
-              for one in (prediction or {}).get("candidates", []) if not one["measured"] and (one["workers"], one["batch_size"]) in actual]
+    candidates = [one for one in (prediction or {}).get("candidates", []) if (one["workers"], one["batch_size"]) in actual]
+    # Other jobs' mean says how seconds grow from the first candidate on, not what they are.
+    is_mean = prediction and prediction["time_form"].startswith("mean of")
+    unit = actual[candidates[0]["workers"], candidates[0]["batch_size"]] / candidates[0]["iteration_seconds"] if is_mean else 1
+    errors = [abs(unit * one["iteration_seconds"] / actual[one["workers"], one["batch_size"]] - 1)
+              for one in candidates if not one["measured"]]
     return statistics.mean(errors) if errors else None
 
 
@@ -146,7 +151,7 @@ def judge(search, table, policy):
     oracle = min(table, key=objective)
     chosen = next((run for run in table if [run["workers"], run["batch_size"]] == search["last"]), None)
     return {**search, "oracle": [oracle["workers"], oracle["batch_size"]],
-            "regret": objective(chosen) / objective(oracle) - 1 if chosen else None,
+            "regret": objective(chosen) / objective(oracle) - 1 if chosen and search["settled"] else None,
             "time_over_oracle": search["seconds"] / oracle["seconds"] - 1, "cost_over_oracle": search["cost"] / oracle["cost"] - 1,
             "times_faster_than_slowest": max(run["seconds"] for run in table) / search["seconds"],
             "cheaper_than_dearest": 1 - search["cost"] / max(run["cost"] for run in table),
@@ -166,7 +171,8 @@ def show(name, tables, judged):
     print("\n| search | seed | ended at (K, B) | oracle | regret | time over oracle | cost over oracle | faster than the slowest | "
           "cheaper than the dearest | error of unmeasured s/iteration |\n" + "| --- " * 10 + "|")
     for one in judged:
-        print(f"| {one['mode']} | {one['seed']} | {tuple(one['last'])} | {tuple(one['oracle'])} | {percent(one['regret'])} | "
+        end = f"{tuple(one['last'])}" if one["settled"] else "still measuring"
+        print(f"| {one['mode']} | {one['seed']} | {end} | {tuple(one['oracle'])} | {percent(one['regret'])} | "
               f"{percent(one['time_over_oracle'])} | {percent(one['cost_over_oracle'])} | {one['times_faster_than_slowest']:.1f}x | "
               f"{percent(one['cheaper_than_dearest'])} | {percent(one['prediction_error'])} |")
 
