@@ -32,6 +32,7 @@ Measured gamma_at(const NoiseEstimate& estimate, double workers, double global_b
 NoiseEstimator::NoiseEstimator(NoiseOptions options)
     : options_(options), stability_(options.stability) {
   SCAVENGER_CHECK(options.window_iterations > 0.0 && options.batch_mean_iterations > 0);
+  SCAVENGER_CHECK(options.window_share > 0.0);
   SCAVENGER_CHECK(options.confidence > 0.0 && options.confidence < 1.0);
   SCAVENGER_CHECK(options.phase_rate_factor > 1.0);
 }
@@ -47,7 +48,8 @@ bool NoiseEstimator::add(const NoiseIteration& iteration) {
 
 void NoiseEstimator::average(const GradientMoments& moments, std::uint32_t spacing) {
   Averages& now = averages_;
-  const double decay = std::exp(-static_cast<double>(spacing) / options_.window_iterations);
+  now.age += spacing;
+  const double decay = std::exp(-static_cast<double>(spacing) / window());
   now.gradient = decay * now.gradient + moments.gradient_sqr_norm;
   now.trace = decay * now.trace + moments.trace_per_sample;
   now.weight = decay * now.weight + 1.0;
@@ -58,6 +60,12 @@ void NoiseEstimator::average(const GradientMoments& moments, std::uint32_t spaci
   ++now.in_batch;
   now.batch_length += spacing;
   if (now.batch_length >= options_.batch_mean_iterations) finish_batch();
+}
+
+double NoiseEstimator::window() const {
+  const double least = 2.0 * options_.batch_mean_iterations;
+  return std::min(options_.window_iterations,
+                  std::max(least, options_.window_share * averages_.age));
 }
 
 void NoiseEstimator::watch_stability(const NoiseIteration& iteration,
@@ -98,8 +106,7 @@ void NoiseEstimator::finish_batch() {
     const double trace = mean.trace_per_sample - now.previous_batch_mean.trace_per_sample;
     // The difference of means over n and m iterations has 1/n + 1/m of one iteration's variance.
     const double scale = 1.0 / (1.0 / n + 1.0 / now.previous_batch);
-    const double decay =
-        std::exp(-static_cast<double>(now.batch_length) / options_.window_iterations);
+    const double decay = std::exp(-static_cast<double>(now.batch_length) / window());
     BatchMeanErrors& errors = now.errors;
     errors.gradient_gradient = decay * errors.gradient_gradient + scale * gradient * gradient;
     errors.trace_trace = decay * errors.trace_trace + scale * trace * trace;

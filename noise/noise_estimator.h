@@ -21,6 +21,10 @@ namespace scavenger::noise {
 struct NoiseOptions {
   // Time constant of the averages: iteration i back has weight exp(-i / window).
   double window_iterations = 1000.0;
+  // While that is shorter, this share of the phase's iterations so far (but two batch means). The
+  // first gradients are much larger than all that follow: a long average would go on seeing little
+  // noise because of them (docs/noise.md has real jobs).
+  double window_share = 0.5;
   // Iterations per batch mean, for the error of the averages. Longer than the correlation between
   // successive iterations, which comes from the weights' drift only: fresh samples are independent.
   std::uint32_t batch_mean_iterations = 10;
@@ -94,6 +98,7 @@ class NoiseEstimator final {
     double weight = 0.0;
     double sqr_weight = 0.0;
     std::uint64_t iterations = 0;
+    double age = 0.0;  // iterations since the phase began, those included that were not measured
     GradientMoments batch_sum;
     GradientMoments previous_batch_mean;
     std::uint32_t in_batch = 0;        // iterations that were measured
@@ -107,6 +112,7 @@ class NoiseEstimator final {
   void average(const GradientMoments& moments, std::uint32_t spacing);
   void watch_stability(const NoiseIteration& iteration, const GradientMoments& moments);
   void finish_batch();
+  double window() const;
   RatioEstimate averaged_ratio() const;
   double degrees_of_freedom() const;
 

@@ -1,14 +1,17 @@
 #include "noise/grouped_noise.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "test/noise/known_gradients.h"
 
 namespace scavenger::noise {
 
 TEST_CASE("Groups keep their own noise, and the whole is that of the summed norms") {
-  GroupedNoise grouped(2, {.window_iterations = 10000.0});
-  NoiseEstimator whole({.window_iterations = 10000.0});
+  const NoiseOptions all_iterations{.window_iterations = 10000.0,
+                                    .window_share = std::numeric_limits<double>::infinity()};
+  GroupedNoise grouped(2, all_iterations);
+  NoiseEstimator whole(all_iterations);
   KnownGradients quiet(1, 32, 4.0, 8.0);    // B_s = 2
   KnownGradients noisy(2, 32, 1.0, 100.0);  // B_s = 100
   const std::vector<double> samples{32, 32};

@@ -27,8 +27,13 @@ void feed(NoiseEstimator& estimator, KnownGradients& problem, const std::vector<
   }
 }
 
+// From the first iteration on.
+NoiseOptions fixed_window(double iterations) {
+  return {.window_iterations = iterations, .window_share = std::numeric_limits<double>::infinity()};
+}
+
 NoiseOptions long_window() {
-  return {.window_iterations = 20000.0};
+  return fixed_window(20000.0);
 }
 
 }  // namespace
@@ -91,7 +96,7 @@ TEST_CASE("A 95 % interval covers the truth in 90 to 98 % of jobs") {
 }
 
 TEST_CASE("At the configuration that was measured, gamma is the ratio of the averaged norms") {
-  NoiseEstimator estimator({.window_iterations = 100.0});
+  NoiseEstimator estimator(fixed_window(100.0));
   KnownGradients problem(13, kDimensions, kGradient, kTrace);
   double norms = 0.0, batch_norms = 0.0;
   for (int i = 0; i < 300; ++i) {
@@ -107,6 +112,18 @@ TEST_CASE("At the configuration that was measured, gamma is the ratio of the ave
 
   CHECK(gamma_at(*estimate, 4, 32).value == Approx(norms / batch_norms).epsilon(1e-9));
   CHECK(gamma_at(*estimate, 1, 32).value == 1.0);
+}
+
+TEST_CASE("The first iterations' large gradients are soon forgotten") {
+  NoiseEstimator estimator;
+  KnownGradients first(17, kDimensions, 100.0 * kGradient, kTrace);
+  feed(estimator, first, {32, 32}, 50);
+  CHECK(estimator.estimate()->noise_scale.value == Approx(0.5).epsilon(0.2));
+  KnownGradients later(18, kDimensions, kGradient, kTrace);
+
+  feed(estimator, later, {32, 32}, 450);
+
+  CHECK(estimator.estimate()->noise_scale.value > 0.7 * 50.0);
 }
 
 TEST_CASE("A resize keeps what was learned: the pooled average spans both configurations") {
@@ -139,15 +156,24 @@ TEST_CASE("A step of the learning rate starts a new phase; a slow change does no
 }
 
 TEST_CASE("Without a measurable gradient the noise scale is unbounded, and the interval says so") {
-  NoiseEstimator estimator;
-  KnownGradients problem(16, kDimensions, 1e-8, kTrace);
-  feed(estimator, problem, {8, 8}, 400);
+  // Nearly always: in some jobs chance shows a gradient, or the errors are estimated too large.
+  int unbounded = 0, far_from_zero = 0;
+  const int jobs = 400;
+  for (int job = 0; job < jobs; ++job) {
+    NoiseEstimator estimator;
+    KnownGradients problem(2000 + static_cast<std::uint64_t>(job), kDimensions, 1e-8, kTrace);
+    feed(estimator, problem, {8, 8}, 400);
 
-  const auto estimate = estimator.estimate();
+    const auto estimate = estimator.estimate();
 
-  CHECK(std::isinf(estimate->noise_scale.interval.high));
-  CHECK(estimate->noise_scale.interval.low > 10.0);
-  CHECK(gamma_at(*estimate, 8, 64).interval.high == 8.0);
+    const bool is_unbounded = std::isinf(estimate->noise_scale.interval.high);
+    unbounded += is_unbounded ? 1 : 0;
+    CHECK((gamma_at(*estimate, 8, 64).interval.high == 8.0) == is_unbounded);
+    far_from_zero += estimate->noise_scale.interval.low > 10.0 ? 1 : 0;
+  }
+  CAPTURE(unbounded, far_from_zero);
+  CHECK(unbounded >= 0.93 * jobs);
+  CHECK(far_from_zero >= 0.93 * jobs);
 }
 
 TEST_CASE("Averages come before clips: a weak gradient is not overestimated") {
