@@ -134,6 +134,7 @@ struct CheckpointConfig {
 struct NoiseConfig {
   bool per_layer = false;           // for each layer, too
   double half_batch_share = 0.008;  // of one worker's time, for gradients of half batches
+  double cold_start_share = 0.1;    // the same, while a search waits for the noise to settle
 
   bool operator==(const NoiseConfig&) const = default;
 };

@@ -129,6 +129,7 @@ void read_measuring(const Json& document, JobConfig& config) {
   const Json& noise = document.at("noise");
   read(noise, "per_layer", config.noise.per_layer);
   read(noise, "half_batch_share", config.noise.half_batch_share);
+  read(noise, "cold_start_share", config.noise.cold_start_share);
   const Json& store = document.at("model_store");
   config.model_store.path = store.value("path", "");
   read(store, "url", config.model_store.url);
@@ -291,7 +292,8 @@ Json to_json(const JobConfig& config) {
           {"checkpoint", checkpoint_to_json(config.checkpoint)},
           {"noise",
            {{"per_layer", config.noise.per_layer},
-            {"half_batch_share", config.noise.half_batch_share}}},
+            {"half_batch_share", config.noise.half_batch_share},
+            {"cold_start_share", config.noise.cold_start_share}}},
           {"model_store", model_store_to_json(config.model_store)},
           {"search", search_to_json(config.search)},
           {"batching", batching_to_json(config.batching)},

@@ -16,15 +16,25 @@ std::span<float> aligned_part(std::vector<float>& memory, std::uint64_t index, s
 
 }  // namespace
 
-HalfBatchProbe::HalfBatchProbe(Trainer& trainer, const Clock& clock,
-                               std::vector<ParameterGroup> groups, double share_of_time)
-    : trainer_(trainer), clock_(clock), groups_(std::move(groups)), share_of_time_(share_of_time) {}
+HalfBatchShare half_batch_share(const JobConfig& config) {
+  HalfBatchShare share{.usual = config.noise.half_batch_share};
+  if (config.search.mode != SearchMode::kOff) {
+    share.early = std::max(share.usual, config.noise.cold_start_share);
+    share.early_iterations = config.search.cold_start_iterations;
+  }
+  return share;
+}
 
-bool HalfBatchProbe::is_due(double iteration_seconds) {
-  if (!begin_seconds_) begin_seconds_ = clock_.now_seconds();
-  const double next = last_seconds_ > 0.0 ? last_seconds_ : iteration_seconds;
-  const double allowed = share_of_time_ * (clock_.now_seconds() - *begin_seconds_);
-  return next > 0.0 && spent_seconds_ + next <= allowed;
+HalfBatchProbe::HalfBatchProbe(Trainer& trainer, const Clock& clock,
+                               std::vector<ParameterGroup> groups, HalfBatchShare share)
+    : trainer_(trainer), clock_(clock), groups_(std::move(groups)), share_(share) {}
+
+bool HalfBatchProbe::is_due(std::uint64_t iteration, double pass_seconds) {
+  const double now_seconds = clock_.now_seconds();
+  allowed_seconds_ += share_.at(iteration) * (now_seconds - asked_seconds_.value_or(now_seconds));
+  asked_seconds_ = now_seconds;
+  const double next = last_seconds_ > 0.0 ? last_seconds_ : pass_seconds;
+  return next > 0.0 && next <= allowed_seconds_;
 }
 
 HalfBatchNorms HalfBatchProbe::measure(const Batch& batch, std::uint64_t iteration,
@@ -56,7 +66,7 @@ HalfBatchNorms HalfBatchProbe::measure(const Batch& batch, std::uint64_t iterati
     first_[i] = share * first_[i] + (1.0F - share) * second_[i];
   norms.whole_sqr_norm = sqr_norms(first_);
   last_seconds_ = norms.seconds = clock_.now_seconds() - begin;
-  spent_seconds_ += last_seconds_;
+  allowed_seconds_ -= last_seconds_;
   return norms;
 }
 

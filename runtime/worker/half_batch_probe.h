@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
 #include "runtime/protocol/control_message.h"
 #include "runtime/training/batch.h"
 #include "runtime/training/parameter_groups.h"
@@ -18,16 +19,26 @@
 
 namespace scavenger {
 
+// How much of a worker's time asides may take.
+struct HalfBatchShare {
+  double usual = 0.0;
+  // In the job's first iterations: of a search, that waits for the noise before it chooses.
+  double early = 0.0;
+  std::uint64_t early_iterations = 0;
+
+  double at(std::uint64_t iteration) const { return iteration < early_iterations ? early : usual; }
+};
+HalfBatchShare half_batch_share(const JobConfig& config);
+
 // Thread: the worker's compute thread. The references must outlive it.
 class HalfBatchProbe final {
  public:
-  // `share_of_time`: of the worker's time, that these asides may take.
   HalfBatchProbe(Trainer& trainer, const Clock& clock, std::vector<ParameterGroup> groups,
-                 double share_of_time);
+                 HalfBatchShare share);
 
-  // Whether an aside that takes about as long as the last one, or as `iteration_seconds` if there
-  // was none, keeps within the share of the time since the first call.
-  bool is_due(double iteration_seconds);
+  // Whether an aside that takes about as long as the last one, or as `pass_seconds` if there was
+  // none, keeps within the share of the time since the first call. To be asked at each iteration.
+  bool is_due(std::uint64_t iteration, double pass_seconds);
 
   // Leaves the trainer with `gradients` in use. Requires a batch of two samples or more.
   HalfBatchNorms measure(const Batch& batch, std::uint64_t iteration, std::uint64_t random_key,
@@ -41,9 +52,9 @@ class HalfBatchProbe final {
   Trainer& trainer_;
   const Clock& clock_;
   const std::vector<ParameterGroup> groups_;
-  const double share_of_time_;
-  std::optional<double> begin_seconds_;
-  double spent_seconds_ = 0.0;
+  const HalfBatchShare share_;
+  std::optional<double> asked_seconds_;  // when it was last asked
+  double allowed_seconds_ = 0.0;         // and not spent
   double last_seconds_ = 0.0;
   Batch half_;                       // reused
   std::vector<float> memory_;        // of both gradients, with room to align them

@@ -21,7 +21,7 @@ Worker::Worker(Parts parts, Surroundings surroundings)
       probe_(parts.trainer, parts.clock,
              parts.config.noise.per_layer ? group_by_layer(parts.trainer.parameters())
                                           : one_group(parts.trainer.parameters()),
-             parts.config.noise.half_batch_share),
+             half_batch_share(parts.config)),
       initial_buffers_(buffers()) {}
 
 Worker::~Worker() {

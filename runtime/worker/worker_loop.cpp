@@ -30,6 +30,7 @@ WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t sampl
 
 bool WorkerLoop::run_iteration() {
   if (!begin_seconds_) begin_seconds_ = parts_.clock.now_seconds();
+  aside_seconds_ = 0.0;
   const LoadedBatch loaded = parts_.loader.next();
   parts_.trainer.use_weights(parts_.synchroniser.weights());
   const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
@@ -71,7 +72,7 @@ bool WorkerLoop::run_iteration() {
   stats_.global_sqr_norm.push_back(sync->global_gradient_sqr_norm);
   last_pass_seconds_ = step.forward_seconds + step.backward_seconds;
   const double end_seconds = parts_.clock.now_seconds();
-  stats_.seconds.push_back(end_seconds - *begin_seconds_);
+  stats_.seconds.push_back(end_seconds - *begin_seconds_ - aside_seconds_);
   begin_seconds_ = end_seconds;
   ++iteration_;
   if (end_seconds - last_report_seconds_ >= kReportSeconds) report(end_seconds);
@@ -79,10 +80,12 @@ bool WorkerLoop::run_iteration() {
 }
 
 void WorkerLoop::probe(const Batch& batch, std::uint64_t random_key) {
-  if (parts_.probe == nullptr || batch.size < 2 || !parts_.probe->is_due(last_pass_seconds_))
+  if (parts_.probe == nullptr || batch.size < 2 ||
+      !parts_.probe->is_due(iteration_, last_pass_seconds_))
     return;
   stats_.half_batches.push_back(
       parts_.probe->measure(batch, iteration_, random_key, parts_.synchroniser.gradients()));
+  aside_seconds_ = stats_.half_batches.back().seconds;
 }
 
 void WorkerLoop::flush() {

@@ -38,9 +38,9 @@ class WorkerLoop final {
   std::uint64_t iteration() const { return iteration_; }  // the next one to be done
 
   // Does one iteration; false where the synchroniser gave up, and iteration() is still to be done.
-  // An iteration takes from its begin to that of the next one, so that the times of many add up to
-  // wall time. Statistics are reported in batches, about twenty times a second, but an iteration
-  // that takes longer than that reports at once.
+  // An iteration takes from its begin to that of the next one, but for the aside, so that the times
+  // of many add up to wall time. Statistics are reported in batches, about twenty times a second,
+  // but an iteration that takes longer than that reports at once.
   bool run_iteration();
   // Reports what has not been reported. A pause follows, whose time is no iteration's.
   void flush();
@@ -60,6 +60,7 @@ class WorkerLoop final {
   IterationStats stats_;
   std::optional<double> begin_seconds_;  // of the iteration under way; none after a pause
   double last_report_seconds_;
+  double aside_seconds_ = 0.0;      // of the iteration under way
   double last_pass_seconds_ = 0.0;  // forward and backward
 };
 

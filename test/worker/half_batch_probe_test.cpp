@@ -19,7 +19,7 @@ Batch counted_samples(std::uint32_t size) {
 }
 
 struct Bench {
-  explicit Bench(double share = 0.01, std::vector<ParameterGroup> groups = {})
+  explicit Bench(HalfBatchShare share = {.usual = 0.01}, std::vector<ParameterGroup> groups = {})
       : probe(trainer, clock, groups.empty() ? one_group(trainer.parameters()) : groups, share) {
     trainer.use_weights(weights);
     trainer.use_gradients(gradients);
@@ -30,6 +30,19 @@ struct Bench {
   std::vector<float> weights = std::vector<float>(16), gradients = std::vector<float>(16);
   HalfBatchProbe probe;
 };
+
+// For asides, in iterations of 0.02 seconds from `first` to before `last`.
+double spent_seconds(Bench& bench, std::uint64_t first, std::uint64_t last) {
+  double spent = 0.0;
+  for (std::uint64_t i = first; i < last; ++i) {
+    if (bench.probe.is_due(i, 0.02)) {
+      bench.probe.measure(counted_samples(2), i, 1, bench.gradients);
+      spent += 0.04;
+    }
+    bench.clock.seconds = bench.clock.seconds + 0.02;
+  }
+  return spent;
+}
 
 }  // namespace
 
@@ -61,7 +74,7 @@ TEST_CASE("half batches leave no trace: the gradients in use and the buffers are
 }
 
 TEST_CASE("groups of parameters have their norms in their order") {
-  Bench bench(0.01, {{"back", {{8, 8}}}, {"front", {{0, 4}}}});
+  Bench bench({.usual = 0.01}, {{"back", {{8, 8}}}, {"front", {{0, 4}}}});
 
   const HalfBatchNorms norms = bench.probe.measure(counted_samples(2), 0, 1, bench.gradients);
 
@@ -69,18 +82,33 @@ TEST_CASE("groups of parameters have their norms in their order") {
 }
 
 TEST_CASE("half batches keep within their share of the time") {
-  Bench bench(0.01);
-  double spent = 0.0;
-  for (int i = 0; i < 2000; ++i) {
-    if (bench.probe.is_due(0.02)) {
-      bench.probe.measure(counted_samples(2), 0, 1, bench.gradients);
-      spent += 0.04;
-    }
-    bench.clock.seconds = bench.clock.seconds + 0.02;
-  }
+  Bench bench({.usual = 0.01});
+  const double spent = spent_seconds(bench, 0, 2000);
   CHECK(spent > 0.3);
   CHECK(spent <= 0.01 * 2000 * 0.0201 + 0.04);
-  CHECK_FALSE(Bench(0.0).probe.is_due(0.02));
+  Bench none{HalfBatchShare{}};
+  CHECK(spent_seconds(none, 0, 2000) == 0.0);
+}
+
+TEST_CASE("the first iterations of a job that searches may have more half batches") {
+  Bench bench({.usual = 0.01, .early = 0.1, .early_iterations = 500});
+
+  const double early = spent_seconds(bench, 0, 500);
+  const double later = spent_seconds(bench, 500, 2000);
+
+  CHECK(early > 0.9);
+  CHECK(early <= 0.1 * 500 * 0.024 + 0.04);
+  CHECK(later > 0.2);  // at once: what was spent early is not owed
+  CHECK(later <= 0.01 * 1500 * 0.0201 + 0.04);
+}
+
+TEST_CASE("only a search has a cold start") {
+  JobConfig config;
+  CHECK(half_batch_share(config).at(0) == config.noise.half_batch_share);
+  config.search.mode = SearchMode::kPartial;
+  CHECK(half_batch_share(config).at(0) == config.noise.cold_start_share);
+  CHECK(half_batch_share(config).at(config.search.cold_start_iterations) ==
+        config.noise.half_batch_share);
 }
 
 TEST_CASE("layers are groups of their tensors") {

@@ -25,13 +25,15 @@ void assemble(const BatchPlace& place, Batch& batch) {
 
 class OneWorker final {
  public:
-  explicit OneWorker(JobConfig config = {}, std::uint32_t rank = 1)
-      : loader_(assemble, clock), loop([this, &config, rank] {
+  explicit OneWorker(JobConfig config = {}, std::uint32_t rank = 1, HalfBatchShare share = {})
+      : probe_(trainer, clock, one_group(trainer.parameters()), share),
+        loader_(assemble, clock),
+        loop([this, &config, rank] {
           trainer.use_weights(synchroniser.weights());
           trainer.use_gradients(synchroniser.gradients());
           trainer.write_initial_weights();
           loader_.start({7, 70, 10, 4, 6});
-          return WorkerLoop({trainer, synchroniser, loader_, clock}, config, 100,
+          return WorkerLoop({trainer, synchroniser, loader_, clock, &probe_}, config, 100,
                             {1, 10, {4, 6}, 7, 70}, rank,
                             [this](IterationStats stats) { reports.push_back(std::move(stats)); });
         }()) {}
@@ -46,6 +48,7 @@ class OneWorker final {
   std::vector<IterationStats> reports;
 
  private:
+  HalfBatchProbe probe_;
   BatchLoader loader_;
 
  public:
@@ -134,6 +137,20 @@ TEST_CASE("an iteration lasts until the next one begins, but a pause is no part 
   CHECK(seconds[1] == Approx(0.025));
   CHECK(seconds[2] == Approx(0.02));
   CHECK(seconds[3] == Approx(0.02));
+}
+
+TEST_CASE("the passes of half batches are no part of an iteration") {
+  OneWorker worker({}, 1, {.usual = 0.5});
+
+  worker.run(20);
+  worker.loop.flush();
+
+  std::size_t asides = 0;
+  for (const IterationStats& report : worker.reports) {
+    asides += report.half_batches.size();
+    for (const double seconds : report.seconds) CHECK(seconds == Approx(0.02));
+  }
+  CHECK(asides >= 5);
 }
 
 TEST_CASE("the learning rate in a report is that of its first iteration") {
