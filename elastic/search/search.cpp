@@ -24,9 +24,9 @@ using fact::SearchPhase;
 using perfmodel::Configuration;
 
 // A configuration is measured when its mean is known this well after the wanted iterations; after n
-// times as many, n times the error suffices. Where iterations scatter, an exact mean would cost
-// more than it is worth, the more so as many workers scatter most. And not from a moment in which
-// the machine may have done something else.
+// times as many, n times the error suffices. Where iterations scatter, as those of many workers do,
+// an exact mean would cost more than it is worth. And not from a moment in which the machine may
+// have done something else.
 constexpr double kWantedRelativeError = 0.02;
 constexpr double kMostRounds = 10.0;
 constexpr double kShortestSeconds = 0.3;
@@ -128,8 +128,7 @@ const std::vector<MeasuredConfiguration>& SearchLook::measured() const {
 bool SearchLook::suffices(const MeasuredConfiguration& one) const {
   const auto wanted = static_cast<double>(setting_.config.search.iterations);
   const auto iterations = static_cast<double>(one.iterations);
-  if (iterations < wanted) return false;
-  if (one.total_seconds < kShortestSeconds) return false;
+  if (iterations < wanted || one.total_seconds < kShortestSeconds) return false;
   const double rounds = iterations / wanted;
   return rounds >= kMostRounds || one.relative_error() <= kWantedRelativeError * rounds;
 }
@@ -342,11 +341,16 @@ double SearchLook::rest_since() const {
   return numbers_.seconds - last;
 }
 
+// By more than chance. Whether the noise has settled is not asked: with one worker it is measured
+// so rarely that this takes hours.
 bool SearchLook::noise_has_changed() const {
   const auto noise = numbers_.noise.numbers();
-  if (!noise || !noise->estimate.stable) return false;
+  if (!noise || !std::isfinite(noise->estimate.noise_scale.interval.high)) return false;
   if (noise->phase != numbers_.prediction->fact.noise_phase) return true;
-  const double ratio = noise->estimate.noise_scale.value / numbers_.prediction->fact.noise_scale;
+  const noise::Measured& now = noise->estimate.noise_scale;
+  const double before = numbers_.prediction->fact.noise_scale;
+  if (now.interval.low <= before && before <= now.interval.high) return false;
+  const double ratio = now.value / before;
   return std::isfinite(ratio) && ratio > 0.0 && std::abs(std::log(ratio)) > std::log(kNoiseFactor);
 }
 

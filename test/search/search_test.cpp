@@ -148,6 +148,22 @@ TEST_CASE("The choice follows the gradient noise as it grows") {
   CHECK(job.last_step().batch_size > before);
 }
 
+TEST_CASE("One worker that measures its noise rarely sees it grow all the same") {
+  Truth truth;
+  truth.noise_scale = 20.0;
+  truth.fixed_seconds = 0.1;
+  truth.half_batches_every = 100;
+  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumCost), truth, 5);
+  const fact::SearchStep before = job.settle();
+  REQUIRE(before.workers == 1);
+  const double settled_seconds = job.numbers().seconds;
+  job.truth.noise_scale = 500.0;
+  job.train(5.0 * settled_seconds);
+  CHECK_FALSE(job.numbers().noise.numbers()->estimate.stable);
+  CHECK(job.last_step().workers == 1);
+  CHECK(job.last_step().batch_size > before.batch_size);
+}
+
 TEST_CASE("Without a search, the choice comes from the store") {
   Truth truth;
   truth.noise_scale = 2000.0;

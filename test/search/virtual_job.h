@@ -23,11 +23,12 @@ namespace scavenger::elastic {
 struct Truth {
   double seconds_per_sample = 1e-3;  // of compute, on one worker
   double fixed_seconds = 2e-2;
-  double seconds_per_worker = 1e-2;  // of synchronisation
-  double noise_scale = 300.0;        // B_s, and the B_c of the epochs
-  double scatter = 0.03;             // of one iteration's seconds
-  double slower = 1.0;               // a neighbour comes
-  std::vector<double> speeds;        // of worker k's machine; empty: all alike
+  double seconds_per_worker = 1e-2;      // of synchronisation
+  double noise_scale = 300.0;            // B_s, and the B_c of the epochs
+  double scatter = 0.03;                 // of one iteration's seconds
+  double slower = 1.0;                   // a neighbour comes
+  std::vector<double> speeds;            // of worker k's machine; empty: all alike
+  std::uint64_t half_batches_every = 2;  // iterations of one worker
 
   double iteration_seconds(double workers, double batch) const {
     double slowest = 1.0;  // shares are even
@@ -62,7 +63,7 @@ inline void append_iteration(const Truth& truth, const std::vector<std::uint32_t
       list->push_back(0.25 * seconds);
     worker.local_sqr_norm.push_back(measured_norm(shares[k]));
   }
-  if (shares.size() > 1 || place % 8 != 0) return;
+  if (shares.size() > 1 || (series.first + place) % truth.half_batches_every != 0) return;
   const std::uint32_t half = batch_size / 2;
   series.half_batches.push_back({series.first + place,
                                  half,
