@@ -24,13 +24,19 @@ std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   }
 }
 
-// CLI::PositiveNumber names the largest double where it refuses something.
-inline const CLI::Validator kPositive(
-    [](std::string& word) {
-      double number = 0.0;
-      const bool is_positive = CLI::detail::lexical_cast(word, number) && number > 0.0;
-      return is_positive ? std::string() : "\"" + word + "\" is no number above 0";
-    },
-    "POSITIVE");
+// CLI11's own checks of numbers name the largest double where they refuse something.
+inline CLI::Validator number_that(bool (*holds)(double), const std::string& wanted,
+                                  const std::string& name) {
+  const auto problem_of = [holds, wanted](std::string& word) {
+    double number = 0.0;
+    const bool is_right = CLI::detail::lexical_cast(word, number) && holds(number);
+    return is_right ? std::string() : "\"" + word + "\" is no number " + wanted;
+  };
+  return {problem_of, name};
+}
+inline const CLI::Validator kPositive =
+    number_that([](double number) { return number > 0.0; }, "above 0", "POSITIVE");
+inline const CLI::Validator kNotNegative =
+    number_that([](double number) { return number >= 0.0; }, "from 0 on", "NONNEGATIVE");
 
 }  // namespace scavenger

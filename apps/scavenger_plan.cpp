@@ -53,9 +53,9 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
   app.add_option("--shares", arguments.shares, "Of the batch on unequal machines")
       ->check(CLI::IsMember({"even", "dynamic"}));
   app.add_option("--price", arguments.price, "Dollars per worker and hour")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   app.add_option("--fixed-price", arguments.fixed_price, "Dollars per hour for all else")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   app.add_flag("--exact-billing", arguments.exact_billing,
                "Time x price, without a first minute and whole seconds");
   app.add_option("--samples", arguments.samples, "Of an epoch")->check(kPositive);
@@ -74,7 +74,7 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
   app.add_option("--seeds", arguments.simulation.seeds, "Of the simulation")
       ->check(CLI::Range(1, 100000));
   app.add_option("--resize-seconds", arguments.simulation.resize_seconds, "Of the simulation")
-      ->check(CLI::NonNegativeNumber);
+      ->check(kNotNegative);
   app.add_option("--cold-start", arguments.simulation.cold_start_iterations,
                  "Of the simulation: iterations before anything is measured");
 }

@@ -56,6 +56,15 @@ class BadInputTest(job.JobTest):
         self.refuse(SYNTHETIC, "--workers", "many", says=["--workers", '"many"'])
         self.refuse(SYNTHETIC, "--no-such-option", says=["--no-such-option"])
 
+    def test_a_wrong_command_line_of_a_program_that_trains_nothing(self):
+        for line, says in ((("scavenger-plan", "--price", "-1"), '"-1" is no number from 0 on'),
+                           (("scavenger-plan", "--samples", "0"), '"0" is no number above 0'),
+                           (("scavenger-ctl", "resize", "--workers", "x"), '"x" is no number above 0')):
+            done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
     def test_more_workers_than_samples_in_a_batch(self):
         self.refuse(SYNTHETIC, "--workers", 65, "--run", self.run_folder(), says=["65", "64"])
 
