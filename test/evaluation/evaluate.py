@@ -49,7 +49,7 @@ class FreeMachines:
     """How many emulated machines this one has room for."""
 
     def __init__(self, count):
-        self.count = count
+        self.all = self.count = count
         self.changed = threading.Condition()
 
     @contextlib.contextmanager
@@ -109,12 +109,13 @@ class Evaluation:
                 "last": [last["workers"], last["batch_size"]]}
 
     def fixed(self, config, seed):
-        """Every configuration's run. Those that need few machines run side by side: together never more than the largest has."""
+        """Every configuration's run. Those of one machine run side by side, all others alone: workers that wait for each other lose by
+        what the processors do besides (up to a third of an iteration was seen)."""
         a = self.arguments
         machines = FreeMachines(max(a.workers))
 
         def row(workers, batch_size):
-            with machines.taken(workers):
+            with machines.taken(workers if workers == 1 else machines.all):
                 report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers,
                                   "--batch-size", batch_size)
             measured = report["configurations"][0]["iteration_seconds"]["mean"]
@@ -137,12 +138,12 @@ class Evaluation:
 def prediction_error(prediction, table):
     """Of seconds per iteration of configurations that the search had not measured, against the fixed runs."""
     actual = {(run["workers"], run["batch_size"]): run["iteration_seconds"] for run in table}
-    candidates = [one for one in (prediction or {}).get("candidates", []) if (one["workers"], one["batch_size"]) in actual]
+    pairs = [(one, actual[one["workers"], one["batch_size"]]) for one in (prediction or {}).get("candidates", [])
+             if (one["workers"], one["batch_size"]) in actual]
     # Other jobs' mean says how seconds grow from the first candidate on, not what they are.
     is_mean = prediction and prediction["time_form"].startswith("mean of")
-    unit = actual[candidates[0]["workers"], candidates[0]["batch_size"]] / candidates[0]["iteration_seconds"] if is_mean else 1
-    errors = [abs(unit * one["iteration_seconds"] / actual[one["workers"], one["batch_size"]] - 1)
-              for one in candidates if not one["measured"]]
+    unit = pairs[0][1] / pairs[0][0]["iteration_seconds"] if is_mean else 1
+    errors = [abs(unit * one["iteration_seconds"] / seconds - 1) for one, seconds in pairs if not one["measured"]]
     return statistics.mean(errors) if errors else None
 
 
