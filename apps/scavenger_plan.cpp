@@ -52,8 +52,7 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
                  "TYPE:COUNT[:SPEED[:PRICE]],...");
   app.add_option("--shares", arguments.shares, "Of the batch on unequal machines")
       ->check(CLI::IsMember({"even", "dynamic"}));
-  app.add_option("--price", arguments.price, "Dollars per worker and hour")
-      ->check(kNotNegative);
+  app.add_option("--price", arguments.price, "Dollars per worker and hour")->check(kNotNegative);
   app.add_option("--fixed-price", arguments.fixed_price, "Dollars per hour for all else")
       ->check(kNotNegative);
   app.add_flag("--exact-billing", arguments.exact_billing,
