@@ -89,13 +89,16 @@ class UnequalMachinesTest(job.JobTest):
 class UnequalSharesTest(job.JobTest):
     """Shares that bounds make unequal, whatever the machine does: the same in each run."""
 
+    # Later the job has learned all that there is, and its noise scale is unbounded.
+    ITERATIONS = 100
+
     def train_with_bounds(self, name, bounds):
         run = self.run_folder(name)
         hosts = [f'{{"name":"h{k}","address":"127.0.0.1","largest_share":{bound}}}' for k, bound in enumerate(bounds)]
         self.train(job.CONFIGS / "synthetic_mlp.json", "--quiet", "--run", run, "--workers", 3, "--batch-size", 384, "--set", f"cluster.hosts=[{','.join(hosts)}]",
                    "--set", "batching.dynamic=true", "--set", "optimizer.learning_rate=0.02",
-                   "--set", "stop.target=null", "--set", "stop.max_epochs=100000", "--set", "stop.max_iterations=800",
-                   "--set", "evaluation.every_iterations=800", "--set", "checkpoint.every_epochs=100000", "--set", "cluster.threads_per_worker=1")
+                   "--set", "stop.target=null", "--set", "stop.max_epochs=100000", "--set", f"stop.max_iterations={self.ITERATIONS}",
+                   "--set", f"evaluation.every_iterations={self.ITERATIONS}", "--set", "checkpoint.every_epochs=100000", "--set", "cluster.threads_per_worker=1")
         return run
 
     def test_metric_and_noise_scale_are_those_of_even_shares(self):
