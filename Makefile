@@ -8,9 +8,11 @@ JOBS ?= $(shell scripts/build_jobs.sh)
 export CCACHE_BASEDIR := $(CURDIR)# another clone of the project finds what this one has compiled
 
 release := build/release
-programs := scavenger-train scavenger-ctl scavenger-plan scavenger-ps scavenger-worker scavenger-export
+# What a job runs: no more is built before the first one starts.
+trainer := scavenger-train scavenger-ps scavenger-worker
+build = cmake --build $(release) --parallel $(JOBS)
 
-.PHONY: help train test setup programs clean
+.PHONY: help train test setup configured programs clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -20,22 +22,28 @@ help:
 	@echo 'make test    set up what is missing, build, run the tests'
 	@echo 'make clean   remove build/ (not .venv/, .deps/, runs/)'
 
-train: programs
-	@$(release)/bin/scavenger-train $(CONFIG) $(ARGS)
+# The other programs of the README are built when the job has ended, however it did.
+train: configured
+	@$(build) --target $(trainer)
+	@status=0; $(release)/bin/scavenger-train $(CONFIG) $(ARGS) || status=$$?; \
+	  $(build) --target programs && exit $$status
 
+# CI takes no warning in our own code.
 test:
 	@scripts/setup.sh --test
-	@cmake --preset release
-	@cmake --build $(release) --parallel $(JOBS)
+	@cmake --preset release -DSCAVENGER_WERROR=$(if $(CI),ON,OFF)
+	@$(build)
 	@scripts/run_tests.sh $(release)
 
 setup:
 	@scripts/setup.sh
 
 # Ninja configures again by itself when a CMakeLists.txt changes: cmake is only called for the first time.
-programs: setup
+configured: setup
 	@test -f $(release)/build.ninja || cmake --preset release
-	@cmake --build $(release) --parallel $(JOBS) --target $(programs)
+
+programs: configured
+	@$(build) --target programs
 
 clean:
 	rm -rf build

@@ -12,7 +12,7 @@ namespace scavenger::perfmodel {
 namespace {
 
 // How much the stated sizes of errors weigh against the scatter that is seen, in observations.
-constexpr double kPriorDegrees = 4.0;
+constexpr double kErrorPriorDegrees = 4.0;
 
 constexpr double kUsualOverlap = 2.0 / 3.0;
 constexpr double kOverlapDeviation = 0.2;
@@ -194,7 +194,7 @@ TimeFit::Mode TimeFit::climb(const TimeParameters& start) {
 
 double TimeFit::evidence(const Mode& mode) const {
   const double n = static_cast<double>(configurations_.size());
-  return (kPriorDegrees + n) * std::log1p(mode.penalised_squares / kPriorDegrees) +
+  return (kErrorPriorDegrees + n) * std::log1p(mode.penalised_squares / kErrorPriorDegrees) +
          mode.log_determinant;
 }
 
@@ -203,8 +203,8 @@ void TimeFit::adopt(const Mode& mode) {
   const double n = static_cast<double>(configurations_.size());
   const double count = static_cast<double>(free_.size());
   score_ = evidence(mode) + 2.0 * count;
-  error_scale_ = std::sqrt((kPriorDegrees + mode.penalised_squares) / (kPriorDegrees + n));
-  degrees_of_freedom_ = kPriorDegrees + std::max(0.0, n - count);
+  error_scale_ = std::sqrt((kErrorPriorDegrees + mode.penalised_squares) / (kErrorPriorDegrees + n));
+  degrees_of_freedom_ = kErrorPriorDegrees + std::max(0.0, n - count);
 
   const auto cholesky = Cholesky::of(observation_covariance());
   SCAVENGER_CHECK(cholesky);
@@ -259,7 +259,7 @@ double TimeFit::lack_of_fit() const {
     count += 1.0;
   }
   squares /= error_scale_ * error_scale_;
-  return std::max(1.0, std::sqrt((kPriorDegrees + squares) / (kPriorDegrees + count)));
+  return std::max(1.0, std::sqrt((kErrorPriorDegrees + squares) / (kErrorPriorDegrees + count)));
 }
 
 // d ln f / d parameter: configurations x free_.

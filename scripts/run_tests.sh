@@ -3,19 +3,19 @@
 # "N passed, N failed". Exit code 1 if one failed or none ran. How many run at once: CTEST_PARALLEL_LEVEL (default 1;
 # the tests of timing and of processes are steadier alone).
 #
-# Tests that failed are run once more, one at a time: a busy machine may be late once, a fault fails twice. What passed
-# only then is named. Where more than SCAVENGER_RETRY_LIMIT (default 5) failed, it was not the machine.
+# A test that fails has failed. Only those that test/flaky.txt names are run once more, alone, and are named if they
+# passed only then. SCAVENGER_FLAKY_TESTS names another such file.
 set -euo pipefail
 build=$1
+scripts=$(dirname "$0")
 report=$(realpath "$build")/test-results.xml
 second_report=$(realpath "$build")/test-results-second.xml
 rm -f "$report" "$second_report"
 ctest --test-dir "$build" --output-on-failure --no-tests=error --output-junit "$report" || true
 [ -s "$report" ] || { echo "run_tests: ctest wrote no results: see above" >&2; echo "0 passed, 1 failed"; exit 1; }
-summary=$(dirname "$0")/summarize_tests.py
-failed=$(python3 "$summary" --count-failed "$report")
-if [ "$failed" -gt 0 ] && [ "$failed" -le "${SCAVENGER_RETRY_LIMIT:-5}" ]; then
-  echo "run_tests: $failed failed, and are run once more, alone"
-  ctest --test-dir "$build" --rerun-failed --parallel 1 --output-on-failure --output-junit "$second_report" || true
+again=$(python3 "$scripts/flaky_tests.py" "${SCAVENGER_FLAKY_TESTS:-$scripts/../test/flaky.txt}" "$report")
+if [ -n "$again" ]; then
+  echo "run_tests: flaky, and run once more, alone: $again"
+  ctest --test-dir "$build" -R "^(${again// /|})\$" --parallel 1 --output-on-failure --output-junit "$second_report" || true
 fi
-exec python3 "$summary" "$report" "$second_report"
+exec python3 "$scripts/summarize_tests.py" "$report" "$second_report"

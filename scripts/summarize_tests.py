@@ -1,9 +1,9 @@
-"""summarize_tests.py [--count-failed] JUNIT_FILE [SECOND]: names failed and skipped tests; the last line is "N passed,
+"""summarize_tests.py JUNIT_FILE [SECOND]: names failed and skipped tests; the last line is "N passed,
 N failed". SECOND, where there is such a file, has the results of the tests that failed and were run again.
 
 A test that skipped itself is counted in neither number, and is named with the reason that it printed. One that could
 not be run (its executable is missing: CTest calls that skipped too) or is disabled has failed. One that passed only when
-it was run again has passed, and is named. With --count-failed only the number of those that failed is printed.
+it was run again has passed, and is named.
 """
 
 import pathlib
@@ -53,9 +53,6 @@ def cases_in(path):
 
 
 def main(arguments):
-    if arguments[0] == "--count-failed":
-        print(sum(map(failed, cases_in(arguments[1]))))
-        return 0
     lines, passes, failures = summarize(*map(cases_in, arguments))
     if passes + failures == 0:
         lines.append("FAILED: no test ran")

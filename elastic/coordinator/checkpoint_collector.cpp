@@ -7,7 +7,7 @@
 namespace scavenger::elastic {
 namespace {
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_piece(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = {}, .remedy = {}});
 }
 
@@ -33,8 +33,8 @@ std::span<std::byte> CheckpointCollector::destination(std::uint32_t shard,
   if (header.rank >= vectors_.size() || header.chunk >= layout_.chunk_count() ||
       header.iteration != checkpoint_.iteration || layout_.shard_of(header.chunk) != shard ||
       header.payload_bytes != layout_.range(header.chunk).size * sizeof(float))
-    refuse("a shard sent a piece of state that does not fit");
-  if (arrived_[piece_of(header)] != 0) refuse("a shard sent a piece of state twice");
+    refuse_piece("a shard sent a piece of state that does not fit");
+  if (arrived_[piece_of(header)] != 0) refuse_piece("a shard sent a piece of state twice");
   const ps::ChunkRange range = layout_.range(header.chunk);
   return std::as_writable_bytes(std::span(*vectors_[header.rank]).subspan(range.first, range.size));
 }
@@ -47,7 +47,7 @@ void CheckpointCollector::arrived(const FrameHeader& header) {
 
 void CheckpointCollector::set_buffers(std::vector<float> values) {
   if (values.size() != checkpoint_.buffers.flat_size())
-    refuse("a worker sent buffers of another model");
+    refuse_piece("a worker sent buffers of another model");
   checkpoint_.buffer_values = std::move(values);
 }
 

@@ -9,7 +9,7 @@
 namespace scavenger::elastic {
 namespace {
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_checkpoint(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = {}, .remedy = {}});
 }
 
@@ -43,20 +43,20 @@ void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
 }
 
 CheckpointWriter::Round& CheckpointWriter::round() {
-  if (!round_) refuse("state came that nobody asked for");
+  if (!round_) refuse_checkpoint("state came that nobody asked for");
   return *round_;
 }
 
 void CheckpointWriter::state_copied(const ProcessName& holder, const SnapshotTaken& message) {
   shard_of(holder);
   if (message.iteration != round().outcome.iteration)
-    refuse("a copy was made that nobody asked for");
+    refuse_checkpoint("a copy was made that nobody asked for");
   round().collector.set_optimizer_steps(message.optimizer_steps);
   copied(holder);
 }
 
 void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<float> values) {
-  if (worker.role != Role::kWorker) refuse("buffers came that nobody asked for");
+  if (worker.role != Role::kWorker) refuse_checkpoint("buffers came that nobody asked for");
   round().collector.set_buffers(std::move(values));
   copied(worker);
 }
@@ -64,7 +64,7 @@ void CheckpointWriter::buffers_arrived(const ProcessName& worker, std::vector<fl
 void CheckpointWriter::copied(const ProcessName& process) {
   const auto copy = round_->missing_copies.find(process);
   if (copy == round_->missing_copies.end())
-    refuse("state was copied twice, or by whom nobody asked");
+    refuse_checkpoint("state was copied twice, or by whom nobody asked");
   round_->missing_copies.erase(copy);
   if (!round_->missing_copies.empty()) return;
   round_->outcome.stall_seconds = clock_.now_seconds() - round_->start_seconds;
@@ -76,7 +76,7 @@ void CheckpointWriter::copied(const ProcessName& process) {
 std::uint32_t CheckpointWriter::shard_of(const ProcessName& holder) {
   const std::vector<ProcessName>& holders = round().holders;
   const auto found = std::ranges::find(holders, holder);
-  if (found == holders.end()) refuse("state came from a process that has none of it");
+  if (found == holders.end()) refuse_checkpoint("state came from a process that has none of it");
   return static_cast<std::uint32_t>(found - holders.begin());
 }
 

@@ -10,7 +10,7 @@
 namespace scavenger::elastic {
 namespace {
 
-[[noreturn]] void refuse(std::string what, std::string remedy) {
+[[noreturn]] void refuse_request(std::string what, std::string remedy) {
   throw InputError({.what = std::move(what), .where = {}, .remedy = std::move(remedy)});
 }
 
@@ -41,13 +41,13 @@ nlohmann::json Coordinator::obey_one(const command::Resize& resize) {
   const std::uint32_t workers = resize.workers.value_or(controller_.wanted_workers());
   const std::uint32_t batch_size = resize.batch_size.value_or(controller_.wanted_batch_size());
   if (workers > ps::kMostWorkers)
-    refuse(fmt::format("{} workers are too many", workers),
+    refuse_request(fmt::format("{} workers are too many", workers),
            fmt::format("at most {}", ps::kMostWorkers));
   if (batch_size < workers)
-    refuse(fmt::format("a batch of {} is too small for {} workers", batch_size, workers),
+    refuse_request(fmt::format("a batch of {} is too small for {} workers", batch_size, workers),
            "give each worker a sample at least");
   if (batch_size > data_.train_samples)
-    refuse(fmt::format("a batch of {} is larger than the data set", batch_size),
+    refuse_request(fmt::format("a batch of {} is larger than the data set", batch_size),
            fmt::format("at most {}", data_.train_samples));
   const std::string reason =
       fmt::format("resized by the user to K = {}, B = {}", workers, batch_size);

@@ -21,7 +21,7 @@ namespace http = beast::http;
 using Request = http::request<http::string_body>;
 using Response = http::response<http::string_body>;
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kReplyPatience = std::chrono::seconds(10);
 constexpr std::string_view kScheme = "http://";
 
 awaitable<void> exchange(std::string host, std::string port, Request request, Response& response) {
@@ -29,13 +29,13 @@ awaitable<void> exchange(std::string host, std::string port, Request request, Re
   tcp::resolver resolver(executor);
   beast::tcp_stream stream(executor);
   const auto addresses = co_await resolver.async_resolve(host, port, use_awaitable);
-  stream.expires_after(kPatience);
+  stream.expires_after(kReplyPatience);
   co_await stream.async_connect(addresses, use_awaitable);
   co_await http::async_write(stream, request, use_awaitable);
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(std::uint64_t{64} << 20);
-  stream.expires_after(kPatience);
+  stream.expires_after(kReplyPatience);
   co_await http::async_read(stream, buffer, parser, use_awaitable);
   response = parser.release();
 }

@@ -16,7 +16,7 @@ namespace scavenger::elastic {
 namespace {
 
 constexpr auto kPeriod = std::chrono::seconds(2);
-constexpr int kNiceness = 10;
+constexpr int kMirrorNiceness = 10;
 
 class Copier final {
  public:
@@ -44,7 +44,7 @@ TensorboardMirror::TensorboardMirror(const std::filesystem::path& run_folder,
                                      const std::filesystem::path& folder) {
   auto copier = std::make_shared<Copier>(run_folder, folder);
   runner_ = std::thread([this, copier] {
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNiceness);
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kMirrorNiceness);
     try {
       for (bool is_last = false; !is_last;) {
         {

@@ -11,7 +11,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 // JSON knows no infinity.
-json number(double value) {
+json finite_number(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
 
@@ -21,23 +21,23 @@ nlohmann::ordered_json savings_json(const RunNumbers& numbers) {
   json on_demand = nullptr, naive = nullptr;
   if (const auto spot = savings_against_on_demand(numbers))
     on_demand = {{"cost", spot->on_demand_cost},
-                 {"cost_saved", number(part_saved(spot->cost, spot->on_demand_cost))}};
+                 {"cost_saved", finite_number(part_saved(spot->cost, spot->on_demand_cost))}};
   if (const auto saved = savings_against_naive(numbers)) {
     naive = {{"measured", saved->is_measured},    {"relative", saved->is_relative},
              {"workers", saved->chosen.workers},  {"batch_size", saved->chosen.batch_size},
-             {"seconds", number(saved->seconds)}, {"cost", number(saved->cost)},
+             {"seconds", finite_number(saved->seconds)}, {"cost", finite_number(saved->cost)},
              {"configurations", json::array()}};
     for (const NaiveConfiguration& one : saved->naive)
       naive["configurations"].push_back(
           {{"why", one.why},
            {"workers", one.predicted.workers},
            {"batch_size", one.predicted.batch_size},
-           {"seconds", number(one.predicted.seconds)},
-           {"seconds_low", number(one.predicted.seconds_low)},
-           {"seconds_high", number(one.predicted.seconds_high)},
-           {"cost", number(one.predicted.cost)},
-           {"seconds_saved", number(part_saved(saved->seconds, one.predicted.seconds))},
-           {"cost_saved", number(part_saved(saved->cost, one.predicted.cost))}});
+           {"seconds", finite_number(one.predicted.seconds)},
+           {"seconds_low", finite_number(one.predicted.seconds_low)},
+           {"seconds_high", finite_number(one.predicted.seconds_high)},
+           {"cost", finite_number(one.predicted.cost)},
+           {"seconds_saved", finite_number(part_saved(saved->seconds, one.predicted.seconds))},
+           {"cost_saved", finite_number(part_saved(saved->cost, one.predicted.cost))}});
   }
   return {{"on_demand", std::move(on_demand)}, {"naive", std::move(naive)}};
 }

@@ -5,7 +5,7 @@
 namespace scavenger::ps {
 namespace {
 
-constexpr double kSleepSeconds = 0.05;
+constexpr double kUplinkSleepSeconds = 0.05;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ bool HostUplink::bring_iteration(std::uint64_t iteration) {
       connection_.gradient_ready(range.first, range.last());
       ++brought;
     } else {
-      board.sleep_unless([&] { return board.waiting_chunks() > 0 || interrupted_; }, kSleepSeconds);
+      board.sleep_unless([&] { return board.waiting_chunks() > 0 || interrupted_; }, kUplinkSleepSeconds);
     }
   }
   const auto result = connection_.finish();

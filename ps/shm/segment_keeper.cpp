@@ -11,7 +11,7 @@
 namespace scavenger::ps {
 namespace {
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_keeping(std::string what) {
   throw ProtocolError(
       {.what = std::move(what), .where = "keeper of the shared memory", .remedy = {}});
 }
@@ -27,21 +27,21 @@ SegmentKeeper::SegmentKeeper(asio::io_context& io, FileDescriptor file,
       chunk_bytes_(chunk_bytes) {}
 
 void SegmentKeeper::configure(const ConfigureShard& message) {
-  if (message.shards != 1) refuse("shared memory is one shard");
-  if (message.membership.workers() > kMostWorkers) refuse("there are too many workers");
+  if (message.shards != 1) refuse_keeping("shared memory is one shard");
+  if (message.membership.workers() > kMostWorkers) refuse_keeping("there are too many workers");
   const auto vectors = static_cast<std::uint32_t>(optimizer_.state_names().size());
   const SegmentShape shape{message.flat_size, chunk_bytes_, vectors};
   if (!segment_) segment_ = Segment::create(file_.get(), shape);
   SegmentHeader& header = segment_->header();
-  if (header.shape != shape) refuse("the model cannot become another one");
+  if (header.shape != shape) refuse_keeping("the model cannot become another one");
   if (message.membership.epoch <= header.membership_epoch)
-    refuse(fmt::format("membership epoch {} follows {}", message.membership.epoch,
+    refuse_keeping(fmt::format("membership epoch {} follows {}", message.membership.epoch,
                        header.membership_epoch.load()));
   const std::uint64_t first = message.membership.first_iteration;
   const bool goes_on = message.goes_on;
-  if (goes_on && header.has_weights == 0) refuse("there are no weights to go on with");
+  if (goes_on && header.has_weights == 0) refuse_keeping("there are no weights to go on with");
   if (goes_on && first != segment_->board().iteration())
-    refuse(fmt::format("iteration {} cannot be gone on from at {}", first,
+    refuse_keeping(fmt::format("iteration {} cannot be gone on from at {}", first,
                        segment_->board().iteration()));
   halted_ = false;
   finish_copying();
@@ -69,7 +69,7 @@ bool SegmentKeeper::load_state(const FrameHeader& header) {
   if (layout == nullptr || pieces_.complete() || header.chunk >= layout->chunk_count() ||
       header.rank > optimizer_.state_names().size() ||
       state_payload_.size() != layout->range(header.chunk).size * sizeof(float))
-    refuse("state came that was not expected");
+    refuse_keeping("state came that was not expected");
   const ChunkRange range = layout->range(header.chunk);
   const Version part =
       segment_->version(segment_->board().iteration()).part(range.first, range.size);
@@ -97,10 +97,10 @@ ShardProgress SegmentKeeper::progress() const {
 void SegmentKeeper::begin_snapshot(std::uint64_t iteration) {
   if (!segment_ || segment_->header().has_weights == 0 ||
       segment_->board().iteration() != iteration)
-    refuse(fmt::format("a snapshot of iteration {} was asked for, but the job is elsewhere",
+    refuse_keeping(fmt::format("a snapshot of iteration {} was asked for, but the job is elsewhere",
                        iteration));
   if (segment_->header().copying != 0)
-    refuse("a snapshot was asked for while another is being copied");
+    refuse_keeping("a snapshot was asked for while another is being copied");
   if (!snapshot_ || snapshot_.use_count() > 1) {  // none, or one that is still being sent
     const std::uint64_t size = segment_->layout().flat_size();
     snapshot_ = std::make_shared<ShardSnapshot>(

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kWhere = "vectors of a worker on the same host";
 
-[[noreturn]] void refuse(const char* what) {
+[[noreturn]] void refuse_vectors(const char* what) {
   throw ProtocolError({.what = what,
                        .where = kWhere,
                        .remedy = "check that all processes are of one version and one job"});
@@ -51,7 +51,7 @@ NearPlace decode_near_place(std::span<const std::byte, kNearPlaceBytes> bytes) {
   const NearPlace place{number_at<std::int64_t>(bytes, 0), number_at<std::int32_t>(bytes, 8),
                         number_at<std::uint64_t>(bytes, 16), number_at<std::uint64_t>(bytes, 24)};
   if (place.pid <= 0 || place.file < 0 || number_at<std::uint32_t>(bytes, 12) != 0)
-    refuse("there is no such process or file");
+    refuse_vectors("there is no such process or file");
   return place;
 }
 
@@ -75,7 +75,7 @@ NearVectors::NearVectors(const NearPlace& place, std::uint64_t flat_size)
   const std::uint64_t file_bytes = shared_file_bytes(file_.get());
   if (!fits(place.weights_offset, bytes, file_bytes) ||
       !fits(place.gradients_offset, bytes, file_bytes))
-    refuse("the file is shorter than the model");
+    refuse_vectors("the file is shorter than the model");
   weights_ = std::make_unique<SharedMapping>(file_.get(), place.weights_offset, bytes);
   gradients_ = std::make_unique<SharedMapping>(file_.get(), place.gradients_offset, bytes);
 }

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kConnectSeconds = 20.0;
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_shard(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = "shard", .remedy = {}});
 }
 
@@ -277,14 +277,14 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
 void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32_t shard) {
   if (header.type != FrameType::kWeights || header.membership_epoch != membership_epoch_ ||
       header.rank != rank_)
-    refuse("a frame came that is not for this worker");
+    refuse_shard("a frame came that is not for this worker");
   if (header.chunk >= layout_.chunk_count() || layout_.shard_of(header.chunk) != shard ||
       header.payload_bytes !=
           (is_near_[shard] != 0 ? 0 : layout_.range(header.chunk).size * format_.bytes_per_float()))
-    refuse(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
+    refuse_shard(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
   const std::lock_guard lock(mutex_);
   if (header.iteration != awaited_iteration_ || arrived_[header.chunk] != 0)
-    refuse(fmt::format("weights of iteration {} came, those of {} are awaited", header.iteration,
+    refuse_shard(fmt::format("weights of iteration {} came, those of {} are awaited", header.iteration,
                        awaited_iteration_));
   arrived_[header.chunk] = 1;
 }
@@ -310,7 +310,7 @@ void TcpSynchroniser::check_norms_frame(const FrameHeader& header, std::uint32_t
       header.iteration + 1 != awaited_iteration_ ||
       header.payload_bytes != layout_.chunks_of(shard).size() * sizeof(double) ||
       (norms_iteration_ == header.iteration && norms_arrived_ >= layout_.shard_count()))
-    refuse("norms came that are not for this worker, or not now");
+    refuse_shard("norms came that are not for this worker, or not now");
 }
 
 // In the order of chunks, so that its bits do not depend on the number of shards.

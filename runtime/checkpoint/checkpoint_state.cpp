@@ -12,13 +12,13 @@
 namespace scavenger {
 namespace {
 
-using Json = nlohmann::json;
+
 
 constexpr int kDepthLimit = 64;         // of the document; copying it goes down as deep
 constexpr std::size_t kMostSlots = 16;  // each is as long as the weights
 
-Json names_of(const TensorLayout& layout) {
-  Json names = Json::array();
+nlohmann::json names_of(const TensorLayout& layout) {
+  nlohmann::json names = nlohmann::json::array();
   for (const TensorPlace& tensor : layout.tensors()) names.push_back(tensor.name);
   return names;
 }
@@ -30,9 +30,9 @@ class TensorsByName final {
     for (const TensorEntry& tensor : weights.tensors) left_.emplace(tensor.name, &tensor);
   }
 
-  TensorLayout take(const Json& names) {
+  TensorLayout take(const nlohmann::json& names) {
     TensorLayout layout;
-    for (const Json& json : names) {
+    for (const nlohmann::json& json : names) {
       const auto name = json.get<std::string>();
       const auto found = left_.find(name);
       if (found == left_.end()) {
@@ -59,7 +59,7 @@ class TensorsByName final {
   std::unordered_map<std::string_view, const TensorEntry*> left_;
 };
 
-Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
+Checkpoint checkpoint_from(const nlohmann::json& json, const SafetensorsContent& weights,
                            const std::string& where) {
   Checkpoint checkpoint;
   checkpoint.iteration = whole_number<std::uint64_t>(json.at("iteration"), where);
@@ -81,11 +81,11 @@ Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
   checkpoint.weights.assign(checkpoint.parameters.flat_size(), 0.0F);  // gaps are zero
   checkpoint.buffer_values.resize(checkpoint.buffers.flat_size());
 
-  const Json& optimizer = json.at("optimizer");
+  const nlohmann::json& optimizer = json.at("optimizer");
   checkpoint.optimizer.step_count = whole_number<std::uint64_t>(optimizer.at("step_count"), where);
   if (optimizer.at("slots").size() > kMostSlots)
     throw_damaged(where, "names more vectors of optimizer state than an optimizer has");
-  for (const Json& slot : optimizer.at("slots")) {
+  for (const nlohmann::json& slot : optimizer.at("slots")) {
     const auto name = slot.get<std::string>();
     if (name.empty() || name.find('/') != std::string::npos)
       throw_damaged(where, "names a vector of optimizer state that cannot be in a file");
@@ -95,8 +95,8 @@ Checkpoint checkpoint_from(const Json& json, const SafetensorsContent& weights,
 }
 
 // Refuses nesting without end while it is read.
-Json parse(const std::string& text, const std::string& where) {
-  return Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+nlohmann::json parse(const std::string& text, const std::string& where) {
+  return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > kDepthLimit) throw_damaged(where, "is nested too deeply");
     return true;
   });
@@ -105,9 +105,9 @@ Json parse(const std::string& text, const std::string& where) {
 }  // namespace
 
 std::string encode_state(const Checkpoint& checkpoint) {
-  Json slots = Json::array();
+  nlohmann::json slots = nlohmann::json::array();
   for (const auto& [name, values] : checkpoint.optimizer.slots) slots.push_back(name);
-  Json json = {
+  nlohmann::json json = {
       {"iteration", checkpoint.iteration},
       {"position", checkpoint.position},
       {"membership_epoch", checkpoint.membership_epoch},
@@ -131,7 +131,7 @@ Checkpoint decode_state(const std::string& text, const SafetensorsContent& weigh
                         const std::string& where) {
   try {
     return checkpoint_from(parse(text, where), weights, where);
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw_damaged(where, std::string("is not as the format asks: ") + error.what());
   }
 }

@@ -17,7 +17,7 @@
 namespace scavenger {
 namespace {
 
-const char* section_of(Split split) {
+const char* text_section_of(Split split) {
   return split == Split::kTrain ? "data.train" : "data.test";
 }
 
@@ -68,10 +68,10 @@ std::vector<std::string> read_words(const DataConfig& data, Split split) {
   const std::ptrdiff_t first = place(source.from), last = place(source.to);
   if (last <= first)
     throw DataError({.what = "there is no text",
-                     .where = source.files.empty() ? section_of(split) : source.files[0].string(),
+                     .where = source.files.empty() ? text_section_of(split) : source.files[0].string(),
                      .remedy = fmt::format("name files with text in {0}.files, or widen {0}.from "
                                            "and {0}.to",
-                                           section_of(split))});
+                                           text_section_of(split))});
   return {std::make_move_iterator(words.begin() + first),
           std::make_move_iterator(words.begin() + last)};
 }
@@ -121,7 +121,7 @@ void for_each_pair(const DataConfig& data, Split split, const Visit& visit) {
     throw DataError(
         {.what = "the file is empty",
          .where = source.path(),
-         .remedy = fmt::format("name a file with text in {}.source", section_of(split))});
+         .remedy = fmt::format("name a file with text in {}.source", text_section_of(split))});
   while (!source.at_end()) {
     Pair pair{source.read(data.vocabulary), target.read(data.vocabulary), source.place()};
     for (const auto& [words, file] : {std::pair(&pair.source, &source), {&pair.target, &target}})

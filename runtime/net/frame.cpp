@@ -30,7 +30,7 @@ struct WireHeader {
 };
 static_assert(sizeof(WireHeader) == kFrameHeaderBytes);
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_frame(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = "frame header", .remedy = {}});
 }
 
@@ -54,15 +54,15 @@ FrameHeader decode_frame_header(std::span<const std::byte, kFrameHeaderBytes> by
                                 std::uint32_t payload_limit_bytes) {
   WireHeader wire{};
   std::memcpy(&wire, bytes.data(), sizeof wire);
-  if (wire.magic != kMagic) refuse("this is not a Scavenger frame");
+  if (wire.magic != kMagic) refuse_frame("this is not a Scavenger frame");
   if (wire.version != kProtocolVersion)
-    refuse(fmt::format("the peer speaks protocol version {}, this build speaks {}", wire.version,
+    refuse_frame(fmt::format("the peer speaks protocol version {}, this build speaks {}", wire.version,
                        kProtocolVersion));
   if (wire.type < static_cast<std::uint16_t>(FrameType::kControl) ||
       wire.type > static_cast<std::uint16_t>(FrameType::kClip))
-    refuse(fmt::format("unknown frame type {}", wire.type));
+    refuse_frame(fmt::format("unknown frame type {}", wire.type));
   if (wire.payload_bytes > payload_limit_bytes)
-    refuse(fmt::format("a payload of {} bytes is announced, at most {} are allowed",
+    refuse_frame(fmt::format("a payload of {} bytes is announced, at most {} are allowed",
                        wire.payload_bytes, payload_limit_bytes));
   return {static_cast<FrameType>(wire.type),
           wire.membership_epoch,

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kHelloMagic = "SCVHELLO";
 
-[[noreturn]] void refuse(std::string what) {
+[[noreturn]] void refuse_handshake(std::string what) {
   throw ProtocolError({.what = std::move(what), .where = "handshake", .remedy = {}});
 }
 
@@ -62,14 +62,14 @@ std::array<std::byte, kHelloBytes> make_hello(const JobCredentials& credentials,
 Nonce check_hello(std::span<const std::byte, kHelloBytes> hello,
                   const JobCredentials& credentials) {
   if (std::memcmp(hello.data(), kHelloMagic.data(), 8) != 0)
-    refuse("the peer does not speak Scavenger's protocol");
+    refuse_handshake("the peer does not speak Scavenger's protocol");
   std::uint32_t version = 0;
   std::memcpy(&version, hello.data() + 8, 4);
   if (version != kProtocolVersion)
-    refuse(fmt::format("the peer speaks protocol version {}, this build speaks {}", version,
+    refuse_handshake(fmt::format("the peer speaks protocol version {}, this build speaks {}", version,
                        kProtocolVersion));
   if (!std::equal(credentials.job_id.begin(), credentials.job_id.end(), hello.begin() + 12))
-    refuse("the peer belongs to another job");
+    refuse_handshake("the peer belongs to another job");
   Nonce nonce;
   std::copy(hello.begin() + 28, hello.end(), nonce.begin());
   return nonce;
@@ -91,7 +91,7 @@ Nonce check_challenge(std::span<const std::byte, kChallengeBytes> challenge,
   std::copy_n(challenge.begin(), 32, server_nonce.begin());
   const Digest expected = proof_of("server", credentials, client_nonce, server_nonce);
   if (!equal_in_constant_time(challenge.subspan(32), expected))
-    refuse("the server does not know the job's secret");
+    refuse_handshake("the server does not know the job's secret");
   return server_nonce;
 }
 
@@ -103,7 +103,7 @@ Digest make_proof(const JobCredentials& credentials, const Nonce& client_nonce,
 void check_proof(std::span<const std::byte, kProofBytes> proof, const JobCredentials& credentials,
                  const Nonce& client_nonce, const Nonce& server_nonce) {
   const Digest expected = proof_of("client", credentials, client_nonce, server_nonce);
-  if (!equal_in_constant_time(proof, expected)) refuse("the client does not know the job's secret");
+  if (!equal_in_constant_time(proof, expected)) refuse_handshake("the client does not know the job's secret");
 }
 
 }  // namespace scavenger

@@ -19,12 +19,12 @@ namespace scavenger {
 namespace {
 
 constexpr double kCommandSeconds = 60.0;
-constexpr double kLookAgainSeconds = 0.5;  // while it waits in the queue
+constexpr double kLookAtQueueSeconds = 0.5;  // while it waits in the queue
 constexpr double kWatchSeconds = 2.0;
-constexpr double kRetrySeconds = 30.0;
+constexpr double kSubmitAgainSeconds = 30.0;
 constexpr const char* kNamePrefix = "scavenger-";
 
-[[noreturn]] void refuse(RefusalKind kind, Problem problem,
+[[noreturn]] void refuse_job(RefusalKind kind, Problem problem,
                          std::optional<double> retry_after_seconds = std::nullopt) {
   throw MachineRefused({kind, std::move(problem), retry_after_seconds});
 }
@@ -127,7 +127,7 @@ awaitable<void> SlurmProvider::open() {
   } catch (const SystemError& error) {
     problem.what = "there is no Slurm here: " + error.problem().what;
   }
-  if (!problem.what.empty()) refuse(RefusalKind::kUnreachable, problem);
+  if (!problem.what.empty()) refuse_job(RefusalKind::kUnreachable, problem);
   for (const std::string& cancelled : co_await cancel_abandoned_slurm_jobs())
     log_info("cancelled what a killed job had left: {}", cancelled);
 }
@@ -149,25 +149,25 @@ awaitable<std::string> SlurmProvider::submit() const {
   const std::string why = result.failure();
   if (result.succeeded()) {
     if (const auto job = submitted_slurm_job(result.output)) co_return *job;
-    refuse(RefusalKind::kBroken, {.what = "sbatch tells no job's number: " + why,
+    refuse_job(RefusalKind::kBroken, {.what = "sbatch tells no job's number: " + why,
                                   .where = "provider",
                                   .remedy = "see what sbatch --parsable prints here; "
                                             "scavenger-ctl clean cancels what it may have made"});
   }
   const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
   if (says("invalid partition") || says("Invalid") || says("not available"))
-    refuse(RefusalKind::kInvalid, {.what = "Slurm does not take the job: " + why,
+    refuse_job(RefusalKind::kInvalid, {.what = "Slurm does not take the job: " + why,
                                    .where = "provider",
                                    .remedy = "set provider.partition, cores and options to what "
                                              "this cluster has (sinfo)"});
   if (says("Access") || says("ermission") || says("account"))
-    refuse(RefusalKind::kPermission, {.what = "Slurm does not take the job: " + why,
+    refuse_job(RefusalKind::kPermission, {.what = "Slurm does not take the job: " + why,
                                       .where = "provider",
                                       .remedy = "ask for access, or set --account in "
                                                 "provider.options"});
-  refuse(RefusalKind::kUnreachable,
+  refuse_job(RefusalKind::kUnreachable,
          {.what = "Slurm does not take the job: " + why, .where = "provider", .remedy = {}},
-         kRetrySeconds);
+         kSubmitAgainSeconds);
 }
 
 // Until the job runs: the name of its node.
@@ -179,23 +179,23 @@ awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string jo
     const bool waits = state == "PENDING" || state == "CONFIGURING" || state == "?";
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (!is_wanted(id) || !waits || waited.count() > settings_.wait_seconds)
-      refuse(RefusalKind::kCapacity,
+      refuse_job(RefusalKind::kCapacity,
              {.what = fmt::format("job {} is {}, after {:.0f} s", job,
                                   state.empty() ? "gone" : state, waited.count()),
               .where = "Slurm's queue",
               .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
-             kRetrySeconds);
-    co_await pause(id, kLookAgainSeconds);
+             kSubmitAgainSeconds);
+    co_await pause(id, kLookAtQueueSeconds);
   }
   std::vector<std::string> words = {"squeue", "--noheader", "--jobs=" + job, "--format=%N"};
   const CommandResult result = co_await run(std::move(words));
   const auto node = slurm_node(result.output);
   if (!node)
-    refuse(RefusalKind::kUnreachable,
+    refuse_job(RefusalKind::kUnreachable,
            {.what = "Slurm does not tell the node of job " + job + ": " + result.failure(),
             .where = "provider",
             .remedy = {}},
-           kRetrySeconds);
+           kSubmitAgainSeconds);
   co_return *node;
 }
 
