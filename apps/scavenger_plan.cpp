@@ -218,8 +218,14 @@ int serve(const StoreArguments& arguments) {
   asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&io](const boost::system::error_code&, int) { io.stop(); });
   std::cout << fmt::format("http://{}:{}", host, service.port()) << std::endl;
-  io.run();
-  return 0;
+  for (;;) {  // whatever becomes of one client, the others are served
+    try {
+      io.run();
+      return 0;
+    } catch (const std::exception& error) {
+      std::cerr << "scavenger-plan: a client was lost: " << error.what() << std::endl;
+    }
+  }
 }
 
 // What the controller has decided, and where they did, the search and the noise.

@@ -20,6 +20,7 @@
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/data_set.h"
+#include "runtime/net/spawn.h"
 #include "runtime/process/child_process.h"
 #include "runtime/torch/c10d.h"
 #include "runtime/torch/tensor_replica.h"
@@ -115,9 +116,8 @@ std::unique_ptr<Synchroniser> make_all_reduce(const Workshop& shop, const Launch
           std::move(replica), make_c10d_collective(options),
           [&io, controller = link.connection(), layout](
               std::uint32_t epoch, std::shared_ptr<const ps::ShardSnapshot> snapshot) {
-            asio::co_spawn(io.context(),
-                           send_snapshot(controller, layout, epoch, std::move(snapshot)),
-                           asio::detached);
+            spawn(io.context(), unless_disconnected(
+                                    send_snapshot(controller, layout, epoch, std::move(snapshot))));
           }},
       layout, clock, ps::CollectiveSynchroniser::Options{config.optimizer, shop.train.size(), {}});
 }

@@ -8,6 +8,7 @@
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/offer_check.h"
 #include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -108,7 +109,7 @@ awaitable<void> GcpProvider::open() {
     if (fault) throw MachineRefused(refusal_of(*fault, {zone, "", 0.0}));
   }
   co_await check();
-  asio::co_spawn(io(), watch(), asio::detached);
+  spawn(io(), watch());
 }
 
 // What can never be had is told before anything is rented.
@@ -180,7 +181,7 @@ awaitable<void> GcpProvider::give_back(MachineId id) {
 void GcpProvider::dispose(const std::string& zone, const std::string& vm_name,
                           bool may_still_come) {
   if (!disposals_.emplace(vm_name, zone).second) return;
-  asio::co_spawn(io(), dispose_of(zone, vm_name, may_still_come), asio::detached);
+  spawn(io(), dispose_of(zone, vm_name, may_still_come));
 }
 
 awaitable<void> GcpProvider::dispose_of(std::string zone, std::string vm_name,

@@ -9,6 +9,7 @@
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/sealed_ticket.h"
 #include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -205,7 +206,7 @@ awaitable<GcpProvider::Settled> GcpProvider::settle(MachineId id, std::string ti
   if (instance && instance->state != VmState::kLeaving && instance->state != VmState::kStopped) {
     ledger_.note(vm.name, vm.offer.zone, VmStep::kCreated);
     vms_[id].is_ready = true;
-    asio::co_spawn(io(), hand_over_ticket(id, vm, std::move(ticket)), asio::detached);
+    spawn(io(), hand_over_ticket(id, vm, std::move(ticket)));
     settled.machine = machine_of(vm, *instance);
     co_return settled;
   }

@@ -31,6 +31,7 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
       wanted_rate_factor_(plan_.membership.rate_factor),
       done_(plan_.membership.first_iteration),
       granted_(plan_.membership.first_iteration),
+      watched_seconds_(now_seconds),
       last_checkpoint_seconds_(now_seconds) {
   if (plan_.resumes_checkpoint) checkpointed_at_ = done_;
   SCAVENGER_CHECK(membership_.workers() > 0 && plan_.samples_per_epoch > 0);
@@ -303,6 +304,7 @@ void Controller::on(const TimePassed&) {
   replace_deferred();
   ask_for_timed_boundaries();
   if (boundary_wanted_) go_to_boundary();
+  watch_for_standstill();
 }
 
 void Controller::check_deadlines() {

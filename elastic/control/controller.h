@@ -113,11 +113,16 @@ class Controller final {
   void on(const ProcessLeft& event);
   void on(const ProcessLeaving& event);
   void staff();
+  void go_on_with_those_there();
   bool reshape_is_due() const;
   std::string reshape_reason() const;
   std::vector<std::uint32_t> next_ranks() const;
   void take_ranks();
   void release_the_others();
+
+  // A job in which nothing can happen any more: controller_watchdog.cpp.
+  void watch_for_standstill();
+  std::string awaited_in_vain() const;
 
   // Training, boundaries and the end: controller.cpp.
   void on(const IterationsDone& event);
@@ -190,6 +195,9 @@ class Controller final {
   std::uint64_t next_checkpoint_ = kNever;
   double last_checkpoint_seconds_;
   double checkpoint_seconds_ = 0.0;  // the longest so far, from asking for it to the disk
+
+  double watched_seconds_ = 0.0;     // the time of the last look for a standstill
+  double standstill_seconds_ = 0.0;  // how long nothing that is waited for could happen
 
   bool boundary_wanted_ = false;  // stop extending the grant
   bool paused_ = false;

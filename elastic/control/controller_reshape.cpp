@@ -25,6 +25,13 @@ void Controller::on(const ReshapeWanted& event) {
   wanted_reason_ = event.reason;
   if (ending_) return;  // unless what was reached is lost again
   staff();
+  go_on_with_those_there();
+}
+
+// Once nobody is waited for any more, a membership that was being made can be made; one that trains
+// may change at the next boundary.
+void Controller::go_on_with_those_there() {
+  if (state_ == State::kGathering) return gather();
   if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
 }
 
@@ -89,7 +96,7 @@ void Controller::on(const ProcessLeaving& event) {
     --wanted_workers_;
   if (ending_) return;
   staff();
-  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+  go_on_with_those_there();
 }
 
 // The joined ones of lowest index, as many as are wanted. Who leaves is among them only where

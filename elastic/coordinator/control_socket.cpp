@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -58,7 +59,7 @@ ControlSocket::ControlSocket(asio::io_context& io, const std::filesystem::path& 
                        .where = (run_folder / kName).string(),
                        .remedy = "use a run folder on a file system that knows sockets (--run)"});
   }
-  asio::co_spawn(io_, accept(), asio::detached);
+  spawn(io_, accept());
 }
 
 void ControlSocket::listen() {
@@ -82,7 +83,7 @@ awaitable<void> ControlSocket::accept() {
     auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(use_awaitable));
     if (error == asio::error::operation_aborted) co_return;
     if (error || clients_ >= kMostClients || !is_owner(socket)) continue;
-    asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
+    spawn(io_, serve(std::move(socket)));
   }
 }
 

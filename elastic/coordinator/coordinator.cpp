@@ -93,13 +93,29 @@ int Coordinator::run() {
   begin_search();
   meter_cost();
   if (!controller_.ending()) open_fleet();
-  io_.run();
+  run_until_end();
   SCAVENGER_CHECK(end_.has_value());
   close_store();
   record_.write_report();
   if (end_->bad_input) throw InputError({.what = end_->reason, .where = {}, .remedy = {}});
   record_.show_end();
   return exit_code_of(*end_);
+}
+
+// What a handler throws, or a coroutine that nobody waits for, makes the job impossible: it is
+// ended in order, so that machines are returned and the log tells why. What goes wrong while it
+// ends is thrown on.
+void Coordinator::run_until_end() {
+  for (;;) {
+    try {
+      io_.run();
+      return;
+    } catch (const std::exception& error) {
+      if (end_ || std::exchange(has_thrown_, true)) throw;
+      const bool is_bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
+      feed_later(JobImpossible{error.what(), is_bad_input});
+    }
+  }
 }
 
 void Coordinator::begin_record() {

@@ -51,6 +51,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   int run();
 
  private:
+  void run_until_end();
   void begin_record();
   void open_fleet();
   void open_cluster();
@@ -191,6 +192,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   std::optional<SearchSetting> search_;  // where K and B are searched for
 
   std::optional<EndJob> end_;
+  bool has_thrown_ = false;  // something did that nobody waited for
   int interrupts_ = 0;
 };
 

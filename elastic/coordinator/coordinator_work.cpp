@@ -94,10 +94,14 @@ void Coordinator::take_checkpoint(LoadedCheckpoint loaded) {
   checkpoint_folder_ = std::move(loaded.folder);
 }
 
-// Says what is wrong where the checkpoint is of another model, or there are too many shards for it.
+// Tells what is wrong if the checkpoint is of another model or optimizer, or if there are too many
+// shards for it.
 bool Coordinator::fits_the_model() {
   try {
-    if (checkpoint_) require_same_model(parameters_, buffers_, *checkpoint_, checkpoint_folder_);
+    if (checkpoint_) {
+      require_same_model(parameters_, buffers_, *checkpoint_, checkpoint_folder_);
+      require_same_optimizer(start_.config.optimizer, *checkpoint_, checkpoint_folder_);
+    }
   } catch (const CheckpointError& error) {
     feed_later(JobImpossible{error.what(), true});
     return false;

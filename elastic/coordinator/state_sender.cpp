@@ -1,11 +1,15 @@
 #include "elastic/coordinator/state_sender.h"
 
+#include <fmt/format.h>
+
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ps/core/optimizer.h"
+#include "runtime/base/error.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -37,6 +41,21 @@ awaitable<void> send(std::shared_ptr<Consignment> all) {
 
 }  // namespace
 
+void require_same_optimizer(const OptimizerConfig& optimizer, const Checkpoint& checkpoint,
+                            const std::filesystem::path& where) {
+  for (const std::string_view name : ps::Optimizer(optimizer).state_names()) {
+    const auto slot = checkpoint.optimizer.slots.find(std::string(name));
+    if (slot != checkpoint.optimizer.slots.end() &&
+        slot->second.size() == checkpoint.weights.size())
+      continue;
+    throw CheckpointError(
+        {.what = fmt::format("the checkpoint has no \"{}\" for each weight, as the optimizer needs",
+                             name),
+         .where = where.string(),
+         .remedy = "resume with the optimizer that the job was started with"});
+  }
+}
+
 void send_state(asio::io_context& io, std::shared_ptr<FrameConnection> connection,
                 std::shared_ptr<const Checkpoint> checkpoint, const OptimizerConfig& optimizer,
                 const ps::ChunkLayout& layout, std::uint32_t shard, std::uint32_t epoch) {
@@ -45,7 +64,7 @@ void send_state(asio::io_context& io, std::shared_ptr<FrameConnection> connectio
     vectors.emplace_back(checkpoint->optimizer.slots.at(std::string(name)));
   auto all = std::make_shared<Consignment>(std::move(connection), std::move(checkpoint),
                                            std::move(vectors), layout, shard, epoch);
-  asio::co_spawn(io, send(std::move(all)), asio::detached);
+  spawn(io, unless_disconnected(send(std::move(all))));
 }
 
 }  // namespace scavenger::elastic

@@ -24,6 +24,7 @@
 #include "runtime/base/random.h"
 #include "runtime/base/text.h"
 #include "runtime/net/authentication.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -128,7 +129,7 @@ ServiceAnswer answer_request(perfmodel::ModelStore& store, const std::string& me
 ModelService::ModelService(asio::io_context& io, const std::string& host, std::uint16_t port,
                            std::string token, perfmodel::ModelStore& store)
     : io_(io), acceptor_(listen_on(io, {host, port})), token_(std::move(token)), store_(store) {
-  asio::co_spawn(io_, accept_all(), asio::detached);
+  spawn(io_, accept_all());
 }
 
 awaitable<void> ModelService::accept_all() {
@@ -143,7 +144,7 @@ awaitable<void> ModelService::accept_all() {
       co_await pause.async_wait(use_awaitable);
       continue;
     }
-    asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
+    spawn(io_, serve(std::move(socket)));
   }
 }
 

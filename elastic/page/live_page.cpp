@@ -25,6 +25,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/net/authentication.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -94,8 +95,8 @@ class LivePage::Server final {
                 .port = acceptor_.local_endpoint().port(),
                 .is_loopback = acceptor_.local_endpoint().address().is_loopback()},
         follower_(options_.run_folder / "events.jsonl") {
-    asio::co_spawn(io_, accept_all(), asio::detached);
-    asio::co_spawn(io_, keep_up_to_date(), asio::detached);
+    spawn(io_, accept_all());
+    spawn(io_, keep_up_to_date());
     runner_ = std::thread([this] { run(); });
   }
 
@@ -177,7 +178,7 @@ awaitable<void> LivePage::Server::accept_all() {
       continue;
     }
     if (connections_ >= kMostConnections) continue;  // and close it
-    asio::co_spawn(io_, serve(std::move(socket)), asio::detached);
+    spawn(io_, serve(std::move(socket)));
   }
 }
 

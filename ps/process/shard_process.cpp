@@ -13,6 +13,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
+#include "runtime/net/spawn.h"
 #include "runtime/process/child_process.h"
 #include "runtime/protocol/control_channel.h"
 
@@ -91,12 +92,7 @@ class ShardProcess final {
   void on(const Snapshot& message) {
     service_->begin_snapshot(message.iteration);
     post_message(*control_, SnapshotTaken{message.iteration, service_->progress().optimizer_steps});
-    asio::co_spawn(io_, service_->send_snapshot(control_), [](std::exception_ptr failure) {
-      try {
-        if (failure) std::rethrow_exception(failure);
-      } catch (const ConnectionError&) {  // whoever reads there says so, and ends the process
-      }
-    });
+    spawn(io_, unless_disconnected(service_->send_snapshot(control_)));
   }
 
   void on(const Halt&) { post_message(*control_, service_->halt()); }

@@ -11,6 +11,7 @@
 #include "ps/core/reduction.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger::ps {
 namespace {
@@ -124,7 +125,7 @@ awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
       const std::lock_guard lock(mutex_);
       ++readers_;
     }
-    asio::co_spawn(io_, read_weights(connections_.back(), shard), asio::detached);
+    spawn(io_, read_weights(connections_.back(), shard));
   }
 }
 

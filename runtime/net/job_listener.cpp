@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger {
 namespace {
@@ -40,7 +41,7 @@ void JobListener::accept_next() {
       strangers_.front()->reset();
       strangers_.pop_front();
     }
-    asio::co_spawn(io_, welcome(std::make_shared<JobSocket>(std::move(socket))), asio::detached);
+    spawn(io_, welcome(std::make_shared<JobSocket>(std::move(socket))));
     accept_next();
   });
 }

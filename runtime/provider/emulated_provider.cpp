@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/cpu_share.h"
 
@@ -147,8 +148,7 @@ awaitable<Machine> EmulatedProvider::obtain(MachineId id, const MachineRequest& 
                     fmt::format("echo $$ >{}/cgroup.procs && exec ip netns exec {} \"$@\"",
                                 group.string(), space),
                     "sh"};
-  if (const auto fate = plan_.next(request.worker, request.spot))
-    asio::co_spawn(io(), end_later(id, *fate), asio::detached);
+  if (const auto fate = plan_.next(request.worker, request.spot)) spawn(io(), end_later(id, *fate));
   co_return machine;
 }
 

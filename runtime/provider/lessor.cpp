@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
 
 namespace scavenger {
 namespace {
@@ -27,8 +28,7 @@ std::chrono::microseconds microseconds_of(double seconds) {
 
 void Lessor::begin(ProviderListener& listener, BeginDone done) {
   listener_ = &listener;
-  asio::post(
-      io_, [this, done = std::move(done)] { asio::co_spawn(io_, open_for(done), asio::detached); });
+  asio::post(io_, [this, done = std::move(done)] { spawn(io_, open_for(done)); });
 }
 
 awaitable<void> Lessor::open_for(BeginDone done) {
@@ -51,9 +51,7 @@ void Lessor::end(EndDone done) {
 void Lessor::finish(MachineId id) {
   leases_.erase(id);
   if (!ended_ || !leases_.empty()) return;
-  asio::post(io_, [this, done = std::exchange(ended_, nullptr)] {
-    asio::co_spawn(io_, close_for(done), asio::detached);
-  });
+  asio::post(io_, [this, done = std::exchange(ended_, nullptr)] { spawn(io_, close_for(done)); });
 }
 
 awaitable<void> Lessor::close_for(EndDone done) {
@@ -71,9 +69,7 @@ awaitable<void> Lessor::close_for(EndDone done) {
 void Lessor::request(MachineId id, const MachineRequest& request) {
   auto lease = std::make_shared<Lease>(io_);
   leases_[id] = lease;
-  asio::post(io_, [this, id, request, lease] {
-    asio::co_spawn(io_, serve(id, request, lease), asio::detached);
-  });
+  asio::post(io_, [this, id, request, lease] { spawn(io_, serve(id, request, lease)); });
 }
 
 void Lessor::release(MachineId id) {

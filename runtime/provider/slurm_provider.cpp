@@ -12,6 +12,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/config/json.h"
+#include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/slurm_text.h"
 
@@ -43,7 +44,13 @@ awaitable<CommandResult> run(std::vector<std::string> words) {
 awaitable<std::string> state_of(std::string job) {
   std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + job,
                                     "--format=%T"};
-  const CommandResult result = co_await run(std::move(words));
+  CommandResult result;
+  try {
+    result = co_await run(std::move(words));
+  } catch (const SystemError& error) {  // such as no room for one process more
+    log_warning("cannot ask Slurm for job {}: {}", job, error.what());
+    co_return "?";
+  }
   if (result.succeeded()) co_return slurm_state(result.output);
   const bool is_forgotten = result.output.find("Invalid job id") != std::string::npos;
   co_return is_forgotten ? std::string() : std::string("?");
@@ -213,7 +220,7 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
   machine.launch = {"srun",       "--jobid=" + job, "--overlap",  "--nodes=1",
                     "--ntasks=1", "--quiet",        "--mpi=none", "--unbuffered"};
   machine.program_folder = settings_.program_folder;
-  asio::co_spawn(io(), watch(id, job), asio::detached);
+  spawn(io(), watch(id, job));
   co_return machine;
 }
 

@@ -386,6 +386,7 @@ class ModelCluster final {
     ended_ = true;
     if (action.status == Status::kFailed) {
       CHECK(losses_ > 0);
+      CHECK(action.reason.find("stands still") == std::string::npos);
       return;
     }
     if (action.status == Status::kMaxCost) return;  // it may have ended at once

@@ -1,4 +1,4 @@
-"""No lambda and no braces inside a co_await expression.
+"""No lambda and no braces inside a co_await expression, and no coroutine whose failure is dropped.
 
 g++ 12 destroys such temporaries twice when the coroutine suspends (a double free; measured with 12.2, at -O0 and -O2).
 """
@@ -36,4 +36,9 @@ def findings(tree):
                 found.append(
                     Finding(path, line_of(code, match.end() + brace), "a lambda or braces inside a co_await expression",
                             "name the object on the line before, and std::move it in (g++ 12 destroys it twice)"))
+        for match in re.finditer(r"\basio::detached\b", code):
+            if not path.startswith("test/"):
+                found.append(
+                    Finding(path, line_of(code, match.start()), "asio::detached loses what the coroutine throws",
+                            "use spawn() of runtime/net/spawn.h"))
     return found

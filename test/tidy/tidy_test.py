@@ -77,6 +77,10 @@ class TidyTest(unittest.TestCase):
     def test_a_number_in_braces_is_fine(self):
         self.assertEqual(self.findings(coroutines, {"ps/a.cpp": "f() { co_await g(std::size_t{8} << 20); }\n"}), [])
 
+    def test_a_coroutine_whose_failure_is_dropped_is_found(self):
+        files = {"ps/a.cpp": "f() { asio::co_spawn(io, g(), asio::detached); }\n", "test/ps/a.cpp": "asio::detached\n"}
+        self.assertEqual(self.findings(coroutines, files), ["ps/a.cpp:1"])
+
     # banned
 
     def test_each_banned_word_is_found(self):
