@@ -24,6 +24,12 @@ FileDescriptor open_file(const std::filesystem::path& path, int flags, const cha
   return FileDescriptor(fd);
 }
 
+[[noreturn]] void throw_too_large(const std::filesystem::path& path, std::uint64_t most_bytes) {
+  throw SystemError({.what = "has more than " + std::to_string(most_bytes) + " bytes",
+                     .where = path.string(),
+                     .remedy = "name a file of the kind that is asked for"});
+}
+
 void write_all(const FileDescriptor& file, std::string_view content,
                const std::filesystem::path& path) {
   while (!content.empty()) {
@@ -36,8 +42,24 @@ void write_all(const FileDescriptor& file, std::string_view content,
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path) {
-  const FileDescriptor file = open_file(path, O_RDONLY, "read");
+FileDescriptor open_regular_file(const std::filesystem::path& path) {
+  // Without O_NONBLOCK the opening of a pipe waits for somebody to write to it.
+  FileDescriptor file = open_file(path, O_RDONLY | O_NONBLOCK, "open");
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) fail("read the size of", path);
+  if (S_ISDIR(status.st_mode)) {
+    errno = EISDIR;
+    fail("read", path);
+  }
+  if (!S_ISREG(status.st_mode))
+    throw SystemError({.what = "is not a regular file",
+                       .where = path.string(),
+                       .remedy = "name a file, not a folder, a pipe or a device"});
+  return file;
+}
+
+std::string read_file(const std::filesystem::path& path, std::uint64_t most_bytes) {
+  const FileDescriptor file = open_regular_file(path);
   std::string content;
   char buffer[1 << 16];
   for (;;) {
@@ -46,6 +68,7 @@ std::string read_file(const std::filesystem::path& path) {
     if (count < 0) fail("read", path);
     if (count == 0) return content;
     content.append(buffer, static_cast<std::size_t>(count));
+    if (content.size() > most_bytes) throw_too_large(path, most_bytes);
   }
 }
 
@@ -88,7 +111,7 @@ void FileDescriptor::close() {
 }
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const FileDescriptor file = open_file(path, O_RDONLY, "open");
+  const FileDescriptor file = open_regular_file(path);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail("read the size of", path);
   const auto size = static_cast<std::size_t>(status.st_size);

@@ -1,8 +1,9 @@
 // Files: whole reads, writes that survive a crash, and read-only memory maps. All throw
-// SystemError.
+// SystemError. What is read is a regular file: a pipe may never end, and a device neither.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -10,7 +11,11 @@
 
 namespace scavenger {
 
-std::string read_file(const std::filesystem::path& path);
+// Far above any text that is read as a whole: settings, states, tables, logs of processes.
+inline constexpr std::uint64_t kLargestText = std::uint64_t{256} << 20;
+
+// The whole file; throws as soon as it is seen to have more than `most_bytes`.
+std::string read_file(const std::filesystem::path& path, std::uint64_t most_bytes = kLargestText);
 
 // Writes `content` beside `path`, forces it to disk, and renames it over `path`: a reader sees the
 // old or the new content, never a part, also after a power cut.
@@ -34,6 +39,9 @@ class FileDescriptor final {
  private:
   int fd_ = -1;
 };
+
+// Opens a file for reading, without waiting for anybody; throws where it is not a regular one.
+FileDescriptor open_regular_file(const std::filesystem::path& path);
 
 // A whole file mapped read-only; pages are shared by all processes of the host. The mapping does
 // not move.

@@ -25,6 +25,7 @@ namespace {
 constexpr const char* kWeightsName = "weights.safetensors";
 constexpr const char* kOptimizerName = "optimizer.safetensors";
 constexpr const char* kStateName = "state.json";
+constexpr std::uint64_t kLargestStateBytes = std::uint64_t{1} << 30;  // with its vocabularies
 constexpr std::array kContentNames = {kWeightsName, kOptimizerName, kStateName};
 
 // Writes one file, and its line in the manifest on the way.
@@ -158,8 +159,8 @@ void require_content_names(const CheckpointManifest& manifest,
 Checkpoint decode_files(const std::filesystem::path& folder) {
   const SafetensorsFile weights(folder / kWeightsName);
   const SafetensorsFile optimizer(folder / kOptimizerName);
-  Checkpoint checkpoint = decode_state(read_file(folder / kStateName), weights.content(),
-                                       (folder / kStateName).string());
+  Checkpoint checkpoint = decode_state(read_file(folder / kStateName, kLargestStateBytes),
+                                       weights.content(), (folder / kStateName).string());
   weights.read(checkpoint.parameters, "", checkpoint.weights);
   weights.read(checkpoint.buffers, "", checkpoint.buffer_values);
   for (auto& [slot, values] : checkpoint.optimizer.slots) {

@@ -13,6 +13,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_error.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/whole_number.h"
@@ -29,6 +30,7 @@ std::string seal(std::string_view body) {
   return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_hex(body));
 }
 
+constexpr std::uint64_t kLargestManifestBytes = std::uint64_t{1} << 20;
 const std::size_t kSealBytes = seal("").size();
 
 [[noreturn]] void throw_unreadable(const std::filesystem::path& path) {
@@ -40,10 +42,17 @@ struct FileFacts {
   std::string sha256;
 };
 
+FileDescriptor open_content(const std::filesystem::path& path) {
+  try {
+    return open_regular_file(path);
+  } catch (const SystemError& error) {
+    throw_damaged(path.string(), error.problem().what);
+  }
+}
+
 // By read(), not by a memory map: a bad sector is then an error here, not a signal.
 FileFacts facts_of(const std::filesystem::path& path) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) throw_unreadable(path);
+  const FileDescriptor file = open_content(path);
   FileFacts facts;
   DigestStream digest;
   std::vector<std::byte> buffer(1 << 20);
@@ -111,7 +120,7 @@ CheckpointManifest decode_manifest(const std::string& text, const std::string& w
     if (json.at("format") != kFormatName) throw_damaged(where, "is not a checkpoint's manifest");
     return manifest_from(json, where);
   } catch (const Json::exception& error) {
-    throw_damaged(where, std::string("is not as the format asks: ") + error.what());
+    throw_damaged(where, "is not as the format asks: " + describe(error));
   }
 }
 
@@ -119,7 +128,7 @@ CheckpointManifest read_manifest(const std::filesystem::path& checkpoint) {
   const std::filesystem::path path = checkpoint / kManifestName;
   std::string text;
   try {
-    text = read_file(path);
+    text = read_file(path, kLargestManifestBytes);
   } catch (const SystemError& error) {
     throw_damaged(path.string(), error.problem().what);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/json_error.h"
 #include "runtime/checkpoint/checkpoint_manifest.h"
 #include "runtime/checkpoint/whole_number.h"
 
@@ -132,7 +133,7 @@ Checkpoint decode_state(const std::string& text, const SafetensorsContent& weigh
   try {
     return checkpoint_from(parse(text, where), weights, where);
   } catch (const nlohmann::json::exception& error) {
-    throw_damaged(where, std::string("is not as the format asks: ") + error.what());
+    throw_damaged(where, "is not as the format asks: " + describe(error));
   }
 }
 

@@ -190,7 +190,7 @@ void die_with_parent() {
 std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes) {
   std::string text;
   try {
-    text = read_file(log);
+    text = read_file(log, UINT64_MAX);
   } catch (const SystemError&) {
     return "";
   }

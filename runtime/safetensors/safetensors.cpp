@@ -16,6 +16,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_error.h"
 
 namespace scavenger {
 namespace {
@@ -114,7 +115,7 @@ Json parse_header(std::string_view text, const Complaint& complaint) {
                          return watch(depth, event, parsed);
                        });
   } catch (const Json::exception& error) {
-    complaint.file(std::string("the header is not valid JSON: ") + error.what());
+    complaint.file("the header is not valid JSON: " + describe(error));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/base/file.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
@@ -30,6 +32,30 @@ TEST_CASE("A mapped file shows the file's bytes, and an empty file maps to none"
 
   CHECK(MappedFile(folder.path() / "a").bytes().size() == 3);
   CHECK(MappedFile(folder.path() / "empty").bytes().empty());
+}
+
+TEST_CASE("A pipe, a device and a folder are refused at once, and not waited for or read") {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(read_file(folder.path()), Catch::Contains("Is a directory"));
+  const auto zero = folder.path() / "zero";
+  std::filesystem::create_symlink("/dev/zero", zero);
+
+  for (const std::filesystem::path& path : {pipe, zero}) {
+    CHECK_THROWS_WITH(read_file(path),
+                      Catch::Contains(path.string()) && Catch::Contains("is not a regular file"));
+    CHECK_THROWS_WITH(MappedFile(path), Catch::Contains("is not a regular file"));
+  }
+}
+
+TEST_CASE("A file that is larger than it may be is refused") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "large";
+  write_file_atomically(path, "12345");
+
+  CHECK(read_file(path, 5) == "12345");
+  CHECK_THROWS_WITH(read_file(path, 4), Catch::Contains("has more than 4 bytes"));
 }
 
 }  // namespace scavenger
