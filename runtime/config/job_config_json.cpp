@@ -218,7 +218,7 @@ void read_intervals(const Json& document, JobConfig& config) {
 Json checkpoint_to_json(const CheckpointConfig& checkpoint) {
   Json object = {{"every_epochs", checkpoint.every_epochs}};
   write_unless_zero(object, "every_iterations", checkpoint.every_iterations);
-  write_unless_zero(object, "every_seconds", checkpoint.every_seconds);
+  object["every_seconds"] = checkpoint.every_seconds;
   object["keep_last"] = checkpoint.keep_last;
   object["keep_best"] = checkpoint.keep_best;
   return object;

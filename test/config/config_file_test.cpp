@@ -23,7 +23,9 @@ TEST_CASE("What a configuration leaves out has the documented default") {
   CHECK(config.cluster == ClusterConfig());
   CHECK(config.ps == PsConfig());
   CHECK(config.evaluation == EvaluationConfig());
-  CHECK(config.checkpoint == CheckpointConfig());
+  CheckpointConfig checkpoint;
+  checkpoint.every_seconds = 300.0;
+  CHECK(config.checkpoint == checkpoint);
   CHECK(config.limits == LimitsConfig());
   CHECK(config.optimizer == OptimizerConfig());  // whose learning rate is the file's
   CHECK(config.data.augment == AugmentConfig());
