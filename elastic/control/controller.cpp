@@ -17,6 +17,8 @@ namespace {
 // a boundary that somebody asks for is never far.
 constexpr double kGrantSeconds = 0.25;
 constexpr std::uint64_t kSmallestGrant = 2;
+// The last checkpoint is tried again so often: after 1, 2 and 4 seconds.
+constexpr std::uint32_t kMostRetries = 3;
 
 }  // namespace
 
@@ -161,6 +163,7 @@ void Controller::after_evaluation() {
       every_seconds > 0.0 && now_seconds_ - last_checkpoint_seconds_ >= every_seconds;
   const bool is_due =
       done_ >= next_checkpoint_ || by_time || checkpoint_wanted_ || ending_.has_value();
+  if (by_time && checkpointed_at_ == done_) last_checkpoint_seconds_ = now_seconds_;
   if (!is_due || checkpointed_at_ == done_) return after_checkpoint();
   if (writing_ && !ending_) {  // one at a time: this one is taken as soon as the disk is free
     checkpoint_wanted_ = true;
@@ -204,10 +207,8 @@ void Controller::on(const CheckpointDone& event) {
   writing_ = false;
   if (event.written)
     checkpoint_seconds_ = std::max(checkpoint_seconds_, now_seconds_ - last_checkpoint_seconds_);
-  if (event.by_loss) {
-    checkpointed_at_.reset();
-    checkpoint_wanted_ = true;
-  }
+  if (!event.written) checkpointed_at_.reset();
+  if (event.by_loss) checkpoint_wanted_ = true;
   if (state_ == State::kGathering) return gather();
   if (state_ == State::kDraining) {
     if (checkpointed_at_ == done_) return finish(ending_->status, ending_->reason);
@@ -215,9 +216,22 @@ void Controller::on(const CheckpointDone& event) {
       replace_gone();
       return take_break("the last checkpoint was lost with a process");
     }
+    if (!event.written) return retry_last_checkpoint();
     return after_evaluation();  // the last checkpoint had to wait for this one
   }
   if (state_ == State::kTraining && checkpoint_wanted_) boundary_wanted_ = true;
+}
+
+// Somebody may make room on the disk meanwhile. Without weights of its end a job has failed, unless
+// it ends to save money: then it must not wait.
+void Controller::retry_last_checkpoint() {
+  if (ending_->status == Status::kMaxCost || last_retries_ == kMostRetries)
+    return finish(Status::kFailed,
+                  ending_->reason + ", but the weights of the end could not be written");
+  const double delay_seconds = std::ldexp(1.0, static_cast<int>(last_retries_++));
+  retry_seconds_ = now_seconds_ + delay_seconds;
+  actions_.push_back(Announce{
+      fmt::format("the last checkpoint is tried again in {}", format_duration(delay_seconds))});
 }
 
 // ---- Ending. ----
@@ -256,8 +270,6 @@ void Controller::on(const Interrupted& event) {
   if (state_ == State::kEnding || ending_) return;
   EndJob interrupted{Status::kInterrupted, "interrupted by " + event.by};
   if (!has_trained_) return finish(interrupted.status, interrupted.reason);
-  actions_.push_back(Announce{
-      "interrupted: finishing the iteration and writing a checkpoint (again: end at once)"});
   ending_ = std::move(interrupted);
   go_to_boundary();
 }
@@ -304,6 +316,12 @@ void Controller::on(const TimePassed&) {
   replace_deferred();
   ask_for_timed_boundaries();
   if (boundary_wanted_) go_to_boundary();
+  if (state_ == State::kDraining && retry_seconds_ && now_seconds_ >= *retry_seconds_) {
+    retry_seconds_.reset();
+    if (roster_.gone().empty()) return after_evaluation();
+    replace_gone();  // who was lost meanwhile was not missed until now
+    take_break("the last checkpoint could not be written");
+  }
   watch_for_standstill();
 }
 

@@ -53,6 +53,8 @@ class Controller final {
   bool expects(const ProcessName& process) const { return roster_.expects(process); }
   // For people: "training", "evaluating", ...
   std::string state_name() const;
+  // Nothing runs, and nothing will until somebody wants the pause to end.
+  bool is_paused() const { return paused_ && state_ == State::kTraining && done_ == granted_; }
   // How the job will end, once that is decided.
   const std::optional<EndJob>& ending() const { return ending_; }
 
@@ -142,6 +144,7 @@ class Controller final {
   void at_boundary();
   void after_evaluation();
   void after_checkpoint();
+  void retry_last_checkpoint();
   void finish(Status status, std::string reason);
   void fail(std::string reason, bool bad_input = false);
   void check_deadlines();
@@ -203,6 +206,8 @@ class Controller final {
   bool paused_ = false;
   bool writing_ = false;  // a checkpoint is on its way to disk
   bool checkpoint_wanted_ = false;
+  std::uint32_t last_retries_ = 0;       // of the checkpoint that the job ends with
+  std::optional<double> retry_seconds_;  // when it is tried again
   std::optional<std::uint64_t> evaluated_at_;
   std::optional<double> score_here_;  // of the evaluation at this boundary
   bool best_here_ = false;

@@ -32,7 +32,7 @@ std::string Controller::awaited_in_vain() const {
       if (paused_ || boundary_wanted_ || granted_ > done_) return {};
       return fmt::format("iterations after {}, and none may be done", done_);
     case State::kDraining:
-      if (writing_) return {};
+      if (writing_ || retry_seconds_) return {};
       return "the last checkpoint, and none is being written";
     default:
       return {};

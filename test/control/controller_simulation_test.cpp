@@ -242,6 +242,7 @@ class ModelCluster final {
   void happens(const CheckpointDone& event) {
     writing_ = copying_ = doomed_ = false;
     if (event.written) checkpoint_ = checkpointing_;
+    disk_failed_ |= !event.written && !event.by_loss;
   }
   template <typename Other>
   void happens(const Other&) {}
@@ -385,7 +386,7 @@ class ModelCluster final {
     REQUIRE(ending_);
     ended_ = true;
     if (action.status == Status::kFailed) {
-      CHECK(losses_ > 0);
+      CHECK((losses_ > 0 || disk_failed_));
       CHECK(action.reason.find("stands still") == std::string::npos);
       return;
     }
@@ -393,9 +394,7 @@ class ModelCluster final {
     if (action.status == Status::kInterrupted && !has_trained_) return;  // it may not have begun
     if (!has_trained_ && plan_.resumes_checkpoint) return;               // it was finished before
     CHECK_FALSE(writing_);
-    // Nothing that was done is lost, unless the disk did not want it.
-    CHECK((checkpointing_ == controller_.iterations_done() ||
-           checkpoint_ == controller_.iterations_done()));
+    CHECK(checkpoint_ == controller_.iterations_done());  // nothing that was done is lost
   }
   void carry_out(const Announce&) {}
 
@@ -428,6 +427,7 @@ class ModelCluster final {
   bool copying_ = false;
   bool writing_ = false;
   bool doomed_ = false;  // a process with a part of the checkpoint is lost
+  bool disk_failed_ = false;
   bool ending_ = false;
   bool ended_ = false;
 };
