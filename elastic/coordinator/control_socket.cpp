@@ -22,7 +22,7 @@ using asio::local::stream_protocol;
 
 constexpr const char* kName = "control.sock";
 constexpr std::size_t kLongestLine = 4096;
-constexpr int kMostClients = 16;
+constexpr std::size_t kMostClients = 16;
 constexpr auto kAnswerPatience = std::chrono::seconds(10);
 
 FileDescriptor open_folder(const std::filesystem::path& folder) {
@@ -82,27 +82,33 @@ awaitable<void> ControlSocket::accept() {
   for (;;) {
     auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(use_awaitable));
     if (error == asio::error::operation_aborted) co_return;
-    if (error || clients_ >= kMostClients || !is_owner(socket)) continue;
-    spawn(io_, serve(std::move(socket)));
+    if (error || !is_owner(socket)) continue;
+    // Who asks is answered at once, so the one that came first has nothing to ask.
+    if (clients_.size() >= kMostClients) {
+      boost::system::error_code ignored;
+      clients_.front()->close(ignored);
+      clients_.pop_front();
+    }
+    clients_.push_back(std::make_shared<Socket>(std::move(socket)));
+    spawn(io_, serve(clients_.back()));
   }
 }
 
-awaitable<void> ControlSocket::serve(Socket socket) {
-  ++clients_;
+awaitable<void> ControlSocket::serve(std::shared_ptr<Socket> socket) {
   std::string received;
   for (;;) {
     auto buffer = asio::dynamic_buffer(received, kLongestLine);
     const auto [error, length] =
-        co_await asio::async_read_until(socket, buffer, '\n', asio::as_tuple(use_awaitable));
+        co_await asio::async_read_until(*socket, buffer, '\n', asio::as_tuple(use_awaitable));
     if (error) break;
     const std::string reply = answer(received.substr(0, length - 1));
     received.erase(0, length);
     const auto bytes = asio::buffer(reply);
     const auto [failed, written] =
-        co_await asio::async_write(socket, bytes, asio::as_tuple(use_awaitable));
+        co_await asio::async_write(*socket, bytes, asio::as_tuple(use_awaitable));
     if (failed) break;
   }
-  --clients_;
+  clients_.remove(socket);
 }
 
 std::string ControlSocket::answer(const std::string& line) const {

@@ -5,6 +5,8 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <filesystem>
 #include <functional>
+#include <list>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -29,7 +31,7 @@ class ControlSocket final {
 
   void listen();
   awaitable<void> accept();
-  awaitable<void> serve(Socket socket);
+  awaitable<void> serve(std::shared_ptr<Socket> socket);
   std::string answer(const std::string& line) const;
 
   asio::io_context& io_;
@@ -38,7 +40,7 @@ class ControlSocket final {
   const std::filesystem::path path_;
   const Obey obey_;
   asio::local::stream_protocol::acceptor acceptor_;
-  int clients_ = 0;
+  std::list<std::shared_ptr<Socket>> clients_;  // by when they came
 };
 
 // Asks the job that runs in this folder, and gives its answer. Throws InputError where no job runs

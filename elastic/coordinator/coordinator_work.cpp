@@ -100,7 +100,7 @@ bool Coordinator::fits_the_model() {
   try {
     if (checkpoint_) {
       require_same_model(parameters_, buffers_, *checkpoint_, checkpoint_folder_);
-      require_same_optimizer(start_.config.optimizer, *checkpoint_, checkpoint_folder_);
+      require_optimizer_state(start_.config.optimizer, *checkpoint_, checkpoint_folder_);
     }
   } catch (const CheckpointError& error) {
     feed_later(JobImpossible{error.what(), true});

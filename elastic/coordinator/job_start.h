@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/report/run_numbers.h"
 #include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/config/job_config.h"
 
@@ -23,11 +24,13 @@ struct JobStart {
   bool is_resume = false;
   std::optional<LoadedCheckpoint> checkpoint;  // of a resumed job that has one
   std::vector<DamagedCheckpoint> damaged;      // found on the way, and passed over
+  // Of a job that has come to its end, and whose last weights are there: nothing is left to do.
+  std::optional<RunNumbers> finished;
 };
 
 // A job that goes on in its folder, with its own configuration and these overrides (as after
-// --set). Throws ConfigError, CheckpointError, InputError where the overrides make it another job:
-// other data, model or seed.
+// --set). Throws ConfigError, CheckpointError, InputError where they, or its edited configuration,
+// make it another job: other data, model, seed or kind of optimizer.
 JobStart resume_job(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 
 // The names of the settings that may not differ between a checkpoint and the job that goes on from

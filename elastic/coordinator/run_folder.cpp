@@ -1,10 +1,14 @@
 #include "elastic/coordinator/run_folder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "elastic/coordinator/run_lock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
@@ -18,11 +22,22 @@ bool is_empty_or_missing(const fs::path& path) {
   return !fs::exists(path, error) || fs::is_empty(path, error);
 }
 
-fs::path free_folder(const std::string& name) {
-  fs::path path = fs::path("runs") / name;
-  for (int number = 2; !is_empty_or_missing(path); ++number)
-    path = fs::path("runs") / fmt::format("{}-{}", name, number);
-  return path;
+[[noreturn]] void refuse_place(const fs::path& path, const std::string& why) {
+  throw SystemError({.what = "cannot make the run folder: " + why,
+                     .where = path.string(),
+                     .remedy = "give --run a folder where you may write"});
+}
+
+// Made here and now: what another process makes in the same moment is not taken.
+fs::path make_free_folder(const std::string& name) {
+  std::error_code error;
+  fs::create_directories("runs", error);
+  for (int number = 1;; ++number) {
+    const std::string suffix = number == 1 ? "" : fmt::format("-{}", number);
+    const fs::path path = fs::path("runs") / (name + suffix);
+    if (::mkdir(path.c_str(), 0777) == 0) return path;
+    if (errno != EEXIST) refuse_place(fs::absolute(path), std::strerror(errno));
+  }
 }
 
 [[noreturn]] void refuse_taken_folder(const JobConfig& config, const fs::path& path) {
@@ -48,15 +63,30 @@ fs::path free_folder(const std::string& name) {
 RunFolder make_run_folder(const JobConfig& config, const fs::path& wanted) {
   if (!wanted.empty() && !is_empty_or_missing(wanted)) refuse_taken_folder(config, wanted);
   RunFolder folder{
-      fs::absolute(wanted.empty() ? free_folder(config.name) : wanted).lexically_normal()};
+      fs::absolute(wanted.empty() ? make_free_folder(config.name) : wanted).lexically_normal()};
   std::error_code error;
   fs::create_directories(folder.logs(), error);
   if (!error) fs::create_directories(folder.checkpoints(), error);
-  if (error)
-    throw SystemError({.what = "cannot make the run folder: " + error.message(),
-                       .where = folder.path.string(),
-                       .remedy = "give --run a folder where you may write"});
+  if (error) refuse_place(folder.path, error.message());
   return folder;
+}
+
+NewRunFolder::NewRunFolder(const JobConfig& config, const fs::path& wanted) {
+  std::error_code error;
+  was_there_ = !wanted.empty() && fs::exists(wanted, error);
+  folder_ = make_run_folder(config, wanted);
+}
+
+NewRunFolder::~NewRunFolder() {
+  if (is_kept_) return;
+  std::error_code ignored;
+  try {
+    const RunLock lock(folder_.path);
+    for (const auto& entry : fs::directory_iterator(folder_.path, ignored))
+      fs::remove_all(entry.path(), ignored);
+    if (!was_there_) fs::remove(folder_.path, ignored);
+  } catch (const Error&) {  // another process was given the same folder, and works on it
+  }
 }
 
 RunFolder open_run_folder(const fs::path& path) {

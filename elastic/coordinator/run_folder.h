@@ -24,6 +24,24 @@ struct RunFolder {
 // another.
 RunFolder make_run_folder(const JobConfig& config, const std::filesystem::path& wanted);
 
+// As make_run_folder(), for a job that may not even begin: unless it is kept, the folder's content
+// goes again, and the folder with it where it was not there before.
+class NewRunFolder final {
+ public:
+  NewRunFolder(const JobConfig& config, const std::filesystem::path& wanted);
+  ~NewRunFolder();
+  NewRunFolder(const NewRunFolder&) = delete;
+  NewRunFolder& operator=(const NewRunFolder&) = delete;
+
+  const RunFolder& folder() const { return folder_; }
+  void keep() { is_kept_ = true; }
+
+ private:
+  RunFolder folder_;
+  bool was_there_ = false;
+  bool is_kept_ = false;
+};
+
 // Throws InputError where there is no job to resume.
 RunFolder open_run_folder(const std::filesystem::path& path);
 

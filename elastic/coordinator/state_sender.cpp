@@ -1,7 +1,5 @@
 #include "elastic/coordinator/state_sender.h"
 
-#include <fmt/format.h>
-
 #include <span>
 #include <string>
 #include <utility>
@@ -41,19 +39,15 @@ awaitable<void> send(std::shared_ptr<Consignment> all) {
 
 }  // namespace
 
-void require_same_optimizer(const OptimizerConfig& optimizer, const Checkpoint& checkpoint,
-                            const std::filesystem::path& where) {
-  for (const std::string_view name : ps::Optimizer(optimizer).state_names()) {
-    const auto slot = checkpoint.optimizer.slots.find(std::string(name));
-    if (slot != checkpoint.optimizer.slots.end() &&
-        slot->second.size() == checkpoint.weights.size())
-      continue;
-    throw CheckpointError(
-        {.what = fmt::format("the checkpoint has no \"{}\" for each weight, as the optimizer needs",
-                             name),
-         .where = where.string(),
-         .remedy = "resume with the optimizer that the job was started with"});
-  }
+void require_optimizer_state(const OptimizerConfig& optimizer, const Checkpoint& checkpoint,
+                             const std::filesystem::path& folder) {
+  for (const std::string_view name : ps::Optimizer(optimizer).state_names())
+    if (!checkpoint.optimizer.slots.contains(std::string(name)))
+      throw CheckpointError(
+          {.what = "the checkpoint lacks the optimizer's state \"" + std::string(name) + "\"",
+           .where = folder.string(),
+           .remedy = "leave the optimizer as it was, or start a new job from these weights "
+                     "(start.weights)"});
 }
 
 void send_state(asio::io_context& io, std::shared_ptr<FrameConnection> connection,

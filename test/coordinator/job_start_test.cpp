@@ -2,8 +2,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "elastic/report/event_log.h"
 #include "runtime/base/error.h"
+#include "test/checkpoint/sample_checkpoint.h"
 #include "test/config/config_folder.h"
+#include "test/report/sample_events.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;
@@ -57,6 +60,86 @@ TEST_CASE("a job without a checkpoint resumes from its beginning, resized as ask
   CHECK(start.damaged.empty());
   CHECK(start.config.cluster.workers == 4);
   CHECK(start.config.name == "job");
+}
+
+namespace {
+
+// A run with a checkpoint of what was trained with `config`.
+class TrainedRun final {
+ public:
+  explicit TrainedRun(const JobConfig& config) {
+    const RunFolder run = make_run_folder(config, path());
+    write_config(run, config);
+    Checkpoint checkpoint = sample_checkpoint(100);
+    checkpoint.config = nlohmann::json::parse(to_json(config).dump());
+    checkpoint.optimizer.slots.clear();
+    LocalDisk disk;
+    CheckpointStore(disk, run.checkpoints(), {}).write(checkpoint, false);
+  }
+
+  std::filesystem::path path() const { return folder_.path() / "run"; }
+
+  void edit(JobConfig config) const { write_config({path()}, config); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("an edited configuration that makes it another job is refused by its checkpoint") {
+  const JobConfig job = sample_config();
+  const TrainedRun run(job);
+  JobConfig other_seed = job, other_data = job, other_rate = job, other_optimizer = job;
+  other_seed.seed = 2;
+  other_data.data.train.samples = 999;
+  other_rate.optimizer.learning_rate = 0.02;
+  other_optimizer.optimizer.type = OptimizerType::kAdam;
+
+  REQUIRE(resume_job(run.path(), {}).checkpoint);
+  run.edit(other_rate);
+  CHECK(resume_job(run.path(), {}).config.optimizer.learning_rate == 0.02);
+  run.edit(other_seed);
+  CHECK_THROWS_WITH(resume_job(run.path(), {}),
+                    Catch::Contains("seed differs from that of the checkpoint") &&
+                        Catch::Contains("config.json") && Catch::Contains("put back"));
+  run.edit(other_data);
+  CHECK_THROWS_WITH(resume_job(run.path(), {}), Catch::Contains("data differs"));
+  run.edit(other_optimizer);
+  CHECK_THROWS_WITH(resume_job(run.path(), {}), Catch::Contains("optimizer.type differs"));
+}
+
+TEST_CASE("an optimizer that keeps more state than the checkpoint has is refused") {
+  const JobConfig job = sample_config();
+  const TrainedRun run(job);
+
+  CHECK_THROWS_WITH(resume_job(run.path(), {"optimizer.momentum=0.9"}),
+                    Catch::Contains("lacks the optimizer's state \"momentum\""));
+}
+
+TEST_CASE("a job that has come to its end is finished, unless it is to train on") {
+  JobConfig job = sample_config();
+  const TrainedRun run(job);
+  {
+    const SteadyClock clock;
+    EventLogWriter log(run.path() / "events.jsonl", clock);
+    fact::Start start = sample_start();
+    start.limits.max_epochs = 3.0;
+    log.append(start);
+    log.append(fact::End{.status = fact::EndStatus::kMaxEpochs,
+                         .reason = "3 epochs are done",
+                         .iteration = 100,
+                         .position = 3200,
+                         .exit_code = 0});
+  }
+
+  const JobStart finished = resume_job(run.path(), {"cluster.workers=4"});
+  REQUIRE(finished.finished);
+  CHECK(finished.finished->iterations == 100);
+  CHECK_FALSE(resume_job(run.path(), {"stop.max_epochs=4"}).finished);
+
+  std::filesystem::remove_all(run.path() / "checkpoints");
+  CHECK_FALSE(resume_job(run.path(), {}).finished);  // its weights are gone
 }
 
 TEST_CASE("a resume that would make it another job is refused, and names what differs") {

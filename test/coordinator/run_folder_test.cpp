@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <optional>
 
+#include "elastic/coordinator/run_lock.h"
 #include "runtime/base/error.h"
 #include "test/config/config_folder.h"
 
@@ -53,6 +55,46 @@ TEST_CASE("a wanted folder is made where there is none or an empty one") {
 
   CHECK(make_run_folder(sample_config(), folder.path() / "a/b").path == folder.path() / "a/b");
   CHECK(make_run_folder(sample_config(), folder.path() / "empty").path == folder.path() / "empty");
+}
+
+TEST_CASE("a folder that another process has just made is not taken, though it is empty yet") {
+  const WorkingFolder here;
+  fs::create_directories(here.path() / "runs/job");
+
+  CHECK(make_run_folder(sample_config(), {}).path == here.path() / "runs/job-2");
+}
+
+TEST_CASE("nothing is left of a folder for a job that did not begin, unless it is kept") {
+  const WorkingFolder here;
+  fs::create_directory(here.path() / "empty");
+  std::ofstream(here.path() / "beside") << "x";
+  for (const fs::path& wanted : {fs::path(), here.path() / "new", here.path() / "empty"}) {
+    fs::path made;
+    {
+      const NewRunFolder folder(sample_config(), wanted);
+      made = folder.folder().path;
+      std::ofstream(made / "logs/worker_0.log") << "x";
+    }
+    CHECK(fs::exists(made) == (wanted.filename() == "empty"));
+    if (fs::exists(made)) CHECK(fs::is_empty(made));
+  }
+  CHECK(fs::exists(here.path() / "beside"));
+
+  const fs::path shared = here.path() / "shared";
+  std::optional<RunLock> other;  // of a process that was given the same folder, and was quicker
+  {
+    const NewRunFolder folder(sample_config(), shared);
+    other.emplace(shared);
+  }
+  CHECK(fs::is_directory(shared / "checkpoints"));
+
+  fs::path kept;
+  {
+    NewRunFolder folder(sample_config(), {});
+    kept = folder.folder().path;
+    folder.keep();
+  }
+  CHECK(fs::is_directory(kept / "logs"));
 }
 
 TEST_CASE("a folder that holds this job says how to go on with it") {

@@ -1,0 +1,20 @@
+// Whether a job has come to its end, so that there is nothing left to resume.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "elastic/report/run_numbers.h"
+#include "runtime/config/job_config.h"
+
+namespace scavenger::elastic {
+
+// Whether what ended the job still ends it with these limits.
+bool is_finished(const RunNumbers& numbers, const StopConfig& stop);
+
+// The numbers of the job whose event log this is, where its last process came to the job's end;
+// nothing where it goes on, was interrupted, has failed or was killed. Throws InputError where the
+// log is damaged.
+std::optional<RunNumbers> numbers_of_ended_job(const std::filesystem::path& event_log);
+
+}  // namespace scavenger::elastic
