@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "elastic/coordinator/end_signals.h"
 #include "elastic/coordinator/host.h"
 #include "elastic/model_service/open_store.h"
 #include "elastic/plan/run_record.h"
@@ -23,6 +24,7 @@ namespace scavenger::elastic {
 namespace {
 
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
+constexpr double kPausePeriodSeconds = 5.0;
 constexpr double kStorePeriodSeconds = 10.0;
 constexpr double kStorePatienceSeconds = 15.0;  // at the end of the job
 
@@ -88,7 +90,8 @@ int Coordinator::run() {
   if (start_.config.model_store.is_set())
     store_ = std::make_unique<StoreFeeder>(
         [config = start_.config.model_store] { return open_model_store(config); });
-  asio::signal_set signals(io_, SIGINT, SIGTERM);
+  asio::signal_set signals(io_);
+  add_end_signals(signals);
   watch_signals(signals);
   begin_search();
   meter_cost();
@@ -96,9 +99,9 @@ int Coordinator::run() {
   run_until_end();
   SCAVENGER_CHECK(end_.has_value());
   close_store();
-  record_.write_report();
+  const bool has_report = record_.write_report();
   if (end_->bad_input) throw InputError({.what = end_->reason, .where = {}, .remedy = {}});
-  record_.show_end();
+  record_.show_end(has_report);
   return exit_code_of(*end_);
 }
 
@@ -167,10 +170,11 @@ void Coordinator::open_cluster() {
 }
 
 void Coordinator::watch_signals(asio::signal_set& signals) {
-  signals.async_wait([this, &signals](const boost::system::error_code& error, int) {
+  signals.async_wait([this, &signals](const boost::system::error_code& error, int signal) {
     if (error) return;
-    if (++interrupts_ == 1) {
-      feed(Interrupted{});
+    if (is_pressing(signal)) ++interrupts_;
+    if (interrupts_ <= 1) {
+      interrupt("the user");
     } else {
       end_ = EndJob{Status::kInterrupted, "ended at once by the user"};
       if (interrupts_ > 2 || !cluster_) return carry_out(EndJob(*end_));
@@ -180,14 +184,36 @@ void Coordinator::watch_signals(asio::signal_set& signals) {
   });
 }
 
+void Coordinator::interrupt(const std::string& by) {
+  feed(Interrupted{by});
+  const auto& ending = controller_.ending();
+  const bool is_news =
+      ending && ending->status == Status::kInterrupted && controller_.state_name() != "ending";
+  if (!is_news || std::exchange(interrupt_told_, true)) return;
+  record_.tell(
+      "interrupted: finishing the iteration and writing a checkpoint (again: end at once)");
+}
+
+// While nothing happens the log would stand still, and with it what the job has cost.
+void Coordinator::log_pause() {
+  const bool paused = controller_.is_paused();
+  const bool is_told = record_.numbers().paused_since.has_value();
+  const double silence_seconds = record_.now() - record_.numbers().seconds;
+  if (paused == is_told && !(paused && silence_seconds >= kPausePeriodSeconds)) return;
+  record_.log(fact::Pause{paused, controller_.iterations_done()});
+  if (paused != is_told) record_.write_report();
+}
+
 void Coordinator::tick() {
   cluster_->check_signs_of_life();
   log_iterations();
+  log_pause();
   meter_cost();
   feed(TimePassed{});
   if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
   tell_store_problem();
   tell_decision_problem();
+  tell_removed_log();
   record_.show_tick();
   tick_timer_.expires_after(kTickPeriod);
   tick_timer_.async_wait([this](const boost::system::error_code& error) {
@@ -230,6 +256,15 @@ void Coordinator::tell_decision_problem() {
   record_.log(fact::Warning{"decisions are not recorded any more: " + decisions_->problem()});
 }
 
+// The log goes on in a file that nobody finds: who looks on is told, and the exit code tells.
+void Coordinator::tell_removed_log() {
+  if (!record_.log_is_removed() || std::exchange(removed_log_told_, true)) return;
+  log_error(
+      "{}: the event log was removed while the job trains: it cannot be resumed or reported, "
+      "and will end with exit code 1",
+      start_.folder.events().string());
+}
+
 void Coordinator::feed(const ControllerEvent& event) {
   const double now_seconds = clock_.now_seconds();
   const std::vector<ControllerAction> actions = controller_.step(event, now_seconds);
@@ -263,15 +298,24 @@ void Coordinator::carry_out(const EndProcesses&) {
 
 void Coordinator::carry_out(const EndJob& action) {
   end_ = action;
-  if (action.status == Status::kFailed && !action.bad_input)
-    end_->reason += last_checkpoint_.empty()
-                        ? "; there is no checkpoint yet"
-                        : "; the last good checkpoint is " + last_checkpoint_.string();
+  if (record_.log_is_removed() && end_->status != Status::kFailed)
+    end_ = EndJob{Status::kFailed, end_->reason + ", but its event log was removed while it ran"};
+  if (end_->status == Status::kFailed && !end_->bad_input) end_->reason += where_it_can_go_on();
   const std::uint64_t done = controller_.iterations_done();
-  record_.log(fact::End{fact_status(action.status), end_->reason, done,
-                        controller_.membership().position_at(done), exit_code_of(action)});
+  record_.log(fact::End{fact_status(end_->status), end_->reason, done,
+                        controller_.membership().position_at(done), exit_code_of(*end_)});
   record_.sync();
   io_.stop();
+}
+
+// Of a job that has failed.
+std::string Coordinator::where_it_can_go_on() const {
+  std::string text;
+  if (!checkpoint_problem_.empty())
+    text = fmt::format(" ({}; make room, then go on by --resume)", checkpoint_problem_);
+  return text + (last_checkpoint_.empty()
+                     ? "; there is no checkpoint yet"
+                     : "; the last good checkpoint is " + last_checkpoint_.string());
 }
 
 void Coordinator::carry_out(const Announce& action) {

@@ -61,6 +61,8 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void meter_cost();
   std::uint32_t threads_for(std::uint32_t worker) const;
   void watch_signals(asio::signal_set& signals);
+  void interrupt(const std::string& by);
+  void log_pause();
   void tick();
   void feed(const ControllerEvent& event);
   void feed_later(const ControllerEvent& event);
@@ -139,6 +141,8 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void feed_store();      // with what was measured so far
   void tell_store_problem();
   void tell_decision_problem();
+  void tell_removed_log();
+  std::string where_it_can_go_on() const;
   void close_store();
   void on_checkpoint(const CheckpointOutcome& outcome);
 
@@ -179,6 +183,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   // From which the present membership starts, until it trains.
   std::shared_ptr<const Checkpoint> checkpoint_;
   std::filesystem::path checkpoint_folder_;
+  std::string checkpoint_problem_;         // of the last one that was tried
   std::filesystem::path last_checkpoint_;  // that was written, or from which the job started
   // Of the state, how many steps it is ahead of the iterations that were done.
   std::uint64_t steps_ahead_ = 0;
@@ -193,7 +198,9 @@ class Coordinator final : private ClusterListener, private FleetListener {
 
   std::optional<EndJob> end_;
   bool has_thrown_ = false;  // something did that nobody waited for
-  int interrupts_ = 0;
+  int interrupts_ = 0;  // that press
+  bool interrupt_told_ = false;
+  bool removed_log_told_ = false;
 };
 
 }  // namespace scavenger::elastic

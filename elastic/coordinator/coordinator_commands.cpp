@@ -67,7 +67,7 @@ nlohmann::json Coordinator::obey_one(const command::Pause& pause) {
 }
 
 nlohmann::json Coordinator::obey_one(const command::Stop&) {
-  feed_later(Interrupted{"scavenger-ctl"});
+  asio::post(io_, [this] { interrupt("scavenger-ctl"); });
   return {{"stops", true}};
 }
 

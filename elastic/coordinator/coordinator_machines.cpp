@@ -108,7 +108,7 @@ std::string Coordinator::address_of_worker(std::uint32_t worker) const {
 void Coordinator::meter_cost() {
   const RunNumbers& numbers = record_.numbers();
   const ClusterConfig& cluster = start_.config.cluster;
-  CostMetered metered{numbers.cost,
+  CostMetered metered{numbers.cost_at(record_.now()),
                       controller_.membership().workers() * cluster.price_per_worker_hour};
   if (start_.config.provider.is_remote()) {
     metered.dollars = numbers.bill.cost(record_.now());

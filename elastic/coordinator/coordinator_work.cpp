@@ -357,6 +357,7 @@ void Coordinator::on_state(const ProcessName&, const FrameHeader& header) {
 }
 
 void Coordinator::on_checkpoint(const CheckpointOutcome& outcome) {
+  checkpoint_problem_ = outcome.error;
   if (outcome.error.empty()) last_checkpoint_ = outcome.written.folder;
   if (outcome.error.empty())
     record_.log(fact::Checkpoint{

@@ -11,6 +11,7 @@ namespace scavenger::elastic {
 
 JobRecord::JobRecord(RunFolder folder, const Clock& clock, const Display& display)
     : folder_(std::move(folder)),
+      lock_(folder_.path),
       events_(folder_.events(), clock),
       progress_(
           display.output, clock, display.style,
@@ -40,11 +41,17 @@ LoggedEvent JobRecord::log(RunEvent event) {
   return logged;
 }
 
-void JobRecord::write_report() {
+void JobRecord::show_end(bool has_report) {
+  progress_.show_end(summary_.numbers(), {folder_.path.string(), has_report});
+}
+
+bool JobRecord::write_report() {
   try {
     write_json_report(folder_.report(), summary_.numbers());
+    return true;
   } catch (const SystemError& error) {  // training is worth more than its report
     log(fact::Warning{error.what()});
+    return false;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/coordinator/run_lock.h"
 #include "elastic/report/event_log.h"
 #include "elastic/report/progress_display.h"
 #include "elastic/report/run_summary.h"
@@ -33,10 +34,15 @@ class JobRecord final {
   void recall(const std::function<void(const RunEvent&)>& show);
   // Returns it as a reader of the log will see it, whose decisions are to be the same.
   LoggedEvent log(RunEvent event);
+  // For those who look on; the log does not have it.
+  void tell(const std::string& text) { progress_.show_note(text); }
   // The report is replaced; training goes on where that fails.
-  void write_report();
+  bool write_report();
   void show_tick() { progress_.tick(summary_.numbers()); }
-  void show_end() { progress_.show_end(summary_.numbers(), folder_.path.string()); }
+  // `has_report`: of the job's end.
+  void show_end(bool has_report);
+  // Nobody can read it any more, since somebody has removed it.
+  bool log_is_removed() const { return events_.is_removed(); }
   void sync() { events_.sync(); }
 
   double now() const { return events_.now(); }  // seconds of the job's life
@@ -46,6 +52,7 @@ class JobRecord final {
 
  private:
   const RunFolder folder_;
+  const RunLock lock_;
   EventLogWriter events_;
   std::string log_problem_;  // why the event log is behind, once it was said
   RunSummary summary_;

@@ -109,7 +109,7 @@ json totals_json(const RunHistory& history) {
                {"value", number(numbers.target_reached->fact.value)},
                {"epoch", number(numbers.target_reached->fact.epoch)},
                {"iteration", numbers.target_reached->fact.iteration}};
-  return {{"status", numbers.status ? json(to_text(*numbers.status)) : json("running")},
+  return {{"status", status_name(numbers)},
           {"reason", numbers.reason},
           {"outcome", numbers.status ? end_line(numbers) : ""},
           {"seconds", seconds(numbers.seconds)},

@@ -69,6 +69,8 @@ void add_job(Exposition& out, const RunHistory& history) {
                  {"version", start.version},
                  {"commit", start.commit}});
   out.gauge("job_ended", "1 once the job has ended.", numbers.status ? 1 : 0);
+  out.gauge("job_paused", "1 while it stands still since somebody asked for it.",
+            numbers.paused_since ? 1 : 0);
   out.counter("job_seconds_total", "Seconds of the job's life, over resumes.", numbers.seconds);
   out.counter("cost_dollars_total", "What the workers have cost.", numbers.cost);
   out.counter("iterations_trained_total", "Iterations done, with those that were done again.",

@@ -24,6 +24,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kLongestJobSeconds = 3.2e9;  // a hundred years
+
 // Indexed by the enumerators.
 constexpr std::array<std::string_view, 2> kRoleNames = {"worker", "shard"};
 constexpr std::array<std::string_view, 7> kStatusNames = {
@@ -286,6 +288,12 @@ RunEvent read_event(const json& object, const std::string& name, const std::stri
   }
 }
 
+// What goes on with the log would count from there.
+void require_time(double seconds, const std::string& where) {
+  if (seconds <= kLongestJobSeconds) return;
+  fail(where, fmt::format("no job has lived for {:g} seconds", seconds));
+}
+
 // A log of a newer schema may have any shape, so this comes before its fields are looked at.
 void refuse_newer_schema(const json& object, const std::string& where) {
   const auto version = object.find("schema_version");
@@ -341,6 +349,7 @@ LoggedEvent from_json_line(std::string_view line, const std::string& where) {
   if (auto written = read_written_iterations(line)) {
     const std::string problem = inconsistency(std::get<fact::Iterations>(written->event));
     if (!problem.empty()) fail(where, fmt::format("event 'iterations': {}", problem));
+    require_time(written->time, where);
     return std::move(*written);
   }
   const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
@@ -348,6 +357,7 @@ LoggedEvent from_json_line(std::string_view line, const std::string& where) {
   const auto time = object.find("time");
   if (time == object.end() || !time->is_number())
     fail(where, "an event must have a 'time' in seconds");
+  require_time(time->get<double>(), where);
   const auto name = object.find("event");
   if (name == object.end() || !name->is_string()) fail(where, "an event must have a name, 'event'");
   refuse_newer_schema(object, where);

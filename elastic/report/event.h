@@ -23,7 +23,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 6;
+inline constexpr std::uint32_t kEventSchemaVersion = 7;
 
 namespace fact {
 
@@ -289,6 +289,17 @@ struct CheckpointDamaged {
   bool operator==(const CheckpointDamaged&) const = default;
 };
 
+// Training stands still because somebody asked for it, or goes on again. Told again now and then
+// while it stands still, so that the log's time and cost go on.
+struct Pause {
+  static constexpr std::string_view kName = "pause";
+
+  bool paused = false;
+  std::uint64_t iteration = 0;
+
+  bool operator==(const Pause&) const = default;
+};
+
 struct TargetReached {
   static constexpr std::string_view kName = "target_reached";
 
@@ -417,7 +428,7 @@ using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
                  fact::Recovery, fact::Membership, fact::Iterations, fact::Model, fact::NoiseStable,
                  fact::RateDecision, fact::SampleMemory, fact::Evaluation, fact::Checkpoint,
-                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::TargetReached,
+                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause, fact::TargetReached,
                  fact::Machine, fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
 
 struct LoggedEvent {

@@ -204,6 +204,12 @@ void visit_fields(Visitor& field, T& damaged) {
   field("reason", damaged.reason);
 }
 
+template <typename Visitor, MaybeConst<fact::Pause> T>
+void visit_fields(Visitor& field, T& pause) {
+  field("paused", pause.paused);
+  field("iteration", pause.iteration);
+}
+
 template <typename Visitor, MaybeConst<fact::TargetReached> T>
 void visit_fields(Visitor& field, T& reached) {
   field("metric", reached.metric);

@@ -1,7 +1,6 @@
 #include "elastic/report/event_log.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,12 +38,6 @@ EventLogWriter::EventLogWriter(const std::filesystem::path& path, const Clock& c
       clock_(clock),
       file_(open_log(path, O_RDWR | O_CREAT | O_APPEND)),
       clock_origin_(clock.now_seconds()) {
-  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) fail("lock", path_);
-    throw InputError({.what = "another process is working on this run",
-                      .where = path_.string(),
-                      .remedy = "wait until it has ended, or stop it first"});
-  }
   adopt_existing_content();
 }
 
@@ -101,6 +94,11 @@ void EventLogWriter::write_waiting() {
     waiting_.erase(0, static_cast<std::size_t>(written));
   }
   problem_.clear();
+}
+
+bool EventLogWriter::is_removed() const {
+  struct stat status {};
+  return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 0;
 }
 
 void EventLogWriter::sync() {

@@ -14,8 +14,8 @@
 namespace scavenger::elastic {
 
 // Appends events, each with one write(): what was appended survives a kill of this process at any
-// instant, and a reader never sees two lines mixed. Holds a lock on the file, so that a run has one
-// writer at a time. A full disk stops no training: lines wait in memory until there is room again,
+// instant, and a reader never sees two lines mixed. Who writes holds the run's lock, so that there
+// is one at a time. A full disk stops no training: lines wait in memory until there is room again,
 // and problem() says so. One thread.
 class EventLogWriter final {
  public:
@@ -24,8 +24,8 @@ class EventLogWriter final {
   static constexpr std::size_t kMaxWaitingBytes = std::size_t{16} << 20;
 
   // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
-  // off. The clock must outlive the writer. Throws InputError where another process writes to the
-  // file or its last line is not an event; SystemError.
+  // off. The clock must outlive the writer. Throws InputError where its last
+  // line is not an event; SystemError.
   EventLogWriter(const std::filesystem::path& path, const Clock& clock);
 
   // Seconds of the job's life in earlier processes: the time of the last event that was there.
@@ -39,6 +39,9 @@ class EventLogWriter final {
   // Stamps the event with the job's time, writes it, and returns it as a reader of the log will see
   // it: measured series are rounded.
   LoggedEvent append(RunEvent event);
+
+  // The file that is written to has no name any more: somebody has removed it.
+  bool is_removed() const;
 
   // Tries again to write what waits, and forces all to disk: against a power cut, which kills do
   // not need.

@@ -85,6 +85,10 @@ void ProgressDisplay::show_event(const LoggedEvent& logged, const RunNumbers& nu
   show_status_if_due(numbers);
 }
 
+void ProgressDisplay::show_note(const std::string& text) {
+  if (!ended_ && style_ != ProgressStyle::kQuiet) print(text);
+}
+
 void ProgressDisplay::tick(const RunNumbers& numbers) {
   if (!ended_) show_status_if_due(numbers);
 }
@@ -138,13 +142,13 @@ void ProgressDisplay::clear() {
   write_waiting();
 }
 
-void ProgressDisplay::show_end(const RunNumbers& numbers, const std::string& run_folder) {
+void ProgressDisplay::show_end(const RunNumbers& numbers, const RunPlace& place) {
   if (std::exchange(ended_, true)) return;
   std::string text = std::exchange(waiting_, {}) + take_clearing();
   if (style_ == ProgressStyle::kQuiet) {
     text += end_line(numbers) + "\n";
   } else {
-    for (const std::string& line : closing_text(numbers, run_folder)) text += line + "\n";
+    for (const std::string& line : closing_text(numbers, place)) text += line + "\n";
   }
   out_ << text << std::flush;
 }

@@ -49,12 +49,14 @@ class ProgressDisplay final {
 
   // `numbers` with the event already in them.
   void show_event(const LoggedEvent& logged, const RunNumbers& numbers);
+  // Something that is no event.
+  void show_note(const std::string& text);
   // Call now and then, so that the time moves on while no events come.
   void tick(const RunNumbers& numbers);
   // Removes the live block; the next drawing brings it back.
   void clear();
   // The last words. Removes the live block for good. Written in any case, which may block.
-  void show_end(const RunNumbers& numbers, const std::string& run_folder);
+  void show_end(const RunNumbers& numbers, const RunPlace& place);
 
  private:
   void show_status_if_due(const RunNumbers& numbers);

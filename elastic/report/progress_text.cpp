@@ -69,6 +69,7 @@ std::string speed_part(const RunNumbers& numbers, const RecentPace& pace) {
   if (numbers.phases.empty()) return "starting";
   const fact::Membership& membership = numbers.phases.back().membership;
   std::string text = fmt::format("K {}  B {}", membership.workers, membership.batch_size);
+  if (numbers.paused_since) return "paused  " + text;
   if (pace.known())
     text = fmt::format("{} samples/s  {}  compute {}  sync {}",
                        format_count(static_cast<std::uint64_t>(pace.samples_per_second())), text,
@@ -89,7 +90,7 @@ std::string interval_text(double seconds, double low, double high, double cost) 
 }
 
 std::string effort_part(const RunNumbers& numbers, double seconds) {
-  std::string text = time_and_cost(numbers, seconds, numbers.cost);
+  std::string text = time_and_cost(numbers, seconds, numbers.cost_at(seconds));
   if (const std::optional<TimeToGo> left = estimate_time_to_go(numbers))
     text += fmt::format(
         "  to go {}{}{}", left->at_most ? "at most " : "",
@@ -170,6 +171,15 @@ EventText text_of(const fact::CheckpointFailed& failed, const RunNumbers&) {
 EventText text_of(const fact::CheckpointDamaged& damaged, const RunNumbers&) {
   return {Attention::kProblem, fmt::format("checkpoint {} is damaged and passed over: {}",
                                            printable(damaged.folder), printable(damaged.reason))};
+}
+
+// It is told again while the pause lasts.
+EventText text_of(const fact::Pause& pause, const RunNumbers& numbers) {
+  const std::string iteration = format_count(pause.iteration);
+  if (!pause.paused) return {Attention::kMilestone, "goes on from iteration " + iteration};
+  if (numbers.paused_since != numbers.seconds) return {};
+  return {Attention::kMilestone,
+          fmt::format("paused after iteration {}, until scavenger-ctl RUN continue", iteration)};
 }
 
 EventText text_of(const fact::Recovery& recovery, const RunNumbers&) {
@@ -316,6 +326,25 @@ void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines)
 
 }  // namespace
 
+std::string longer_job(fact::EndStatus status) {
+  switch (status) {
+    case fact::EndStatus::kTargetReached:
+      return "stop.target.value=...";
+    case fact::EndStatus::kMaxEpochs:
+      return "stop.max_epochs=...";
+    case fact::EndStatus::kMaxIterations:
+      return "stop.max_iterations=...";
+    case fact::EndStatus::kMaxTime:
+      return "stop.max_seconds=...";
+    case fact::EndStatus::kMaxCost:
+      return "stop.max_cost=...";
+    case fact::EndStatus::kInterrupted:
+    case fact::EndStatus::kFailed:
+      return {};
+  }
+  return {};
+}
+
 StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds) {
   return {.progress = progress_part(numbers),
           .quality = quality_part(numbers, pace),
@@ -334,7 +363,7 @@ std::string end_line(const RunNumbers& numbers) {
                      format_duration(numbers.seconds));
 }
 
-std::vector<std::string> closing_text(const RunNumbers& numbers, const std::string& run_folder) {
+std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace& place) {
   std::vector<std::string> lines = {end_line(numbers)};
   append_best(numbers, lines);
   lines.push_back(
@@ -348,10 +377,20 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const std::stri
   append_machines(numbers, lines);
   append_savings(numbers, lines);
   append_problems(numbers, lines);
-  lines.push_back(fmt::format("  run       {0} (numbers: {0}/report.json)", run_folder));
-  const bool reached = numbers.status == fact::EndStatus::kTargetReached;
-  if (!reached && numbers.checkpoints.last)
-    lines.push_back(fmt::format("  go on     scavenger-train --resume {}", run_folder));
+  lines.push_back("  run       " + place.folder +
+                  (place.has_report ? fmt::format(" (numbers: {}/report.json)", place.folder)
+                                    : ", without a report"));
+  if (numbers.checkpoints.last)
+    lines.push_back(
+        fmt::format("  weights   {}/{}", place.folder, numbers.checkpoints.last->fact.folder));
+  const bool can_go_on =
+      numbers.status == fact::EndStatus::kInterrupted || numbers.status == fact::EndStatus::kFailed;
+  const std::string resume = "scavenger-train --resume " + place.folder;
+  if (can_go_on && numbers.checkpoints.last) lines.push_back("  go on     " + resume);
+  const bool has_reached = numbers.status == fact::EndStatus::kTargetReached;
+  const std::string more = numbers.status ? longer_job(*numbers.status) : "";
+  if (!has_reached && !more.empty())
+    lines.push_back(fmt::format("  train on  {} --set {}", resume, more));
   return lines;
 }
 

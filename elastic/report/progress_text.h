@@ -37,7 +37,15 @@ EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers);
 // "fashion_mlp: target reached: test accuracy 88.12 % after 4.20 epochs, 1,968 iterations, 72.1 s".
 std::string end_line(const RunNumbers& numbers);
 
+// What to set, so that a job that has ended so trains on: "stop.max_epochs=..."; empty where it
+// has not come to its end.
+std::string longer_job(fact::EndStatus status);
+
 // The block at the end of a run: outcome, time, cost, problems, where things are, what to do next.
-std::vector<std::string> closing_text(const RunNumbers& numbers, const std::string& run_folder);
+struct RunPlace {
+  std::string folder;
+  bool has_report = true;
+};
+std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace& place);
 
 }  // namespace scavenger::elastic

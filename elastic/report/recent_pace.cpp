@@ -21,6 +21,8 @@ void RecentPace::apply(const LoggedEvent& logged) {
   if (const auto* membership = std::get_if<fact::Membership>(&logged.event)) {
     batch_size_ = membership->batch_size;
     iterations_ = seconds_ = loss_ = compute_ = sync_wait_ = 0.0;
+  } else if (std::holds_alternative<fact::Pause>(logged.event)) {
+    iterations_ = seconds_ = loss_ = compute_ = sync_wait_ = 0.0;
   } else if (const auto* iterations = std::get_if<fact::Iterations>(&logged.event)) {
     add(*iterations);
   }

@@ -6,7 +6,7 @@
 namespace scavenger::elastic {
 
 // Exponentially fading averages with a time constant of kSeconds of the job's time; they begin anew
-// with each membership. Pure; one thread.
+// with each membership, and after a pause. Pure; one thread.
 class RecentPace final {
  public:
   static constexpr double kSeconds = 5.0;

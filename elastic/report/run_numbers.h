@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -78,7 +79,8 @@ struct PhaseNumbers : IterationTimers {
 
   fact::Membership membership;
   double begin_time = 0.0;
-  double seconds = 0.0;  // wall, with evaluations and all pauses
+  double seconds = 0.0;         // wall, with evaluations and all pauses
+  double paused_seconds = 0.0;  // part of it in which it stood still since somebody asked for it
   double price_per_worker_hour = 0.0;
   double cost = 0.0;  // seconds x K x price / 3600
   std::uint64_t iterations = 0;
@@ -173,6 +175,9 @@ struct RunNumbers {
   double seconds = 0.0;           // the job's life until its last event
   double start_up_seconds = 0.0;  // part of it without a membership: starting, resuming
   double cost = 0.0;
+  // That the workers cost now, by their price; where machines were rented, the bill knows better.
+  double cost_per_second = 0.0;
+  std::optional<double> paused_since;    // the job's time; none: it is not paused
   std::uint64_t iterations = 0;          // complete, as the weights know them
   std::uint64_t position = 0;            // samples consumed by them
   std::uint64_t iterations_trained = 0;  // with those that a resume did again
@@ -195,6 +200,8 @@ struct RunNumbers {
   LatestList<Timed<fact::Machine>> machines;
   MachineBill bill;  // where machines were rented, `cost` is theirs
 
+  // At `time`, seconds of the job's life, when nothing was logged since `seconds`.
+  double cost_at(double time) const;
   // position / samples_per_epoch; 0 before the start is known.
   double epochs() const;
   // Over the whole wall time, with start-up, evaluations and pauses.
@@ -204,5 +211,8 @@ struct RunNumbers {
   // What every worker's memory has room for in one pass; nothing where none has measured it.
   std::optional<std::uint64_t> room_samples() const;
 };
+
+// "target_reached", ... of a job that has ended; "paused", "running" where the log has no end yet.
+std::string_view status_name(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

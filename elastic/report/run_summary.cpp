@@ -17,6 +17,8 @@
 namespace scavenger::elastic {
 namespace {
 
+constexpr double kHourSeconds = 3600.0;
+
 [[noreturn]] void contradiction(std::string what) {
   throw InputError({.what = std::move(what),
                     .where = "the event log",
@@ -73,10 +75,20 @@ void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbe
 
 }  // namespace
 
+std::string_view status_name(const RunNumbers& numbers) {
+  if (numbers.status) return to_text(*numbers.status);
+  return numbers.paused_since ? "paused" : "running";
+}
+
 double RunNumbers::epochs() const {
   return start.samples_per_epoch == 0
              ? 0.0
              : static_cast<double>(position) / static_cast<double>(start.samples_per_epoch);
+}
+
+double RunNumbers::cost_at(double time) const {
+  const double later = std::max(seconds, time);
+  return bill.is_empty() ? cost + cost_per_second * (later - seconds) : bill.cost(later);
 }
 
 double RunNumbers::samples_per_second() const {
@@ -159,8 +171,10 @@ void RunSummary::advance_to(double time) {
     return;
   }
   PhaseNumbers& phase = numbers_.phases.back();
-  const double cost = elapsed * phase.membership.workers * phase.price_per_worker_hour / 3600.0;
+  const double cost =
+      elapsed * phase.membership.workers * phase.price_per_worker_hour / kHourSeconds;
   phase.seconds += elapsed;
+  if (numbers_.paused_since) phase.paused_seconds += elapsed;
   phase.cost += cost;
   if (numbers_.bill.is_empty()) numbers_.cost += cost;
 }
@@ -173,7 +187,7 @@ void RunSummary::apply_fact(double time, const fact::Start& start) {
   numbers_.reason.clear();
   numbers_.exit_code = 0;
   numbers_.target_reached.reset();
-  in_phase_ = false;
+  leave_phase();
   first_phase_ = numbers_.phases.size();
   if (!start.resumed_from_iteration) return;
   go_back_to(*start.resumed_from_iteration);
@@ -195,6 +209,9 @@ void RunSummary::apply_fact(double time, const fact::Membership& membership) {
   if (numbers_.iterations > membership.first_iteration) go_back_to(membership.first_iteration);
   numbers_.iterations = membership.first_iteration;
   numbers_.position = membership.position;
+  numbers_.paused_since.reset();
+  numbers_.cost_per_second =
+      membership.workers * numbers_.start.price_per_worker_hour / kHourSeconds;
   in_phase_ = true;
 }
 
@@ -317,6 +334,17 @@ void RunSummary::apply_fact(double time, const fact::Recovery& recovery) {
   numbers_.recoveries.list.add({.time = time, .fact = recovery});
 }
 
+void RunSummary::apply_fact(double, const fact::Pause& pause) {
+  if (!pause.paused) return numbers_.paused_since.reset();
+  if (!numbers_.paused_since) numbers_.paused_since = numbers_.seconds;
+}
+
+void RunSummary::leave_phase() {
+  in_phase_ = false;
+  numbers_.paused_since.reset();
+  numbers_.cost_per_second = 0.0;
+}
+
 void RunSummary::apply_fact(double time, const fact::TargetReached& reached) {
   numbers_.target_reached = {.time = time, .fact = reached};
 }
@@ -344,7 +372,7 @@ void RunSummary::apply_fact(double, const fact::End& end) {
   numbers_.exit_code = end.exit_code;
   numbers_.iterations = end.iteration;
   numbers_.position = end.position;
-  in_phase_ = false;
+  leave_phase();
 }
 
 }  // namespace scavenger::elastic

@@ -27,6 +27,7 @@ class RunSummary final {
   void apply_fact(double time, const fact::SampleMemory& memory);
   void apply_fact(double time, const fact::Evaluation& evaluation);
   void apply_fact(double time, const fact::Checkpoint& checkpoint);
+  void apply_fact(double time, const fact::Pause& pause);
   void apply_fact(double time, const fact::TargetReached& reached);
   void apply_fact(double time, const fact::Machine& machine);
   void apply_fact(double time, const fact::SearchStep& step);
@@ -40,6 +41,7 @@ class RunSummary final {
   void apply_fact(double, const fact::ProcessStarted&) {}
   void apply_fact(double, const fact::ProcessJoined&) {}
 
+  void leave_phase();
   void go_back_to(std::uint64_t iteration);
   PhaseNumbers& phase_of(const fact::Iterations& iterations);
   void add_to_curve(double time, const PhaseNumbers& phase, const fact::Iterations& iterations);

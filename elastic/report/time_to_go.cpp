@@ -56,7 +56,8 @@ std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers) {
   if (numbers.phases.empty() || numbers.phases.back().iterations == 0) return std::nullopt;
   const PhaseNumbers& phase = numbers.phases.back();
   const fact::Limits& limits = numbers.start.limits;
-  const double per_iteration = phase.seconds / static_cast<double>(phase.iterations);
+  const double per_iteration =
+      (phase.seconds - phase.paused_seconds) / static_cast<double>(phase.iterations);
   const double per_epoch = per_iteration * static_cast<double>(numbers.start.samples_per_epoch) /
                            phase.membership.batch_size;
   constexpr double kNoLimit = std::numeric_limits<double>::infinity();

@@ -9,7 +9,7 @@
 namespace scavenger::elastic {
 
 // How long the job still takes by its limits and the mean wall time per iteration of the present
-// phase.
+// phase, without the time in which it was paused.
 struct TimeToGo {
   double seconds = 0.0;
   double seconds_low = 0.0;  // 95 % interval of what an iteration takes

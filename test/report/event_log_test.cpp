@@ -171,15 +171,30 @@ TEST_CASE("A file that is no event log is refused before anything is changed") {
   CHECK(std::filesystem::file_size(path) == 5);
 }
 
-TEST_CASE("A second writer on the same run is refused while the first lives") {
+TEST_CASE("A log that somebody removes is known to be gone") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "events.jsonl";
   const ManualClock clock;
-  auto first = std::make_unique<EventLogWriter>(path, clock);
+  EventLogWriter writer(path, clock);
+  CHECK_FALSE(writer.is_removed());
 
-  CHECK_THROWS_WITH(EventLogWriter(path, clock), Catch::Contains("another process"));
-  first.reset();
-  CHECK_NOTHROW(EventLogWriter(path, clock));
+  std::filesystem::remove(path);
+
+  CHECK(writer.is_removed());
+}
+
+TEST_CASE("A log whose last time no job can have is refused, and left as it is") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  for (const char* time : {"1e300", "4e9"}) {
+    const std::string line =
+        std::string(R"({"time":)") + time + R"(,"event":"warning","text":"odd"})" + "\n";
+    write_file_atomically(path, line);
+
+    CHECK_THROWS_WITH(EventLogWriter(path, ManualClock()),
+                      Catch::Contains("no job has lived for") && Catch::Contains("jsonl:1"));
+    CHECK(read_file(path) == line);
+  }
 }
 
 TEST_CASE("A full disk stops nobody, and is told") {

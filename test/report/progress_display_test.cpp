@@ -42,7 +42,7 @@ class Session final {
   }
   void end(double time) {
     event(time, sample_end(50, 5000));
-    display_.show_end(summary_.numbers(), "runs/x");
+    display_.show_end(summary_.numbers(), {"runs/x"});
   }
   void stop_the_terminal(bool stopped) { writable_ = !stopped; }
   ProgressDisplay& display() { return display_; }
@@ -84,7 +84,7 @@ TEST_CASE("A terminal shows the milestones and one status block below them") {
             "fashion_mlp  epoch 5.00 of 10  iteration 50",
             "  loss 0.5000  test accuracy 87.50 % (target 90.00 %)",
             "  1,000 samples/s  K 2  B 100  compute 15 ms  sync 20 ms",
-            "  7.0 s  $0.0110  to go at most 5.5 s  $0.0110"});
+            "  7.0 s  $0.0120  to go at most 5.5 s  $0.0110"});
 }
 
 TEST_CASE("The block is redrawn at most four times a second, however many events come") {

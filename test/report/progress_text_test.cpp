@@ -49,7 +49,34 @@ TEST_CASE("The status says where the job is, how good, how fast, and at what pri
   CHECK(status.progress == "epoch 5.00 of 10  iteration 50");
   CHECK(status.quality == "loss 0.5000  test accuracy 87.50 % (target 90.00 %)");
   CHECK(status.speed == "1,000 samples/s  K 2  B 100  compute 15 ms  sync 20 ms");
-  CHECK(status.effort == "7.0 s  $0.0100  to go at most 5.0 s  $0.0100");
+  CHECK(status.effort == "7.0 s  $0.0120  to go at most 5.0 s  $0.0100");
+}
+
+TEST_CASE("A paused job says so, costs on, and has no speed") {
+  Run run = half_way();
+  run.apply(6.0, fact::Pause{.paused = true, .iteration = 50});
+
+  const StatusText status = status_text(run.numbers(), run.pace, 16.0);
+  CHECK(status.speed == "paused  K 2  B 100");
+  CHECK(status.effort == "16.0 s  $0.0300  to go at most 5.0 s  $0.0100");
+  CHECK(status_name(run.numbers()) == "paused");
+
+  run.apply(16.0, fact::Pause{.paused = true, .iteration = 50});  // it goes on standing still
+  CHECK(event_text({16.0, fact::Pause{true, 50}}, run.numbers()).attention == Attention::kNone);
+  run.apply(26.0, fact::Pause{.paused = false, .iteration = 50});
+  CHECK(status_text(run.numbers(), run.pace, 26.0).effort ==
+        "26.0 s  $0.0500  to go at most 5.0 s  $0.0100");
+  CHECK(status_name(run.numbers()) == "running");
+}
+
+TEST_CASE("The beginning and the end of a pause are told") {
+  Run run = half_way();
+  const fact::Pause begin{.paused = true, .iteration = 50}, end{.paused = false, .iteration = 50};
+  run.apply(6.1, begin);
+  CHECK(event_text({6.1, begin}, run.numbers()).text ==
+        "paused after iteration 50, until scavenger-ctl RUN continue");
+  run.apply(7.0, end);
+  CHECK(event_text({7.0, end}, run.numbers()).text == "goes on from iteration 50");
 }
 
 TEST_CASE(
@@ -127,7 +154,7 @@ TEST_CASE("The end says what spot machines and the search have saved") {
                             .iteration = 50,
                             .position = 5000});
 
-  const std::string text = joined(closing_text(run.numbers(), "runs/x"));
+  const std::string text = joined(closing_text(run.numbers(), {"runs/x"}));
   CHECK_THAT(text, Catch::Contains("  on demand $0.0160 for the same machine seconds, of which "
                                    "spot machines saved $0.0120 (75 %)\n"));
   CHECK_THAT(text, Catch::Contains("  saved     50 % less time, 80 % less cost than K 1  B 50, the "
@@ -218,12 +245,28 @@ TEST_CASE("The closing block has the outcome, the price, and where the run is") 
                            .position = 5000});
 
   CHECK(
-      joined(closing_text(run.numbers(), "runs/fashion_mlp")) ==
+      joined(closing_text(run.numbers(), {"runs/fashion_mlp"})) ==
       "fashion_mlp: target reached: test accuracy 91.00 % after 5.00 epochs, 50 iterations, 7.0 s\n"
       "  best      test accuracy 91.00 % at iteration 50 (last test accuracy 91.00 %)\n"
       "  time      7.0 s, of it start-up 1.0 s; 714 samples/s\n"
       "  cost      $0.0120 at $3.60 per worker and hour\n"
       "  run       runs/fashion_mlp (numbers: runs/fashion_mlp/report.json)\n");
+}
+
+TEST_CASE(
+    "A job that has come to its limit says how to train on, and names no report without one") {
+  Run run = half_way();
+  run.apply(6.0, fact::Checkpoint{.iteration = 50, .folder = "checkpoints/50"});
+  run.apply(7.0, fact::End{.status = fact::EndStatus::kMaxEpochs,
+                           .reason = "5 epochs are done",
+                           .iteration = 50,
+                           .position = 5000});
+
+  CHECK_THAT(joined(closing_text(run.numbers(), {"runs/x", false})),
+             Catch::EndsWith("  run       runs/x, without a report\n"
+                             "  weights   runs/x/checkpoints/50\n"
+                             "  train on  scavenger-train --resume runs/x --set "
+                             "stop.max_epochs=...\n"));
 }
 
 TEST_CASE("A job that was stopped says how to go on, and what went wrong") {
@@ -237,12 +280,13 @@ TEST_CASE("A job that was stopped says how to go on, and what went wrong") {
                            .position = 5000,
                            .exit_code = 130});
 
-  const std::string text = joined(closing_text(run.numbers(), "runs/x"));
+  const std::string text = joined(closing_text(run.numbers(), {"runs/x"}));
 
   CHECK_THAT(text, Catch::StartsWith("fashion_mlp: interrupted: Ctrl-C after 5.00 epochs"));
   CHECK_THAT(text,
              Catch::Contains("processes lost: 0, checkpoints failed or damaged: 1, warnings: 1"));
-  CHECK_THAT(text, Catch::EndsWith("  go on     scavenger-train --resume runs/x\n"));
+  CHECK_THAT(text, Catch::EndsWith("  weights   runs/x/checkpoints/50\n"
+                                   "  go on     scavenger-train --resume runs/x\n"));
 }
 
 }  // namespace scavenger::elastic

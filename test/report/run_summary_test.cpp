@@ -183,6 +183,28 @@ TEST_CASE("Statistics that arrive after a resize count for the phase that they w
   CHECK(summary.numbers().position == 640);
 }
 
+TEST_CASE("A pause costs as long as it lasts, and ends with the process that began it") {
+  RunSummary summary;
+  summary.apply({0.0, sample_start()});
+  CHECK(summary.numbers().cost_at(100.0) == 0.0);  // no membership yet
+  summary.apply({0.0, sample_membership(1, {50, 50})});
+  summary.apply({5.0, sample_iterations(1, 0, 50, 2)});
+  summary.apply({6.0, fact::Pause{.paused = true, .iteration = 50}});
+  summary.apply({11.0, fact::Pause{.paused = true, .iteration = 50}});
+
+  const RunNumbers& numbers = summary.numbers();
+  CHECK(numbers.paused_since == 6.0);
+  CHECK(numbers.phases.back().paused_seconds == Approx(5.0));
+  CHECK(numbers.cost == Approx(0.022));  // two workers at a thousandth of a dollar a second
+  CHECK(numbers.cost_at(16.0) == Approx(0.032));
+
+  summary.apply({20.0, sample_end(50, 5000)});
+  CHECK_FALSE(numbers.paused_since);
+  CHECK(numbers.cost_at(100.0) == Approx(0.040));
+  summary.apply({20.0, sample_start()});
+  CHECK_FALSE(numbers.paused_since);
+}
+
 TEST_CASE("After a resume the lost iterations are taken back, and their time and cost stay") {
   RunSummary summary;
   apply(summary, 0.0, sample_start());

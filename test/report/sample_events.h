@@ -126,6 +126,7 @@ inline std::vector<RunEvent> one_of_each() {
                      .iteration = 90,
                      .iterations_lost = 10,
                      .seconds = 0.125},
+      fact::Pause{.paused = true, .iteration = 100},
       sample_membership(7, {40, 24}, 100, 6400),
       sample_iterations(7, 100, 3, 2),
       sample_half_batches(7, 103),
