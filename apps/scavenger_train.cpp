@@ -3,10 +3,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/command_line.h"
@@ -18,6 +22,7 @@
 #include "elastic/coordinator/host.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/report/progress_text.h"
 #include "elastic/search/search_grid.h"
 #include "runtime/base/duration.h"
 #include "runtime/base/error.h"
@@ -78,20 +83,63 @@ void declare(CLI::App& app, Arguments& arguments) {
   declare_onlookers(app, arguments.onlookers);
 }
 
-std::vector<std::string> all_overrides(const Arguments& arguments) {
-  std::vector<std::string> overrides = arguments.overrides;
+// What the command line says of the configuration, and how each was given: "--workers 4".
+struct Overrides {
+  std::vector<std::string> texts;
+  std::map<std::string, std::string> given;  // by text
+
+  void add(const std::string& text, const std::string& how) {
+    texts.push_back(text);
+    given.emplace(text, how);
+  }
+};
+
+Overrides all_overrides(const Arguments& arguments) {
+  Overrides all{arguments.overrides, {}};
+  const auto number = [](const auto& value) { return fmt::format("{}", value); };
   if (arguments.workers > 0)
-    overrides.push_back("cluster.workers=" + std::to_string(arguments.workers));
+    all.add("cluster.workers=" + number(arguments.workers),
+            "--workers " + number(arguments.workers));
   if (arguments.batch_size > 0)
-    overrides.push_back("batch_size=" + std::to_string(arguments.batch_size));
-  if (!arguments.search.empty()) overrides.push_back("search.mode=" + arguments.search);
-  if (!arguments.policy.empty()) overrides.push_back("search.policy=" + arguments.policy);
+    all.add("batch_size=" + number(arguments.batch_size),
+            "--batch-size " + number(arguments.batch_size));
+  if (!arguments.search.empty())
+    all.add("search.mode=" + arguments.search, "--search " + arguments.search);
+  if (!arguments.policy.empty())
+    all.add("search.policy=" + arguments.policy, "--policy " + arguments.policy);
   if (arguments.max_cost > 0.0)
-    overrides.push_back(fmt::format("stop.max_cost={}", arguments.max_cost));
+    all.add("stop.max_cost=" + number(arguments.max_cost),
+            "--max-cost " + number(arguments.max_cost));
   if (!arguments.max_time.empty())
-    overrides.push_back(
-        fmt::format("stop.max_seconds={}", parse_duration(arguments.max_time, "--max-time")));
-  return overrides;
+    all.add("stop.max_seconds=" + number(parse_duration(arguments.max_time, "--max-time")),
+            "--max-time " + arguments.max_time);
+  return all;
+}
+
+elastic::JobStart load_start(const Arguments& arguments) {
+  const Overrides overrides = all_overrides(arguments);
+  const DataFiles files = arguments.print_config ? DataFiles::kNotChecked : DataFiles::kMustExist;
+  try {
+    if (!arguments.resume.empty()) return elastic::resume_job(arguments.resume, overrides.texts);
+    elastic::JobStart start;
+    start.config = load_job_config(arguments.config, overrides.texts, files);
+    return start;
+  } catch (const ConfigError& error) {
+    Problem problem = error.problem();
+    for (const auto& [text, how] : overrides.given)
+      if (problem.where == "--set " + text)
+        problem.where = fmt::format("{} ({})", how, text.substr(0, text.find('=')));
+    throw ConfigError(std::move(problem));
+  }
+}
+
+// Nothing was left to do.
+int tell_finished(const elastic::JobStart& start, bool quiet) {
+  const std::vector<std::string> lines =
+      elastic::closing_text(*start.finished, {start.folder.path.string()});
+  std::cout << "this job is finished: " << lines.front() << "\n";
+  for (std::size_t i = 1; i < lines.size() && !quiet; ++i) std::cout << lines[i] << "\n";
+  return 0;
 }
 
 // Reads and checks all data before anything is started.
@@ -109,23 +157,25 @@ bool runs_elsewhere(const JobConfig& config) {
   return config.provider.is_remote() || !config.cluster.hosts.empty();
 }
 
+// They would wait for each other.
+void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
+  if (runs_elsewhere(config) || needs_gpus(config) || config.cluster.workers <= cores) return;
+  log_warning("{} workers on {} {}: they take turns, so more than --workers {} are no faster here",
+              config.cluster.workers, cores, cores == 1 ? "core" : "cores", cores);
+}
+
 int train(const Arguments& arguments) {
   if (arguments.config.empty() == arguments.resume.empty())
     throw InputError({.what = "there is nothing to train",
                       .where = "command line",
                       .remedy = "name a configuration (scavenger-train configs/fashion_mlp.json) "
                                 "or a run folder (--resume runs/fashion_mlp)"});
-  elastic::JobStart start;
-  if (!arguments.resume.empty())
-    start = elastic::resume_job(arguments.resume, all_overrides(arguments));
-  else
-    start.config =
-        load_job_config(arguments.config, all_overrides(arguments),
-                        arguments.print_config ? DataFiles::kNotChecked : DataFiles::kMustExist);
+  elastic::JobStart start = load_start(arguments);
   if (arguments.print_config) {
     std::cout << to_json(start.config).dump(2) << "\n";
     return 0;
   }
+  if (start.finished) return tell_finished(start, arguments.quiet);
   // Runs that differ in B alone stay comparable where B does not change the learning rate.
   if (start.config.optimizer.batch_size_rule != BatchSizeRule::kNone &&
       start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
@@ -142,10 +192,12 @@ int train(const Arguments& arguments) {
     elastic::search_grid(start.config.search);
   }
   elastic::check_endpoints_are_free(start.config);
-  if (!start.is_resume) start.folder = elastic::make_run_folder(start.config, arguments.run);
+  std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it
+  if (!start.is_resume) start.folder = made.emplace(start.config, arguments.run).folder();
 
   const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
   const std::uint32_t cores = elastic::usable_cores();
+  warn_of_crowd(start.config, cores);
   const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const elastic::CoordinatorOptions options{
       .program_folder = program_folder,
@@ -156,7 +208,16 @@ int train(const Arguments& arguments) {
         return make_provider(io, job.config, cores, program_folder, job.folder.path);
       }};
   elastic::Coordinator coordinator(std::move(start), std::move(data), options);
-  return coordinator.run();
+  try {
+    const int exit_code = coordinator.run();
+    if (made) made->keep();
+    return exit_code;
+  } catch (const InputError&) {  // nothing was trained
+    throw;
+  } catch (...) {
+    if (made) made->keep();
+    throw;
+  }
 }
 
 }  // namespace
@@ -169,6 +230,9 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   if (const auto exit_code = parse_command_line(app, arguments_with_serve(argc, argv)))
     return *exit_code;
+  // A file that may not grow, or a reader that is gone, is an error of that write, and no end.
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGPIPE, SIG_IGN);
   start_log("controller", LogLevel::kWarning);
   return run_user_program("scavenger-train", [&] { return train(arguments); });
 }
