@@ -162,14 +162,16 @@ class BadInputTest(job.JobTest):
         self.addCleanup(subprocess.run, ["umount", "-l", mount])
         run = mount / "run"
         self.train(SYNTHETIC, "--run", run, "--quiet", "--set", "stop.target=null", "--set", "model.hidden=[5000]",
-                   "--set", "stop.max_epochs=4", "--set", "checkpoint.keep_last=3")
+                   "--set", "stop.max_epochs=4", "--set", "checkpoint.keep_last=3", check=1)
 
         written = job.events(run, "checkpoint")
         failed = job.events(run, "checkpoint_failed")
-        self.assertEqual(job.report(run)["status"], "max_epochs")
+        self.assertEqual(job.report(run)["totals"]["epochs"], 4)
+        self.assertEqual(job.report(run)["status"], "failed")  # the weights of its end are nowhere
         self.assertGreater(len(written), 0)
         self.assertGreater(len(failed), 0)
         self.assertIn("space", failed[0]["reason"].lower())
+        subprocess.run(["mount", "-o", "remount,size=16m", mount], check=True)
         self.train("--resume", run, "--quiet", "--set", "stop.max_epochs=4")
 
 
