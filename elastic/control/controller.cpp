@@ -54,6 +54,7 @@ void Controller::plan_boundaries() {
   evaluated_at_.reset();
   score_here_.reset();
   best_here_ = false;
+  awaits_disk_ = false;
   next_evaluation_ =
       next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
                     done_, plan_.samples_per_epoch);
@@ -154,17 +155,39 @@ void Controller::on(const EvaluationDone& event) {
       ending_ = {Status::kTargetReached,
                  fmt::format("the target was reached after {} iterations", done_)};
   }
+  if (event.stopping_value) consider_early_stop(*event.stopping_value);
   after_evaluation();
+}
+
+void Controller::consider_early_stop(double value) {
+  const auto& rule = plan_.stop.early_stopping;
+  if (!rule) return;
+  if (!plan_.early_stop) plan_.early_stop.emplace();
+  note_evaluation(*rule, done_, value, *plan_.early_stop);
+  if (!ending_ && is_exhausted(*rule, *plan_.early_stop))
+    ending_ = {Status::kEarlyStopping, early_stop_reason(*rule, *plan_.early_stop)};
+}
+
+// Who ends by early stopping wants that model, and not the last.
+bool Controller::best_must_be_kept() const {
+  return plan_.stop.early_stopping && plan_.checkpoint.keep_best && best_here_ &&
+         evaluated_at_ == done_;
 }
 
 void Controller::after_evaluation() {
   const double every_seconds = plan_.checkpoint.every_seconds;
   const bool by_time =
       every_seconds > 0.0 && now_seconds_ - last_checkpoint_seconds_ >= every_seconds;
-  const bool is_due =
-      done_ >= next_checkpoint_ || by_time || checkpoint_wanted_ || ending_.has_value();
+  const bool is_due = done_ >= next_checkpoint_ || by_time || checkpoint_wanted_ ||
+                      ending_.has_value() || best_must_be_kept();
   if (by_time && checkpointed_at_ == done_) last_checkpoint_seconds_ = now_seconds_;
   if (!is_due || checkpointed_at_ == done_) return after_checkpoint();
+  if (writing_ && !ending_ && best_must_be_kept()) {
+    awaits_disk_ = true;
+    state_ = State::kSnapshotting;
+    boundary_seconds_ = now_seconds_;
+    return;
+  }
   if (writing_ && !ending_) {  // one at a time: this one is taken as soon as the disk is free
     checkpoint_wanted_ = true;
     return after_checkpoint();
@@ -184,7 +207,7 @@ void Controller::after_evaluation() {
 }
 
 void Controller::on(const CheckpointSafe&) {
-  if (state_ == State::kSnapshotting) after_checkpoint();
+  if (state_ == State::kSnapshotting && !awaits_disk_) after_checkpoint();
 }
 
 void Controller::after_checkpoint() {
@@ -210,6 +233,10 @@ void Controller::on(const CheckpointDone& event) {
   if (!event.written) checkpointed_at_.reset();
   if (event.by_loss) checkpoint_wanted_ = true;
   if (state_ == State::kGathering) return gather();
+  if (awaits_disk_ && state_ == State::kSnapshotting) {
+    awaits_disk_ = false;
+    return after_evaluation();
+  }
   if (state_ == State::kDraining) {
     if (checkpointed_at_ == done_) return finish(ending_->status, ending_->reason);
     if (event.by_loss) {  // what is gone was not missed until now

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elastic/control/boundary.h"
+#include "elastic/control/early_stopping.h"
 #include "elastic/control/job_events.h"
 #include "elastic/control/roster.h"
 #include "runtime/config/job_config.h"
@@ -28,9 +29,10 @@ struct ControllerPlan {
   CheckpointConfig checkpoint;
   LimitsConfig limits;
   FaultsConfig faults;
-  bool resumes_checkpoint = false;   // there is one of the first iteration
-  double seconds_before = 0.0;       // of the job's life, before this process
-  std::optional<double> best_score;  // so far, of a resumed job
+  bool resumes_checkpoint = false;           // there is one of the first iteration
+  double seconds_before = 0.0;               // of the job's life, before this process
+  std::optional<double> best_score;          // so far, of a resumed job
+  std::optional<EarlyStopState> early_stop;  // the same
 };
 
 class Controller final {
@@ -45,6 +47,7 @@ class Controller final {
   // The indices of the membership's workers, by rank.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
   const std::optional<double>& best_score() const { return plan_.best_score; }
+  const std::optional<EarlyStopState>& early_stop() const { return plan_.early_stop; }
   // What the job has, or is on its way to.
   std::uint32_t wanted_workers() const { return wanted_workers_; }
   std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
@@ -152,6 +155,8 @@ class Controller final {
   double seconds_to_stop() const;
   bool stops_here();
   bool evaluation_is_due() const;
+  void consider_early_stop(double value);
+  bool best_must_be_kept() const;
   std::uint64_t planned_boundary() const;
 
   ControllerPlan plan_;
@@ -204,7 +209,8 @@ class Controller final {
 
   bool boundary_wanted_ = false;  // stop extending the grant
   bool paused_ = false;
-  bool writing_ = false;  // a checkpoint is on its way to disk
+  bool writing_ = false;      // a checkpoint is on its way to disk
+  bool awaits_disk_ = false;  // the boundary's checkpoint is to be taken once that is done
   bool checkpoint_wanted_ = false;
   std::uint32_t last_retries_ = 0;       // of the checkpoint that the job ends with
   std::optional<double> retry_seconds_;  // when it is tried again

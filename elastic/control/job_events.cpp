@@ -22,6 +22,8 @@ std::string name_of(Status status) {
       return "interrupted";
     case Status::kFailed:
       return "failed";
+    case Status::kEarlyStopping:
+      return "early_stopping";
   }
   return "failed";
 }

@@ -21,7 +21,8 @@ enum class Status {
   kMaxTime,
   kMaxCost,
   kInterrupted,
-  kFailed
+  kFailed,
+  kEarlyStopping  // last: decision logs hold the numbers
 };
 std::string name_of(Status status);  // as in report.json: "target_reached", ...
 
@@ -63,7 +64,8 @@ struct IterationsDone {  // a worker has finished its part of all iterations bel
   std::uint64_t count = 0;
 };
 struct EvaluationDone {
-  double value = 0.0;  // of judged_metric()
+  double value = 0.0;                    // of judged_metric()
+  std::optional<double> stopping_value;  // of early stopping's metric, where there is that
 };
 struct CheckpointSafe {};  // the state is copied: training may go on
 struct CheckpointDone {    // written, or not: the coordinator has reported which

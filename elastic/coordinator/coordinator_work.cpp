@@ -283,7 +283,10 @@ void Coordinator::on(const ProcessName& process, const Evaluated& part) {
   record_.log(std::move(event));
   evaluation_.reset();
   const double value = metric_value(judged_metric(start_.config.stop), total);
-  feed(EvaluationDone{value});
+  EvaluationDone evaluated{value, {}};
+  if (const auto& early = start_.config.stop.early_stopping)
+    evaluated.stopping_value = metric_value(early->metric, total);
+  feed(std::move(evaluated));
   if (const auto& target = start_.config.stop.target;
       target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
     record_.log(
@@ -307,9 +310,13 @@ Checkpoint Coordinator::checkpoint_base() const {
   checkpoint.vocabulary = data_.vocabulary;
   checkpoint.target_vocabulary = data_.target_vocabulary;
   checkpoint.history = {{"seconds", record_.now()}, {"cost_dollars", record_.numbers().cost}};
+  checkpoint.history["data_shape"] = shape_history(data_.shape);
   checkpoint.history["learning_rate"] =
       rate_history(start_.config.optimizer, controller_.membership());
   if (controller_.best_score()) checkpoint.history["best_score"] = *controller_.best_score();
+  if (const auto& early = start_.config.stop.early_stopping; early && controller_.early_stop())
+    checkpoint.history["early_stopping"] =
+        early_stop_history(early->metric, *controller_.early_stop());
   checkpoint.scavenger_version = version();
   checkpoint.scavenger_commit = commit();
   return checkpoint;

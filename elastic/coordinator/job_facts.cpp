@@ -37,6 +37,20 @@ Membership first_membership(const JobStart& start) {
   return membership;
 }
 
+// Nothing where the job had no early stopping when the checkpoint was written, or by another
+// metric.
+std::optional<EarlyStopState> kept_early_stop(const StopConfig& stop,
+                                              const nlohmann::json& history) {
+  if (!stop.early_stopping || !history.contains("early_stopping")) return std::nullopt;
+  const auto& kept = history["early_stopping"];
+  if (kept.at("metric") != name_of(stop.early_stopping->metric)) return std::nullopt;
+  EarlyStopState state;
+  if (kept.at("best").is_number()) state.best = kept.at("best").get<double>();
+  kept.at("best_iteration").get_to(state.best_iteration);
+  kept.at("without_gain").get_to(state.without_gain);
+  return state;
+}
+
 }  // namespace
 
 ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint32_t shards,
@@ -59,6 +73,7 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
     const auto& history = start.checkpoint->content.history;
     if (history.contains("best_score") && history["best_score"].is_number())
       plan.best_score = history["best_score"].get<double>();
+    plan.early_stop = kept_early_stop(start.config.stop, history);
   }
   return plan;
 }
@@ -83,6 +98,35 @@ nlohmann::json rate_history(const OptimizerConfig& optimizer, const Membership& 
   return {{"factor", membership.rate_factor},
           {"batch_size", membership.batch_size},
           {"reference_batch_size", optimizer.reference_batch_size}};
+}
+
+nlohmann::json shape_history(const DataShape& shape) {
+  return {{"sample_shape", shape.sample_shape},
+          {"vocabulary", shape.vocabulary},
+          {"target", static_cast<int>(shape.target)},
+          {"classes", shape.classes},
+          {"target_shape", shape.target_shape}};
+}
+
+std::optional<DataShape> kept_shape(const Checkpoint& checkpoint) {
+  if (!checkpoint.history.contains("data_shape")) return std::nullopt;
+  const auto& kept = checkpoint.history["data_shape"];
+  DataShape shape;
+  kept.at("sample_shape").get_to(shape.sample_shape);
+  kept.at("vocabulary").get_to(shape.vocabulary);
+  shape.target = static_cast<TargetKind>(kept.at("target").get<int>());
+  kept.at("classes").get_to(shape.classes);
+  kept.at("target_shape").get_to(shape.target_shape);
+  return shape;
+}
+
+nlohmann::json early_stop_history(Metric metric, const EarlyStopState& state) {
+  nlohmann::json history{{"metric", name_of(metric)},
+                         {"best", nullptr},
+                         {"best_iteration", state.best_iteration},
+                         {"without_gain", state.without_gain}};
+  if (state.best) history["best"] = *state.best;
+  return history;
 }
 
 void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data,
@@ -124,6 +168,8 @@ fact::EndStatus fact_status(Status status) {
       return fact::EndStatus::kInterrupted;
     case Status::kFailed:
       return fact::EndStatus::kFailed;
+    case Status::kEarlyStopping:
+      return fact::EndStatus::kEarlyStopping;
   }
   return fact::EndStatus::kFailed;
 }
@@ -157,6 +203,9 @@ fact::Evaluation make_evaluation_event(const JobConfig& config, const Evaluation
         break;
       case Metric::kMse:
         event.mse = value;
+        break;
+      case Metric::kTop5Accuracy:
+        event.top5_accuracy = value;
         break;
     }
   }

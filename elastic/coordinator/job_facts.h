@@ -8,6 +8,7 @@
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/report/event.h"
+#include "runtime/training/data_shape.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger::elastic {
@@ -19,6 +20,7 @@ struct DataSize {
   // Of text, one word a line.
   std::string vocabulary = {};
   std::string target_vocabulary = {};
+  DataShape shape = {};  // of the training data
 };
 
 // Throws CheckpointError where the model of the checkpoint knows other words than the data has.
@@ -32,6 +34,14 @@ ControllerPlan make_plan(const JobStart& start, const DataSize& data, std::uint3
 // is for are still the same.
 std::optional<double> kept_rate_factor(const JobStart& start);
 nlohmann::json rate_history(const OptimizerConfig& optimizer, const Membership& membership);
+
+// What a checkpoint keeps of the data, so that a model can be asked where they are not.
+nlohmann::json shape_history(const DataShape& shape);
+// Nothing where the checkpoint is of a version that did not keep it.
+std::optional<DataShape> kept_shape(const Checkpoint& checkpoint);
+
+// What a checkpoint keeps of early stopping.
+nlohmann::json early_stop_history(Metric metric, const EarlyStopState& state);
 
 fact::Start make_start_event(const JobStart& start, const DataSize& data,
                              const std::string& config_json, double seconds_before);

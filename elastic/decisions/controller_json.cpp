@@ -64,7 +64,7 @@ auto fields_of(OneOf<IterationsDone> auto& e) {
   return std::tie(e.rank, e.count);
 }
 auto fields_of(OneOf<EvaluationDone> auto& e) {
-  return std::tie(e.value);
+  return std::tie(e.value, e.stopping_value);
 }
 auto fields_of(OneOf<CheckpointDone> auto& e) {
   return std::tie(e.written, e.by_loss);
@@ -137,10 +137,13 @@ auto fields_of(OneOf<Membership> auto& e) {
   return std::tie(e.epoch, e.batch_size, e.shares, e.first_iteration, e.first_position,
                   e.rate_factor);
 }
+auto fields_of(OneOf<EarlyStopState> auto& e) {
+  return std::tie(e.best, e.best_iteration, e.without_gain);
+}
 // What the configuration does not say.
 auto fields_of(OneOf<ControllerPlan> auto& e) {
   return std::tie(e.shards, e.state_home, e.membership, e.samples_per_epoch, e.resumes_checkpoint,
-                  e.seconds_before, e.best_score);
+                  e.seconds_before, e.best_score, e.early_stop);
 }
 
 template <typename T>
@@ -157,11 +160,11 @@ json written(const Enumerator auto& value) {
   return static_cast<int>(value);
 }
 template <typename T>
+json written(const T& value);
+template <typename T>
 json written(const std::optional<T>& value) {
   return value ? json::array({written(*value)}) : json::array();
 }
-template <typename T>
-json written(const T& value);
 template <typename T>
 json written(const std::vector<T>& list) {
   json entries = json::array();
@@ -202,12 +205,12 @@ void read(const json& from, T& value) {
   value = static_cast<T>(from.get<int>());
 }
 template <typename T>
+void read(const json& from, T& value);
+template <typename T>
 void read(const json& from, std::optional<T>& value) {
   value.reset();
   if (!from.empty()) read(from.at(0), value.emplace());
 }
-template <typename T>
-void read(const json& from, T& value);
 template <typename T>
 void read(const json& from, std::vector<T>& list) {
   list.assign(from.size(), T{});
@@ -218,12 +221,22 @@ void read(const json& from, std::map<std::uint32_t, T>& map) {
   map.clear();
   for (const json& entry : from) read(entry.at(1), map[entry.at(0).get<std::uint32_t>()]);
 }
+// What is optional, and came later than a log, is not in it.
+template <typename T>
+void read_at(const json& from, std::size_t place, std::optional<T>& value) {
+  value.reset();
+  if (place < from.size()) read(from[place], value);
+}
+template <typename T>
+void read_at(const json& from, std::size_t place, T& value) {
+  read(from.at(place), value);
+}
 template <typename T>
 void read(const json& from, T& value) {
   std::size_t next = 0;
-  const auto take = [&](auto&... field) { (read(from.at(next++), field), ...); };
+  const auto take = [&](auto&... field) { (read_at(from, next++, field), ...); };
   std::apply(take, fields_of(value));
-  if (next != from.size()) throw std::out_of_range("there are more fields than are known");
+  if (next < from.size()) throw std::out_of_range("there are more fields than are known");
 }
 
 template <std::size_t kIndex = 0>

@@ -134,7 +134,7 @@ void add_iteration_seconds(Exposition& out, const RunNumbers& numbers) {
 void add_evaluations(Exposition& out, const RunNumbers& numbers) {
   out.family("evaluation", "gauge", "The last evaluation's value of each metric.");
   for (const SplitNumbers& split : numbers.splits)
-    for (const char* metric : {"loss", "accuracy", "perplexity", "bleu", "mse"})
+    for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"})
       if (const auto value = metric_of(split.last.fact, metric))
         out.sample(*value, {{"split", split.split}, {"metric", metric}});
 }

@@ -96,7 +96,7 @@ void RunHistory::sample_noise(double time) {
 }
 
 void RunHistory::add(const LoggedEvent& logged, const fact::Evaluation& evaluation) {
-  for (const char* metric : {"loss", "accuracy", "perplexity", "bleu", "mse"}) {
+  for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"}) {
     const std::optional<double> value = metric_of(evaluation, metric);
     if (!value) continue;
     auto curve = std::find_if(metrics_.begin(), metrics_.end(), [&](const MetricCurve& known) {

@@ -185,7 +185,7 @@ void TensorboardLog::add_fact(double time, const fact::Iterations& iterations) {
 }
 
 void TensorboardLog::add_fact(double time, const fact::Evaluation& evaluation) {
-  for (const char* metric : {"loss", "accuracy", "perplexity", "bleu", "mse"})
+  for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"})
     if (const auto value = metric_of(evaluation, metric))
       add_scalar(time, evaluation.iteration, fmt::format("{}/{}", metric, evaluation.split),
                  *value);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "elastic/report/event.h"
+#include "elastic/report/run_numbers.h"
 
 namespace scavenger::elastic {
 
@@ -14,6 +15,10 @@ std::optional<double> metric_of(const fact::Evaluation& evaluation, std::string_
 
 // By which metric people follow a job: the target's, else accuracy where there is one, else loss.
 std::string followed_metric(const fact::Start& start, const fact::Evaluation& evaluation);
+
+// Whose evaluations people follow: the target's split, else the test data, else any. Null where
+// there was no evaluation.
+const SplitNumbers* followed_split(const RunNumbers& numbers);
 
 // Whether a model with the value `a` is better than one with `b`. A number is better than none.
 bool is_better(std::string_view metric, std::optional<double> a, std::optional<double> b);

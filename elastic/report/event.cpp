@@ -28,9 +28,9 @@ constexpr double kLongestJobSeconds = 3.2e9;  // a hundred years
 
 // Indexed by the enumerators.
 constexpr std::array<std::string_view, 2> kRoleNames = {"worker", "shard"};
-constexpr std::array<std::string_view, 7> kStatusNames = {
+constexpr std::array<std::string_view, 8> kStatusNames = {
     "target_reached", "max_epochs",  "max_iterations", "max_time",
-    "max_cost",       "interrupted", "failed"};
+    "max_cost",       "interrupted", "failed",         "early_stopping"};
 constexpr std::array<std::string_view, 6> kMachineChangeNames = {
     "requested", "ready", "notice", "lost", "released", "refused"};
 constexpr std::array<std::string_view, 5> kSearchPhaseNames = {"cold_start", "profiling", "settled",
@@ -179,7 +179,7 @@ class FieldReader final {
   template <typename T>
   void operator()(const char* key, T& value) {
     const auto found = object_.find(key);
-    if (found == object_.end()) fail(where_, fmt::format("{} has no field '{}'", context_, key));
+    if (found == object_.end()) return read_missing(key, value);
     known_.push_back(key);
     read(*found, value, key);
   }
@@ -195,6 +195,17 @@ class FieldReader final {
  private:
   [[noreturn]] void refuse(const char* key, std::string_view expected) const {
     fail(where_, fmt::format("{}: field '{}' must be {}", context_, key, expected));
+  }
+
+  // What may be null was not there before somebody thought of it: older logs have no such field.
+  template <typename T>
+  void read_missing(const char*, std::optional<T>& value) const {
+    value.reset();
+  }
+
+  template <typename T>
+  void read_missing(const char* key, T&) const {
+    fail(where_, fmt::format("{} has no field '{}'", context_, key));
   }
 
   template <typename T>

@@ -252,6 +252,7 @@ struct Evaluation {
   std::optional<double> perplexity;
   std::optional<double> bleu;  // 0 to 100
   std::optional<double> mse;
+  std::optional<double> top5_accuracy;  // 0 to 1
   double seconds = 0.0;
 
   bool operator==(const Evaluation&) const = default;
@@ -406,7 +407,8 @@ enum class EndStatus {
   kMaxTime,
   kMaxCost,
   kInterrupted,
-  kFailed
+  kFailed,
+  kEarlyStopping
 };
 
 // Last event of a process that ends by itself.

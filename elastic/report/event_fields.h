@@ -179,6 +179,7 @@ void visit_fields(Visitor& field, T& evaluation) {
   field("perplexity", evaluation.perplexity);
   field("bleu", evaluation.bleu);
   field("mse", evaluation.mse);
+  field("top5_accuracy", evaluation.top5_accuracy);
   field("seconds", evaluation.seconds);
 }
 

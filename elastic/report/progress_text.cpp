@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::size_t kMostNaive = 3;  // configurations that a job's end is compared with
 
-// The evaluation that people follow: of the target's split, else of the test data, else of any.
-const SplitNumbers* followed_split(const RunNumbers& numbers) {
-  const fact::Start& start = numbers.start;
-  if (const auto* split = numbers.find_split(start.target ? start.target->split : "test"))
-    return split;
-  return numbers.splits.empty() ? nullptr : &numbers.splits.front();
-}
-
 std::string followed_metric_text(const fact::Start& start, const fact::Evaluation& evaluation) {
   const std::string metric = followed_metric(start, evaluation);
   const std::optional<double> value = metric_of(evaluation, metric);
@@ -146,7 +138,7 @@ EventText text_of(const fact::Membership& membership, const RunNumbers&) {
 
 EventText text_of(const fact::Evaluation& evaluation, const RunNumbers& numbers) {
   std::string metrics;
-  for (const char* metric : {"bleu", "accuracy", "perplexity", "mse", "loss"})
+  for (const char* metric : {"bleu", "accuracy", "top5_accuracy", "perplexity", "mse", "loss"})
     if (const std::optional<double> value = metric_of(evaluation, metric))
       metrics += "  " + format_metric(evaluation.split, metric, *value);
   return {Attention::kMilestone,

@@ -37,6 +37,8 @@ std::string format_brief_seconds(double seconds) {
 
 std::string format_metric(std::string_view split, std::string_view metric, double value) {
   if (metric == "accuracy") return fmt::format("{} accuracy {:.2f} %", split, value * 100.0);
+  if (metric == "top5_accuracy")
+    return fmt::format("{} top-5 accuracy {:.2f} %", split, value * 100.0);
   if (metric == "bleu") return fmt::format("{} BLEU {:.2f}", split, value);
   return fmt::format("{} {} {:.4f}", split, metric, value);
 }

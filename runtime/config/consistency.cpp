@@ -223,17 +223,25 @@ void ConsistencyCheck::check_addresses() {
 
 void ConsistencyCheck::check_stop() {
   const StopConfig& stop = config_.stop;
-  if (!stop.target && stop.max_epochs == 0.0 && stop.max_iterations == 0 && stop.max_seconds == 0.0)
+  if (!stop.target && !stop.early_stopping && stop.max_epochs == 0.0 && stop.max_iterations == 0 &&
+      stop.max_seconds == 0.0)
     fail("/stop", "the job would never end",
-         "set at least one of target, max_epochs, max_iterations and max_seconds");
+         "set at least one of target, max_epochs, max_iterations, max_seconds and early_stopping");
+  const std::vector<Metric> metrics = metrics_of(config_);
+  const auto& early = stop.early_stopping;
+  if (early && std::ranges::find(metrics, early->metric) == metrics.end())
+    fail("/stop/early_stopping/metric",
+         fmt::format("a job with these targets has no {}", name_of(early->metric)),
+         "use " + names_of(metrics));
   if (!stop.target) return;
   const double value = stop.target->value;
-  const std::vector<Metric> metrics = metrics_of(config_);
   if (std::ranges::find(metrics, stop.target->metric) == metrics.end())
     fail("/stop/target/metric",
          fmt::format("a job with these targets has no {}", name_of(stop.target->metric)),
          "use " + names_of(metrics));
-  else if (stop.target->metric == Metric::kAccuracy && value > 1.0)
+  else if ((stop.target->metric == Metric::kAccuracy ||
+            stop.target->metric == Metric::kTop5Accuracy) &&
+           value > 1.0)
     fail("/stop/target/value", fmt::format("an accuracy of {} cannot be reached", value),
          "use a number above 0 and up to 1, such as 0.88 for 88 %");
   else if (stop.target->metric == Metric::kBleu && value > 100.0)

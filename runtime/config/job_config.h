@@ -90,19 +90,29 @@ struct ComputeConfig {
 };
 
 enum class Split { kTrain, kTest };
-enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse };
+enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse, kTop5Accuracy };
 
 struct TargetConfig {
   Metric metric = Metric::kAccuracy;
   Split split = Split::kTest;
-  double value = 0.0;  // reached at >= for accuracy and BLEU, at <= for the others
+  double value = 0.0;  // reached at >= for accuracies and BLEU, at <= for the others
 
   bool operator==(const TargetConfig&) const = default;
+};
+
+// The job ends where a metric has not become better for a while.
+struct EarlyStoppingConfig {
+  Metric metric = Metric::kLoss;  // on the data that the job is evaluated on
+  std::uint32_t patience = 1;     // so many evaluations in a row without a gain end the job
+  double min_delta = 0.0;         // what is more than this, in the metric's unit, is a gain
+
+  bool operator==(const EarlyStoppingConfig&) const = default;
 };
 
 // Whichever comes first. Zero means no limit.
 struct StopConfig {
   std::optional<TargetConfig> target;
+  std::optional<EarlyStoppingConfig> early_stopping;
   double max_epochs = 0.0;
   std::uint64_t max_iterations = 0;
   double max_seconds = 0.0;  // of wall time, over all resumes

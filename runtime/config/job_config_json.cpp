@@ -36,7 +36,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"},
                                       {Metric::kLoss, "loss"},
                                       {Metric::kPerplexity, "perplexity"},
                                       {Metric::kBleu, "bleu"},
-                                      {Metric::kMse, "mse"}})
+                                      {Metric::kMse, "mse"},
+                                      {Metric::kTop5Accuracy, "top5_accuracy"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
                                           {SearchMode::kFull, "full"},
                                           {SearchMode::kPartial, "partial"},
@@ -58,6 +59,13 @@ StopConfig stop_from(const Json& object) {
     read(target, "split", stop.target->split);
     read(target, "value", stop.target->value);
   }
+  if (object.contains("early_stopping")) {
+    const Json& early = object.at("early_stopping");
+    stop.early_stopping.emplace();
+    read(early, "metric", stop.early_stopping->metric);
+    read(early, "patience", stop.early_stopping->patience);
+    read(early, "min_delta", stop.early_stopping->min_delta);
+  }
   read(object, "max_epochs", stop.max_epochs);
   read(object, "max_iterations", stop.max_iterations);
   read(object, "max_seconds", stop.max_seconds);
@@ -71,6 +79,9 @@ Json stop_to_json(const StopConfig& stop) {
     object["target"] = {{"metric", stop.target->metric},
                         {"split", stop.target->split},
                         {"value", stop.target->value}};
+  if (const auto& early = stop.early_stopping)
+    object["early_stopping"] = {
+        {"metric", early->metric}, {"patience", early->patience}, {"min_delta", early->min_delta}};
   write_unless_zero(object, "max_epochs", stop.max_epochs);
   write_unless_zero(object, "max_iterations", stop.max_iterations);
   write_unless_zero(object, "max_seconds", stop.max_seconds);

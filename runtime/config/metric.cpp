@@ -19,13 +19,16 @@ std::vector<Metric> metrics_of(const JobConfig& config) {
     return {Metric::kBleu, Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
   if (config.data.train.format == DataFormat::kText)
     return {Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
+  if (config.data.classes > kTopClasses)
+    return {Metric::kAccuracy, Metric::kTop5Accuracy, Metric::kLoss};
   if (!has_values_for_targets(config.data)) return {Metric::kAccuracy, Metric::kLoss};
   if (loss_type(config) == LossType::kBce) return {Metric::kAccuracy, Metric::kLoss, Metric::kMse};
   return {Metric::kLoss, Metric::kMse};
 }
 
 Metric judged_metric(const StopConfig& stop) {
-  return stop.target ? stop.target->metric : Metric::kLoss;
+  if (stop.target) return stop.target->metric;
+  return stop.early_stopping ? stop.early_stopping->metric : Metric::kLoss;
 }
 
 const char* name_of(Metric metric) {
@@ -40,12 +43,14 @@ const char* name_of(Metric metric) {
       return "bleu";
     case Metric::kMse:
       return "mse";
+    case Metric::kTop5Accuracy:
+      return "top5_accuracy";
   }
   __builtin_unreachable();
 }
 
 bool is_better_when_high(Metric metric) {
-  return metric == Metric::kAccuracy || metric == Metric::kBleu;
+  return metric == Metric::kAccuracy || metric == Metric::kTop5Accuracy || metric == Metric::kBleu;
 }
 
 }  // namespace scavenger

@@ -21,6 +21,8 @@ double metric_value(Metric metric, const EvaluationSums& sums) {
       return bleu_score(sums.bleu);
     case Metric::kMse:
       return sums.squared_error / predictions;
+    case Metric::kTop5Accuracy:
+      return static_cast<double>(sums.correct_in_top5) / predictions;
   }
   __builtin_unreachable();
 }

@@ -79,8 +79,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(IterationStats, first, learning_rate, loss_su
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluate, split, first, last, batch_size)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BleuStatistics, hypothesis_words, reference_words, matches,
                                    ngrams)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationSums, samples, predictions, correct, loss,
-                                   negative_log_likelihood, squared_error, bleu)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EvaluationSums, samples, predictions, correct, correct_in_top5,
+                                   loss, negative_log_likelihood, squared_error, bleu)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Evaluated, sums)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Buffers, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Snapshot, iteration)
@@ -219,6 +219,7 @@ void check(const Evaluate& message) {
 void check(const Evaluated& message) {
   const EvaluationSums& sums = message.sums;
   require(sums.correct <= sums.predictions, "more predictions are right than there are");
+  require(sums.correct_in_top5 <= sums.predictions, "more predictions are close than there are");
   require(sums.predictions >= sums.samples, "a sample without a prediction");
   for (std::size_t n = 0; n < BleuStatistics::kOrders; ++n)
     require(sums.bleu.matches[n] <= sums.bleu.ngrams[n], "more n-grams are right than there are");

@@ -1,5 +1,6 @@
 #include "runtime/torch/objective.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/cross_entropy_loss.h>
@@ -11,6 +12,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/config/metric.h"
 
 namespace scavenger {
 namespace {
@@ -30,6 +32,18 @@ std::string text_of(at::IntArrayRef shape) {
 
 bool has_classes(const DataShape& shape) {
   return shape.target != TargetKind::kValues;
+}
+
+// How many targets are among the kTopClasses likeliest classes. Of equal ones the first counts as
+// likelier, as argmax has it, and what is no number as likelier than all: so no more are right
+// than in the top.
+std::uint64_t count_in_top(const at::Tensor& predictions, const at::Tensor& targets) {
+  const at::Tensor own = predictions.gather(1, targets.unsqueeze(1));
+  const at::Tensor places = at::arange(predictions.size(1), targets.options()).unsqueeze(0);
+  const at::Tensor ahead = predictions.le(own).logical_not().logical_or(
+      predictions.eq(own).logical_and(places.lt(targets.unsqueeze(1))));
+  return static_cast<std::uint64_t>(
+      ahead.sum(1).lt(static_cast<std::int64_t>(kTopClasses)).sum().item<std::int64_t>());
 }
 
 }  // namespace
@@ -93,6 +107,8 @@ EvaluationSums Objective::evaluate(const at::Tensor& predictions, const at::Tens
   if (has_classes(shape_)) {
     sums.correct = static_cast<std::uint64_t>(
         at::argmax(predictions, 1).eq(targets).sum().item<std::int64_t>());
+    if (shape_.target == TargetKind::kLabel && shape_.classes > kTopClasses)
+      sums.correct_in_top5 = count_in_top(predictions, targets);
     const bool is_loss = type_ == LossType::kCrossEntropy && label_smoothing_ == 0.0;
     sums.negative_log_likelihood =
         is_loss ? sums.loss

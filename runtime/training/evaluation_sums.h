@@ -33,7 +33,8 @@ struct EvaluationSums {
   std::uint64_t predictions =
       0;                      // what was predicted: a label, a value, a token that is no padding
   std::uint64_t correct = 0;  // of the predictions
-  double loss = 0.0;          // the job's, over predictions
+  std::uint64_t correct_in_top5 = 0;     // of those with a label: it is among the five likeliest
+  double loss = 0.0;                     // the job's, over predictions
   double negative_log_likelihood = 0.0;  // over predictions; classes and tokens only
   double squared_error = 0.0;            // over predictions; values only
   BleuStatistics bleu;                   // sequences only, and where the job asks for it
@@ -42,6 +43,7 @@ struct EvaluationSums {
     samples += part.samples;
     predictions += part.predictions;
     correct += part.correct;
+    correct_in_top5 += part.correct_in_top5;
     loss += part.loss;
     negative_log_likelihood += part.negative_log_likelihood;
     squared_error += part.squared_error;

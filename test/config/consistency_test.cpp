@@ -1,6 +1,7 @@
 // Values that are each possible, and together are not. Through load_job_config(), so that the place
 // in the file is tested as well.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "test/config/config_folder.h"
 
@@ -197,6 +198,13 @@ TEST_CASE("An accuracy above 1 is refused as a target, and a loss above 1 is not
             .stop.target->value == 2.0);
 }
 
+TEST_CASE("Early stopping is an end, and has its defaults") {
+  const ConfigFolder folder;
+  const JobConfig config = folder.load(kValidConfig, {R"(stop={"early_stopping":{"patience":3}})"});
+  CHECK(config.stop.early_stopping == EarlyStoppingConfig{Metric::kLoss, 3, 0.0});
+  CHECK(parse_resolved_config(to_json(config).dump(), "here").stop == config.stop);
+}
+
 TEST_CASE("What needs images is refused for other data") {
   const std::string remedy = "set data.sample_shape to [channels, height, width]";
   check_problem(GENERATE_COPY(
@@ -343,6 +351,10 @@ TEST_CASE("Losses and targets that do not fit what is predicted are refused") {
                                    "name a loss"},
                               Case{with(R"(stop.target={"metric":"accuracy","value":0.5})"),
                                    "stop.target.metric", "has no accuracy", "use loss or mse"},
+                              Case{{R"(stop.early_stopping={"metric":"mse","patience":2})"},
+                                   "stop.early_stopping.metric",
+                                   "has no mse",
+                                   "use accuracy"},
                               Case{{R"(stop.target={"metric":"bleu","value":30})"},
                                    "stop.target.metric",
                                    "has no bleu",

@@ -30,6 +30,9 @@ ControllerPlan random_plan(RandomStream& random) {
   if (random.below(2) == 0) plan.stop.max_epochs = 0.1 + 5.0 * random.uniform();
   if (random.below(4) == 0) plan.stop.max_seconds = 0.1 + 20.0 * random.uniform();
   if (random.below(2) == 0) plan.stop.target = TargetConfig{Metric::kAccuracy, Split::kTest, 0.98};
+  if (random.below(3) == 0)
+    plan.stop.early_stopping = EarlyStoppingConfig{
+        Metric::kAccuracy, 1 + static_cast<std::uint32_t>(random.below(3)), 0.01};
   if (random.below(2) == 0)
     plan.evaluation.every_iterations = 1 + random.below(10);
   else
@@ -159,7 +162,7 @@ class ModelCluster final {
         possible.push_back(ProcessHalted{name, process.iteration, process.has_weights});
     }
     if (ending_) possible.push_back(AllProcessesEnded{});
-    if (evaluating_) possible.push_back(EvaluationDone{random_.uniform()});
+    if (evaluating_) possible.push_back(EvaluationDone{random_.uniform(), random_.uniform()});
     if (finding_) possible.push_back(found());
     if (copying_ && !doomed_) possible.push_back(CheckpointSafe{});
     if (writing_ && doomed_) possible.push_back(CheckpointDone{false, true});

@@ -142,7 +142,7 @@ class ScriptedJob final {
     }
   }
   Lines evaluated(double loss, double accuracy = 0.0) {
-    return feed(EvaluationDone{judged_by_accuracy_ ? accuracy : loss});
+    return feed(EvaluationDone{judged_by_accuracy_ ? accuracy : loss, {}});
   }
   Lines copied() { return feed(CheckpointSafe{}); }
   Lines written() { return feed(CheckpointDone{true}); }

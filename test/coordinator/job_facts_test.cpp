@@ -41,6 +41,12 @@ TEST_CASE("an evaluation tells of the metrics that the job has, and of no others
   CHECK(labels.accuracy == 0.25);
   CHECK_FALSE(labels.perplexity);
   CHECK_FALSE(labels.mse);
+  CHECK_FALSE(labels.top5_accuracy);  // of three classes all are among the five likeliest
+
+  config.data.classes = 6;
+  EvaluationSums many = sums;
+  many.correct_in_top5 = 6;
+  CHECK(make_evaluation_event(config, many).top5_accuracy == 0.75);
 
   config.data.classes = 0;
   const fact::Evaluation values = make_evaluation_event(config, sums);
@@ -52,6 +58,19 @@ TEST_CASE("an evaluation tells of the metrics that the job has, and of no others
   CHECK(pairs.bleu == 0.0);
   CHECK(pairs.perplexity == 1.0);
   CHECK_FALSE(pairs.mse);
+}
+
+TEST_CASE("a checkpoint keeps what early stopping has seen, for a job that has the same metric") {
+  JobStart start;
+  start.config.stop.early_stopping = EarlyStoppingConfig{Metric::kAccuracy, 3, 0.0};
+  start.checkpoint.emplace();
+  CHECK_FALSE(make_plan(start, {1000, 10}, 1, 0.0).early_stop);  // of an older version
+  const EarlyStopState state{0.75, 40, {50, 60}};
+  start.checkpoint->content.history["early_stopping"] =
+      early_stop_history(Metric::kAccuracy, state);
+  CHECK(make_plan(start, {1000, 10}, 1, 0.0).early_stop == state);
+  start.config.stop.early_stopping->metric = Metric::kLoss;
+  CHECK_FALSE(make_plan(start, {1000, 10}, 1, 0.0).early_stop);
 }
 
 TEST_CASE("a job's first learning rate is for its batch size, where a rule says so") {

@@ -34,7 +34,8 @@ std::vector<ControllerEvent> one_of_each() {
           ProcessHalted{kWorker, UINT64_MAX, true},
           ProcessStuck{kWorker, "it waits"},
           IterationsDone{2, 77},
-          EvaluationDone{0.1 + 0.2},
+          EvaluationDone{0.1 + 0.2, {}},
+          EvaluationDone{0.1 + 0.2, 0.7},
           CheckpointSafe{},
           CheckpointDone{false, true},
           CheckpointFound{},
@@ -149,12 +150,23 @@ TEST_CASE("A plan is read back as it was") {
   plan.resumes_checkpoint = true;
   plan.seconds_before = 12.25;
   plan.best_score = -0.5;
+  plan.early_stop = EarlyStopState{0.25, 20, {30, 40}};
   const ControllerPlan again = controller_plan_from(to_json(plan), small_config(), "here");
   CHECK(to_json(again) == to_json(plan));
   CHECK(again.membership == plan.membership);
   CHECK(again.state_home == StateHome::kMemory);
   CHECK(again.best_score == plan.best_score);
+  CHECK(again.early_stop == plan.early_stop);
   CHECK(again.stop.max_iterations == 5);
+}
+
+TEST_CASE("What older logs do not have is nothing") {
+  const auto event = controller_event_from(json::parse(R"(["evaluation_done",0.5])"), "here");
+  CHECK(std::get<EvaluationDone>(event).value == 0.5);
+  CHECK_FALSE(std::get<EvaluationDone>(event).stopping_value);
+  json plan = to_json(small_plan());
+  plan.erase(plan.size() - 1);
+  CHECK_FALSE(controller_plan_from(plan, small_config(), "here").early_stop);
 }
 
 TEST_CASE("A replay decides the same, over a kill in mid-line and a resume") {

@@ -4,7 +4,7 @@ import json
 import math
 import random
 
-START = {"schema_version": 6, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
+START = {"schema_version": 7, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
          "config_digest": "9f86d081", "host": {"name": "vm1", "cores": 16, "memory_bytes": 68719476736, "cpu": "AMD EPYC 7B13"},
          "resumed_from_iteration": None, "time_before": 0.0, "workers": 2, "price_per_worker_hour": 0.134, "samples_per_epoch": 60000,
          "parameter_count": 1663370, "target": {"metric": "accuracy", "split": "test", "value": 0.92},
@@ -94,7 +94,7 @@ class Job:
         accuracy = 0.93 - 0.5 * math.exp(-self.position / 260000) + self.random.uniform(-0.004, 0.004)
         self.log.time += 0.4
         self.log.add("evaluation", iteration=self.iteration, epoch=self.position / 60000, split=split, samples=10000, loss=self.loss_now() * 1.05,
-                     accuracy=accuracy, perplexity=None, bleu=None, mse=None, seconds=0.4)
+                     accuracy=accuracy, perplexity=None, bleu=None, mse=None, top5_accuracy=None, seconds=0.4)
         return accuracy
 
     def checkpoint(self):
@@ -222,6 +222,6 @@ def long_job(folder):
         log.file.write(f'{{"time":{log.time:.3f},"event":"iterations","membership_epoch":1,"first":{first},"count":{count},"learning_rate":0.05,"loss":{loss},"seconds":{seconds},'
                        f'"global_sqr_norm":{some(2)},"workers":[{workers}],"half_batches":[]}}\n')
         if first % 10000 == 0:
-            log.add("evaluation", iteration=first + count, epoch=first / 900, split="test", samples=10000, loss=0.4, accuracy=0.9, perplexity=None, bleu=None, mse=None, seconds=0.4)
+            log.add("evaluation", iteration=first + count, epoch=first / 900, split="test", samples=10000, loss=0.4, accuracy=0.9, perplexity=None, bleu=None, mse=None, top5_accuracy=None, seconds=0.4)
             log.add("checkpoint", iteration=first + count, folder=f"checkpoints/{first}", bytes=1000, stall_seconds=0.001, write_seconds=0.05, best=False)
     log.close()

@@ -94,6 +94,7 @@ inline fact::Evaluation sample_evaluation(std::uint64_t iteration, double epoch,
           .perplexity = {},
           .bleu = {},
           .mse = {},
+          .top5_accuracy = {},
           .seconds = 0.25};
 }
 

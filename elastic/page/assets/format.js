@@ -56,12 +56,15 @@ const Format = {
     return share == null || !Number.isFinite(share) ? Format.missing : Format.number(share * 100, digits) + " %";
   },
 
+  isShare: (metric) => metric === "accuracy" || metric === "top5_accuracy",
+  isBetterWhenHigh: (metric) => Format.isShare(metric) || metric === "bleu",
+
   metric(name, value) {
-    return name === "accuracy" ? (value == null ? Format.missing : (value * 100).toFixed(2) + " %") : Format.number(value);
+    return Format.isShare(name) ? (value == null ? Format.missing : (value * 100).toFixed(2) + " %") : Format.number(value);
   },
 
   metricName(split, name) {
-    return `${split} ${name === "mse" ? "squared error" : name === "bleu" ? "BLEU" : name}`;
+    return `${split} ${name === "mse" ? "squared error" : name === "bleu" ? "BLEU" : name === "top5_accuracy" ? "top-5 accuracy" : name}`;
   },
 
   configuration(workers, batchSize) {

@@ -24,7 +24,7 @@ const Page = {
     if (totals.to_go) rows.push(["to go", (totals.to_go.at_most ? "≤ " : "") + Format.duration(totals.to_go.seconds), totals.to_go.cost > 0 ? Format.dollars(totals.to_go.cost) : ""]);
     if (followed) {
       const last = followed.mean.at(-1), values = followed.mean.filter((value) => value != null);
-      const isUp = followed.metric === "accuracy" || followed.metric === "bleu";
+      const isUp = Format.isBetterWhenHigh(followed.metric);
       const best = isUp ? Math.max(...(followed.high ?? values)) : Math.min(...(followed.low ?? values));
       const target = identity.target ? `; target ${Format.metric(identity.target.metric, identity.target.value)}` : "";
       rows.push([Format.metricName(followed.split, followed.metric), Format.metric(followed.metric, last), `best ${Format.metric(followed.metric, best)}${target}`]);
