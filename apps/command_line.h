@@ -6,14 +6,29 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "apps/command_text.h"
 
 namespace scavenger {
+
+// The words after the program's name, of what CLI::App::parse takes: also in reverse order.
+inline std::vector<std::string> words_of_line(int argc, char** argv) {
+  return {argv + 1, argv + argc};
+}
+inline std::vector<std::string> words_of_line(const std::vector<std::string>& reversed) {
+  return {reversed.rbegin(), reversed.rend()};
+}
 
 // Nothing where the command line is right. Else the exit code, once what there is to say was said:
 // 0 after --help and --version, 2 where the input is wrong. `words` is what CLI::App::parse takes.
 template <typename... Words>
 std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   try {
+    if (const auto text = generated_text(app, words_of_line(words...))) {
+      std::cout << *text;
+      return 0;
+    }
     app.parse(std::forward<Words>(words)...);
     return std::nullopt;
   } catch (const CLI::ParseError& answer) {

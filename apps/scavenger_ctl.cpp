@@ -10,6 +10,7 @@
 
 #include "apps/command_line.h"
 #include "apps/gcp_command.h"
+#include "apps/job_list.h"
 #include "apps/job_top.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
@@ -33,6 +34,8 @@ struct Arguments {
   std::uint32_t batch_size = 0;
   bool wait = false;
   bool json = false;
+  bool all = false;
+  std::string folder = "runs";
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -46,6 +49,9 @@ void declare(CLI::App& app, Arguments& arguments) {
     return command;
   };
   add("status", "Say how the job is");
+  CLI::App* const list = add("list", "Show the jobs of this machine and user (needs no RUN)");
+  list->add_flag("--all", arguments.all, "Also those in FOLDER that have ended");
+  list->add_option("FOLDER", arguments.folder, "What holds the run folders")->capture_default_str();
   app.add_subcommand("top", "Show how it goes, until it ends or Ctrl-C")->callback([&arguments] {
     arguments.command = "top";
   });
@@ -127,6 +133,11 @@ void clean(bool as_json) {
 
 void control(const Arguments& arguments) {
   if (arguments.command == "clean") return clean(arguments.json);
+  if (arguments.command == "list") {
+    const Json jobs = list_jobs(arguments.all ? arguments.folder : "");
+    std::cout << (arguments.json ? jobs.dump() + "\n" : job_table(jobs));
+    return;
+  }
   if (arguments.run.empty())
     throw InputError({.what = "it is not said which job",
                       .where = "command line",

@@ -4,14 +4,13 @@
 #include <iostream>
 #include <string>
 
+#include "apps/chosen_checkpoint.h"
 #include "apps/command_line.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/run_folder.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
-#include "runtime/checkpoint/checkpoint_folder.h"
-#include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/checkpoint/weights_export.h"
 #include "runtime/config/config_file.h"
 #include "runtime/torch/torchscript_export.h"
@@ -31,33 +30,14 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("FILE", arguments.file,
                  "What to write: .safetensors, or .pt for a model that came as TorchScript")
       ->required();
-  app.add_option("--checkpoint", arguments.checkpoint,
-                 "Which one: best (the last one where there is no best), last, or its iteration")
-      ->capture_default_str();
-}
-
-Checkpoint read_chosen(const std::filesystem::path& folder, const std::string& choice) {
-  LocalDisk disk;
-  CheckpointStore store(disk, folder, {});
-  if (choice == "best")
-    if (const auto best = store.best()) return read_checkpoint(best->folder);
-  if (choice == "best" || choice == "last") {
-    auto loaded = store.load_latest_good(
-        [](const Error& error) { std::cerr << "scavenger-export: " << error.what() << "\n"; });
-    if (loaded) return std::move(loaded->content);
-  } else {
-    for (const StoredCheckpoint& stored : store.list())
-      if (std::to_string(stored.iteration) == choice) return read_checkpoint(stored.folder);
-  }
-  throw InputError({.what = "there is no checkpoint \"" + choice + "\"",
-                    .where = folder.string(),
-                    .remedy = "name best, last, or the iteration of one that is there"});
+  declare_checkpoint_choice(app, arguments.checkpoint);
 }
 
 void write(const Arguments& arguments) {
   const elastic::RunFolder folder = elastic::open_run_folder(arguments.run);
   const JobConfig config = read_resolved_config(folder.config());
-  const Checkpoint checkpoint = read_chosen(folder.checkpoints(), arguments.checkpoint);
+  const Checkpoint checkpoint =
+      read_chosen_checkpoint(folder, arguments.checkpoint, "scavenger-export").content;
   const std::filesystem::path file = arguments.file;
   if (file.extension() == ".safetensors") {
     FrozenWeights frozen;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -20,6 +21,7 @@
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/host.h"
+#include "elastic/coordinator/job_registry.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/run_folder.h"
 #include "elastic/report/progress_text.h"
@@ -39,6 +41,10 @@ namespace {
 struct Arguments {
   std::string config;
   std::string resume;
+  std::string evaluate;
+  std::string split = "test";
+  std::string checkpoint = "best";
+  bool json = false;
   std::string run;
   std::vector<std::string> overrides;
   std::uint32_t workers = 0;
@@ -59,6 +65,18 @@ void declare(CLI::App& app, Arguments& arguments) {
   auto* resume = app.add_option("--resume", arguments.resume,
                                 "Go on with the job in this run folder, from its last checkpoint");
   config->excludes(resume);
+  auto* evaluate = app.add_option("--evaluate", arguments.evaluate,
+                                  "Train nothing: print the metrics of the job in this run folder");
+  evaluate->excludes(config)->excludes(resume);
+  app.add_option("--split", arguments.split, "With --evaluate: on which data, test or train")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"test", "train"}))
+      ->needs(evaluate);
+  app.add_option("--checkpoint", arguments.checkpoint,
+                 "With --evaluate: of which model: best, last, or its iteration")
+      ->capture_default_str()
+      ->needs(evaluate);
+  app.add_flag("--json", arguments.json, "With --evaluate: print them as JSON")->needs(evaluate);
   app.add_option("--workers", arguments.workers, "K, the number of workers (cluster.workers)")
       ->check(kPositive);
   app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
@@ -149,7 +167,7 @@ elastic::DataSize check_data(const DataConfig& config) {
   const DataSet test = DataSet::open(config, Split::kTest, cache);
   check_splits_fit(train, test);
   return {train.size(), test.size(), std::string(train.vocabulary()),
-          std::string(train.target_vocabulary())};
+          std::string(train.target_vocabulary()), train.shape()};
 }
 
 // Its workers, on machines that cannot be looked at from here.
@@ -164,7 +182,25 @@ void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
               config.cluster.workers, cores, cores == 1 ? "core" : "cores", cores);
 }
 
+// By scavenger-predict, which has LibTorch and is beside us.
+[[noreturn]] void evaluate(const Arguments& arguments) {
+  const std::string program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "scavenger-predict";
+  std::vector<std::string> words = {
+      program,         arguments.evaluate, "--evaluate",        "--split",
+      arguments.split, "--checkpoint",     arguments.checkpoint};
+  if (arguments.json) words.emplace_back("--json");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(program.c_str(), pointers.data());
+  throw SystemError(errno, {.what = "cannot be started, and evaluates",
+                            .where = program,
+                            .remedy = "build or install all programs of Scavenger"});
+}
+
 int train(const Arguments& arguments) {
+  if (!arguments.evaluate.empty()) evaluate(arguments);
   if (arguments.config.empty() == arguments.resume.empty())
     throw InputError({.what = "there is nothing to train",
                       .where = "command line",
@@ -195,6 +231,7 @@ int train(const Arguments& arguments) {
   std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it
   if (!start.is_resume) start.folder = made.emplace(start.config, arguments.run).folder();
 
+  const elastic::JobRegistration registration(start.folder.path);
   const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
   const std::uint32_t cores = elastic::usable_cores();
   warn_of_crowd(start.config, cores);

@@ -1,9 +1,12 @@
 // The coordinator's part that does what people ask for while the job runs.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/coordinator.h"
+#include "elastic/report/evaluation_metric.h"
 #include "ps/shm/segment.h"
 #include "runtime/base/error.h"
 
@@ -12,6 +15,18 @@ namespace {
 
 [[noreturn]] void refuse_request(std::string what, std::string remedy) {
   throw InputError({.what = std::move(what), .where = {}, .remedy = std::move(remedy)});
+}
+
+// By the metric that people follow; null where there was none yet.
+nlohmann::json last_evaluation(const RunNumbers& numbers) {
+  const SplitNumbers* const split = followed_split(numbers);
+  if (split == nullptr) return nullptr;
+  const fact::Evaluation& last = split->last.fact;
+  const std::string metric = followed_metric(numbers.start, last);
+  return {{"metric", metric},
+          {"split", last.split},
+          {"value", metric_of(last, metric).value_or(std::nan(""))},
+          {"iteration", last.iteration}};
 }
 
 }  // namespace
@@ -34,7 +49,11 @@ nlohmann::json Coordinator::obey_one(const command::Status&) {
           {"membership_epoch", membership.epoch},
           {"wanted_workers", controller_.wanted_workers()},
           {"wanted_batch_size", controller_.wanted_batch_size()},
-          {"seconds", record_.now()}};
+          {"seconds", record_.now()},
+          {"pid", ::getpid()},
+          {"started_utc", record_.numbers().start.utc},
+          {"cost_dollars", record_.numbers().cost},
+          {"evaluation", last_evaluation(record_.numbers())}};
 }
 
 nlohmann::json Coordinator::obey_one(const command::Resize& resize) {

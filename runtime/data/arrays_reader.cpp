@@ -67,6 +67,14 @@ void take_labels(const NumberArray& array, std::uint32_t classes, const std::str
 
 }  // namespace
 
+SampleTable read_array_features(const std::filesystem::path& file, const std::string& name) {
+  NumberArray features = read_number_array(file, name, "the job's features_name");
+  check_form(features, 4, file.string());
+  SampleTable table;
+  take_features(std::move(features), file.string(), table);
+  return table;
+}
+
 SampleTable read_arrays(const DataSourceConfig& source, std::uint32_t classes,
                         const std::string& section) {
   const std::string features_place = source.features.string(),

@@ -70,6 +70,8 @@ class CsvReader final {
     table_.feature_type = FeatureType::kFloat32;
   }
 
+  // Lines may have no label: these have so many fields. What a label is does not matter then.
+  void expect_features(std::uint64_t count) { feature_count_ = count; }
   void append_file(const std::filesystem::path& path);
   SampleTable finish();
 
@@ -88,7 +90,9 @@ class CsvReader final {
   SampleTable table_;
   std::vector<std::string> names_;  // of the columns, where there is a header
   std::size_t column_count_ = 0;    // 0: no line seen yet
+  std::size_t lines_ = 0;           // with a sample
   std::size_t label_column_ = 0;
+  std::optional<std::uint64_t> feature_count_;  // where only these are wanted
 
   std::filesystem::path path_;  // of the file being read
   bool header_is_due_ = false;
@@ -98,7 +102,7 @@ class CsvReader final {
 void CsvReader::append_file(const std::filesystem::path& path) {
   path_ = path;
   header_is_due_ = source_.has_header;
-  const std::uint64_t samples_before = table_.sample_count();
+  const std::size_t lines_before = lines_;
   const std::string text = DataFile(path).read_rest();
   std::string_view rest = text;
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -111,7 +115,7 @@ void CsvReader::append_file(const std::filesystem::path& path) {
     split_line(content, fields_);
     take_line(line);
   }
-  if (table_.sample_count() == samples_before)
+  if (lines_ == lines_before)
     throw DataError(
         {.what = "the file holds no samples",
          .where = path.string(),
@@ -134,6 +138,11 @@ void CsvReader::take_line(std::size_t line) {
 void CsvReader::take_first_line(std::size_t line) {
   column_count_ = fields_.size();
   if (source_.has_header) names_ = fields_;
+  if (feature_count_ && column_count_ == *feature_count_) {
+    label_column_ = column_count_;
+    table_.sample_shape = {static_cast<std::int64_t>(column_count_)};
+    return;
+  }
   if (column_count_ < 2)
     throw DataError({.what = "this line has one field: there is no room for features and a label",
                      .where = place(line),
@@ -170,7 +179,9 @@ std::size_t CsvReader::find_label_column(std::size_t line) const {
 }
 
 void CsvReader::take_sample(std::size_t line) {
+  ++lines_;
   for (std::size_t column = 0; column < fields_.size(); ++column) {
+    if (feature_count_ && column == label_column_) continue;
     const std::optional<double> value = parse_number(fields_[column]);
     if (!value) throw_not_a_number(line, column);
     if (column != label_column_) {
@@ -208,6 +219,14 @@ SampleTable CsvReader::finish() {
 }
 
 }  // namespace
+
+SampleTable read_csv_features(const DataSourceConfig& source, std::uint64_t features) {
+  const std::string section = "input";
+  CsvReader reader(source, 0, section);
+  reader.expect_features(features);
+  for (const std::filesystem::path& path : source.files) reader.append_file(path);
+  return reader.finish();
+}
 
 SampleTable read_csv(const DataSourceConfig& source, std::uint32_t classes,
                      const std::string& section) {

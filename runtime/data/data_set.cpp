@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -127,6 +128,30 @@ std::filesystem::path default_cache_folder() {
 
 namespace {
 
+// Gone when nobody needs its name any more: what is mapped stays.
+class TemporaryFolder final {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "scavenger-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr)
+      throw SystemError(errno, {.what = "cannot make a temporary folder",
+                                .where = name,
+                                .remedy = "set TMPDIR to a folder that you can write"});
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
 std::uint32_t words_in(std::string_view vocabulary) {
   return static_cast<std::uint32_t>(std::ranges::count(vocabulary, '\n'));
 }
@@ -186,6 +211,38 @@ DataSet DataSet::open(const DataConfig& config, Split split,
   DataShape shape = shape_of(config, opened.file, section_of(split));
   const auto size = static_cast<std::uint32_t>(sample_count(config, split, opened.file));
   return DataSet(std::move(opened.file), opened.was_prepared_now, size, std::move(shape));
+}
+
+DataSet DataSet::of_unlabelled(SampleTable table, const DataConfig& config, const DataShape& shape,
+                               const std::string& where) {
+  const std::uint64_t elements = product(shape.sample_shape);
+  const std::uint64_t features =
+      table.feature_type == FeatureType::kUint8 ? table.bytes.size() : table.floats.size();
+  if (product(table.sample_shape) != elements)
+    throw DataError({.what = fmt::format("samples of shape {} do not fit the model, which was "
+                                         "trained on {}",
+                                         to_text(table.sample_shape), to_text(shape.sample_shape)),
+                     .where = where,
+                     .remedy = "give samples as those of the job's data"});
+  const std::uint64_t samples = features / elements;
+  if (samples > std::numeric_limits<std::uint32_t>::max())
+    throw DataError({.what = fmt::format("{} samples are too many", samples),
+                     .where = where,
+                     .remedy = "use at most 4294967295 samples a file"});
+  table.target_shape = shape.target_shape;
+  table.labels.clear();
+  table.values.clear();
+  if (shape.target == TargetKind::kValues)
+    table.values.resize(samples * product(shape.target_shape));
+  else
+    table.labels.resize(samples);
+  const Digest key{};
+  const TemporaryFolder folder;
+  write_prepared_file(folder.path() / "input", table, key);
+  auto prepared = PreparedFile::open_if_current(folder.path() / "input", key);
+  SCAVENGER_CHECK(prepared.has_value());
+  check_normalisation(config, shape.sample_shape);
+  return DataSet(std::move(*prepared), true, static_cast<std::uint32_t>(samples), shape);
 }
 
 DataSet::DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t size, DataShape shape)

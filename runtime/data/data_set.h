@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "runtime/config/job_config.h"
 #include "runtime/data/prepared_file.h"
+#include "runtime/data/sample_table.h"
 #include "runtime/training/data_shape.h"
 
 namespace scavenger {
@@ -32,6 +34,12 @@ class DataSet final {
   // cannot be used.
   static DataSet open(const DataConfig& config, Split split,
                       const std::filesystem::path& cache_folder);
+
+  // Samples of a job's kind whose targets nobody knows: all are zero here. Of `table` the features
+  // are used; `shape` is that of the job's data. Throws DataError, with the place `where`, where
+  // they do not fit.
+  static DataSet of_unlabelled(SampleTable table, const DataConfig& config, const DataShape& shape,
+                               const std::string& where);
 
   std::uint32_t size() const { return size_; }  // samples; at least 1
   const DataShape& shape() const { return shape_; }

@@ -136,6 +136,15 @@ void read_labels(const DataSourceConfig& source, std::uint32_t classes, const st
 
 }  // namespace
 
+SampleTable read_idx_features(const std::filesystem::path& file) {
+  DataSourceConfig source;
+  source.features = file;
+  SampleTable table;
+  std::int64_t sample_count = 0;
+  read_features(source, "input", sample_count, table);
+  return table;
+}
+
 SampleTable read_idx(const DataSourceConfig& source, std::uint32_t classes,
                      const std::string& section) {
   SampleTable table;

@@ -35,6 +35,16 @@ SampleTable read_cifar(const DataSourceConfig& source, std::uint32_t classes,
 SampleTable read_csv(const DataSourceConfig& source, std::uint32_t classes,
                      const std::string& section);
 
+// Samples alone, of which nothing but the features is known, in a file of the job's own format or,
+// whatever that is, of arrays (.npy, .npz, .safetensors) or .csv. A CSV file has the columns of the
+// job's, or these without the label: `features` says how many are none. Throws DataError.
+SampleTable read_unlabelled(const DataConfig& data, const std::filesystem::path& file,
+                            std::uint64_t features);
+// Its parts, by format.
+SampleTable read_idx_features(const std::filesystem::path& file);
+SampleTable read_csv_features(const DataSourceConfig& source, std::uint64_t features);
+SampleTable read_array_features(const std::filesystem::path& file, const std::string& name);
+
 // x and y out of .npy, .npz or .safetensors files; the first dimension counts the samples. y are
 // labels where there are classes, else values.
 SampleTable read_arrays(const DataSourceConfig& source, std::uint32_t classes,

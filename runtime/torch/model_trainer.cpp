@@ -290,15 +290,29 @@ void ModelTrainer::use_keys(const Batch& batch, std::uint32_t first, std::uint32
   model_->use_keys(std::move(keys));
 }
 
-EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
+at::Tensor ModelTrainer::predictions_for(const BatchTensors& tensors) {
   SCAVENGER_CHECK(!weights_.empty());
-  const at::NoGradGuard no_gradients;
   model_->set_training(false);
-  const at::Device device = options_.placement.device;
-  const ReducedPrecision reduced(options_.compute.precision, device.type());
+  const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
+  return objective_.predictions(model_->forward(tensors.input), tensors);
+}
 
+std::vector<float> ModelTrainer::answer(const Batch& batch) {
+  if (options_.data.vocabulary > 0) return {};
+  const at::NoGradGuard no_gradients;
+  const BatchTensors tensors =
+      tensors_of(batch, options_.data, 0, batch.size, options_.placement.device);
+  const at::Tensor answers = predictions_for(tensors).to(at::kCPU, at::kFloat).contiguous();
+  const float* const first = answers.const_data_ptr<float>();
+  return {first, first + answers.numel()};
+}
+
+EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
+  const at::NoGradGuard no_gradients;
+  const at::Device device = options_.placement.device;
   const BatchTensors tensors = tensors_of(batch, options_.data, 0, batch.size, device);
-  const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
+  const at::Tensor predictions = predictions_for(tensors);
+  const ReducedPrecision reduced(options_.compute.precision, device.type());
   EvaluationSums sums = objective_.evaluate(predictions, tensors.targets);
   sums.samples = batch.size;
   if (options_.loss.type == LossType::kModel)

@@ -56,6 +56,7 @@ class ModelTrainer final : public Trainer {
   TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
+  std::vector<float> answer(const Batch& batch) override;
   SampleMemory sample_memory() const override { return memory_; }
 
  private:
@@ -70,6 +71,7 @@ class ModelTrainer final : public Trainer {
   // Of rows [first, last): their part of the batch's loss.
   at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
   void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
+  at::Tensor predictions_for(const BatchTensors& tensors);
   void add_bleu(const BatchTensors& tensors, EvaluationSums& sums);
 
   std::unique_ptr<Model> model_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "runtime/training/batch.h"
 #include "runtime/training/evaluation_sums.h"
@@ -57,6 +58,10 @@ class Trainer {
                                         const GradientReady& ready) = 0;
 
   virtual EvaluationSums evaluate(const Batch& batch) = 0;
+
+  // What the model answers for each sample, as in an evaluation, row-major: a logit of each class,
+  // or the values. Nothing where it cannot be asked: models of tokens.
+  virtual std::vector<float> answer(const Batch&) { return {}; }
 
   // Measured at the first batch, where that can be.
   virtual SampleMemory sample_memory() const { return {}; }

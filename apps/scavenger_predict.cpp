@@ -1,0 +1,168 @@
+// scavenger-predict: asks a job's trained model about samples, or evaluates it: docs/models.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/chosen_checkpoint.h"
+#include "apps/command_line.h"
+#include "apps/prediction_file.h"
+#include "apps/restored_model.h"
+#include "apps/user_program.h"
+#include "elastic/report/evaluation_metric.h"
+#include "elastic/report/quantity_text.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/config/metric.h"
+#include "runtime/data/batch_assembler.h"
+#include "runtime/data/source_readers.h"
+
+namespace scavenger {
+namespace {
+
+struct Arguments {
+  std::string run;
+  std::string input;
+  std::string output = "-";
+  std::string split = "test";
+  std::string checkpoint = "best";
+  std::uint32_t threads = 0;
+  bool evaluate = false;
+  bool json = false;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-predict"));
+  app.add_option("RUN", arguments.run, "The job's run folder")->required();
+  auto* input = app.add_option("--input", arguments.input,
+                               "Samples without targets: a file of the job's own format, or .npy, "
+                               ".npz, .safetensors, .csv (else the samples of --split)");
+  app.add_option("--output", arguments.output,
+                 "What to write: .npy, or CSV to any other file; -: CSV to standard output")
+      ->capture_default_str();
+  auto* evaluate = app.add_flag("--evaluate", arguments.evaluate,
+                                "Print the job's metrics on --split in place of predictions");
+  evaluate->excludes(input);
+  app.add_option("--split", arguments.split, "Of the job's data: test or train")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"test", "train"}));
+  declare_checkpoint_choice(app, arguments.checkpoint);
+  app.add_flag("--json", arguments.json, "Print metrics as JSON")->needs(evaluate);
+  app.add_option("--threads", arguments.threads,
+                 "That compute (else as many as a worker of the job has here)")
+      ->check(kPositive);
+}
+
+Split split_of(const Arguments& arguments) {
+  return arguments.split == "train" ? Split::kTrain : Split::kTest;
+}
+
+void print_metrics(const Arguments& arguments, RestoredModel& model) {
+  const elastic::fact::Evaluation found = model.evaluate(split_of(arguments));
+  nlohmann::ordered_json json{{"name", model.config().name},
+                              {"checkpoint", model.folder().string()},
+                              {"iteration", found.iteration},
+                              {"split", found.split},
+                              {"samples", found.samples}};
+  std::string text =
+      fmt::format("{}, iteration {}, {} samples", model.config().name,
+                  elastic::format_count(found.iteration), elastic::format_count(found.samples));
+  for (const Metric metric : metrics_of(model.config())) {
+    const double value = elastic::metric_of(found, name_of(metric)).value();
+    json[name_of(metric)] = value;
+    text += "  " + elastic::format_metric(found.split, name_of(metric), value);
+  }
+  std::cout << (arguments.json ? json.dump() : text) << "\n";
+}
+
+DataSet open_samples(const Arguments& arguments, const RestoredModel& model) {
+  const DataConfig& data = model.config().data;
+  if (arguments.input.empty())
+    return DataSet::open(data, split_of(arguments), default_cache_folder());
+  std::uint64_t features = 1;
+  for (const std::int64_t size : model.shape().sample_shape)
+    features *= static_cast<std::uint64_t>(size);
+  return DataSet::of_unlabelled(read_unlabelled(data, arguments.input, features), data,
+                                model.shape(), arguments.input);
+}
+
+// `take(first sample, answers)` for each batch.
+template <typename Take>
+void ask(RestoredModel& model, const DataSet& samples, const Take& take) {
+  const JobConfig& config = model.config();
+  BatchAssembler assembler = BatchAssembler::for_evaluation(samples, config.data);
+  Batch batch;
+  for (std::uint32_t first = 0; first < samples.size();) {
+    const std::uint32_t size = std::min(config.evaluation.batch_size, samples.size() - first);
+    assembler.assemble(BatchPlace::whole(first, size), batch);
+    std::vector<float> answers = model.trainer().answer(batch);
+    make_probabilities(loss_type(config), model.shape(), answers);
+    take(first, answers);
+    first += size;
+  }
+}
+
+void write_csv(RestoredModel& model, const DataSet& samples, std::ostream& out) {
+  write_csv_header(model.shape(), out);
+  ask(model, samples, [&](std::uint32_t first, const std::vector<float>& answers) {
+    write_csv_rows(model.shape(), first, answers, out);
+  });
+  out.flush();
+}
+
+void predict(const Arguments& arguments, RestoredModel& model) {
+  if (model.shape().vocabulary > 0)
+    throw InputError({.what = "predictions are for classes and values, and this is a model of text",
+                      .where = arguments.run,
+                      .remedy = "use --evaluate, which gives its loss and perplexity"});
+  const DataSet samples = open_samples(arguments, model);
+  const std::filesystem::path file = arguments.output;
+  if (arguments.output == "-") return write_csv(model, samples, std::cout);
+  if (file.extension() == ".npy") {
+    std::vector<float> all;
+    ask(model, samples, [&](std::uint32_t, const std::vector<float>& answers) {
+      all.insert(all.end(), answers.begin(), answers.end());
+    });
+    write_npy(model.shape(), all, file);
+  } else {
+    std::ofstream out(file);
+    write_csv(model, samples, out);
+    if (!out)
+      throw SystemError({.what = "cannot be written",
+                         .where = file.string(),
+                         .remedy = "name a file in a folder that you can write"});
+  }
+  std::cout << fmt::format("wrote predictions for {} samples by iteration {} of {} to {}\n",
+                           samples.size(), model.iteration(), model.config().name, file.string());
+}
+
+void answer(const Arguments& arguments) {
+  const elastic::RunFolder run = elastic::open_run_folder(arguments.run);
+  RestoredModel model(read_chosen_checkpoint(run, arguments.checkpoint, "scavenger-predict"),
+                      arguments.threads);
+  if (arguments.evaluate) return print_metrics(arguments, model);
+  predict(arguments, model);
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app("Asks a trained model about samples, or evaluates it.", "scavenger-predict");
+  Arguments arguments;
+  declare(app, arguments);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  start_log("predict", LogLevel::kWarning);
+  return run_user_program("scavenger-predict", [&] {
+    answer(arguments);
+    return 0;
+  });
+}
