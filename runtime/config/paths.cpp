@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/base/text.h"
 
@@ -43,9 +46,21 @@ std::string similar_file(const fs::path& path) {
   return nearest_word(path.filename().string(), names);
 }
 
+// What scripts/fetch_data.sh knows, where it puts it: data/NAME/.
+bool is_fetched(const fs::path& path) {
+  constexpr std::string_view kNames[] = {"mnist",  "cifar10",  "cifar100",
+                                         "digits", "multi30k", "tinyshakespeare"};
+  const fs::path folder = path.parent_path();
+  return folder.parent_path().filename() == "data" &&
+         std::ranges::find(kNames, folder.filename().string()) != std::end(kNames);
+}
+
 std::string where_to_get(std::optional<DataFormat> format, const fs::path& path) {
   const std::string similar = similar_file(path);
   if (!similar.empty()) return fmt::format("did you mean {}?", similar);
+  if (is_fetched(path))
+    return fmt::format("run scripts/fetch_data.sh {}, which gets it",
+                       path.parent_path().filename().string());
   if (path.parent_path().filename() == "fashion-mnist")
     return "install Debian's package: apt-get install dataset-fashion-mnist";
   if (format == DataFormat::kIdx)

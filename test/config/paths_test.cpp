@@ -86,6 +86,8 @@ TEST_CASE("A missing data file is an error that says where to get it") {
            "https://ossci-datasets.s3.amazonaws.com/mnist"},
       Case{R"({"format":"cifar10","files":["/none/x"]})",
            "https://www.cs.toronto.edu/~kriz/cifar.html"},
+      Case{R"({"format":"cifar10","files":["/none/data/cifar10/x"]})",
+           "run scripts/fetch_data.sh cifar10"},
       Case{R"({"format":"csv","files":["/none/x"]})", "correct the path"});
   const ConfigFolder folder;
 

@@ -80,6 +80,16 @@ class JobTest(unittest.TestCase):
         self.fail(f"no {count} events {name} in {run} within {timeout} s")
 
 
+def ready_config(name, data):
+    """A ready configuration whose data a clone does not have, with these as scripts/fetch_data.sh puts them, from the
+    developers' shared folder. In the build folder, so that all tests share what is prepared of them."""
+    place = programs.resolve().parent / "ready"
+    shutil.copytree(CONFIGS, place / "configs", dirs_exist_ok=True)
+    subprocess.run([SOURCE / "scripts" / "fetch_data.sh", "--trust", "--from", SHARED_DATA, "--to", place / "data", data],
+                   check=True, stdout=subprocess.DEVNULL)
+    return place / "configs" / name
+
+
 def processes_of(folder):
     """Pids of the live processes that carry a test's folder in their environment."""
     found = []

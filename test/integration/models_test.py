@@ -94,7 +94,7 @@ class TranslationTest(ModelsTest):
     @unittest.skipUnless((job.SHARED_DATA / "multi30k").is_dir(), "the data are not here")
     def test_real_sentences_are_translated_better_and_better(self):
         """The shape of configs/multi30k_transformer.json with a smaller model, for a few seconds."""
-        self.train(job.CONFIGS / "multi30k_transformer.json", "--quiet", "--run", self.run_folder(),
+        self.train(job.ready_config("multi30k_transformer.json", "multi30k"), "--quiet", "--run", self.run_folder(),
                    "--set", 'model={"type": "transformer_tiny", "width": 64, "heads": 2, "inner": 128, "encoder_layers": 1, "decoder_layers": 1}',
                    "--set", 'optimizer={"type": "adam", "learning_rate": 0.003}', "--set", "batch_size=64",
                    "--set", "data.vocabulary.min_frequency=20", "--set", 'stop={"max_iterations": 60}')

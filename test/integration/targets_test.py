@@ -6,9 +6,10 @@ import job
 
 
 class TargetTest(job.JobTest):
-    def reach(self, config, *arguments):
+    def reach(self, config, data=None):
         run = self.run_folder()
-        self.train(job.CONFIGS / config, "--run", run, "--quiet", *arguments, timeout=800)
+        path = job.ready_config(config, data) if data else job.CONFIGS / config
+        self.train(path, "--run", run, "--quiet", timeout=800)
         report = job.report(run)
         self.assertEqual(report["status"], "target_reached")
         self.assertEqual([event["workers"] for event in job.events(run, "membership")], [2])
@@ -19,15 +20,15 @@ class TargetTest(job.JobTest):
 
     @unittest.skipUnless((job.SHARED_DATA / "mnist").exists(), "the shared data is not here")
     def test_mnist_cnn_reaches_97_percent(self):
-        self.reach("mnist_cnn.json")
+        self.reach("mnist_cnn.json", "mnist")
 
     @unittest.skipUnless((job.SHARED_DATA / "cifar10").exists(), "the shared data is not here")
     def test_cifar10_cnn_reaches_55_percent(self):
-        self.reach("cifar10_cnn.json")
+        self.reach("cifar10_cnn.json", "cifar10")
 
     @unittest.skipUnless((job.SHARED_DATA / "digits").exists(), "the shared data is not here")
     def test_digits_mlp_reaches_its_target(self):
-        self.reach("digits_mlp.json")
+        self.reach("digits_mlp.json", "digits")
 
 
 if __name__ == "__main__":
