@@ -11,3 +11,29 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/apps/CMakeLists.txt)
     ${library_folders} LIBRARY DESTINATION lib)
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/configs/ DESTINATION share/scavenger/configs)
+
+# What users call from a checkout's scripts/, where it finds configs/ and data/ beside it as there.
+install(PROGRAMS ${CMAKE_SOURCE_DIR}/scripts/fetch_data.sh DESTINATION share/scavenger/scripts)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/loggers/ DESTINATION share/scavenger/loggers
+  USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+
+# Completion and man pages: each program writes its own (apps/command_text.h).
+foreach(program scavenger-train scavenger-ctl scavenger-plan scavenger-report scavenger-export scavenger-predict)
+  if(TARGET ${program})
+    foreach(text
+        "--generate-completion;bash;share/bash-completion/completions/${program}"
+        "--generate-completion;zsh;share/zsh/site-functions/_${program}"
+        "--generate-completion;fish;share/fish/vendor_completions.d/${program}.fish"
+        "--generate-man;;share/man/man1/${program}.1")
+      list(GET text 0 option)
+      list(GET text 1 shell)
+      list(GET text 2 file)
+      install(CODE "
+        set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${file}\")
+        get_filename_component(folder \"\${file}\" DIRECTORY)
+        file(MAKE_DIRECTORY \"\${folder}\")
+        execute_process(COMMAND \"$<TARGET_FILE:${program}>\" ${option} ${shell}
+          OUTPUT_FILE \"\${file}\" COMMAND_ERROR_IS_FATAL ANY)")
+    endforeach()
+  endif()
+endforeach()

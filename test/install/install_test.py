@@ -56,6 +56,20 @@ class InstallTest(unittest.TestCase):
         self.assertEqual(installed, sorted(path.name for path in (PROJECT / "configs").iterdir()))
         self.assertIn("fashion_mlp.json", installed)
 
+    def test_completion_and_man_pages_are_installed(self):
+        page = (self.moved / "share/man/man1/scavenger-ctl.1").read_text()
+        self.assertIn(".SS gcp list\n", page)
+        for path, part in {"bash-completion/completions/scavenger-train": "complete -o", "zsh/site-functions/_scavenger-train": "#compdef",
+                           "fish/vendor_completions.d/scavenger-train.fish": "complete -c"}.items():
+            self.assertIn(part, (self.moved / "share" / path).read_text())
+
+    def test_what_users_call_beside_the_programs_is_installed(self):
+        place = self.moved / "share/scavenger"
+        listed = run(place / "scripts/fetch_data.sh", "--list")
+        self.assertIn("mnist_cnn", listed.stdout)
+        for script in ("mlflow_sync.py", "wandb_sync.py"):
+            self.assertEqual(run(place / "loggers" / script, "--help").returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()
