@@ -67,6 +67,21 @@ class TorchScriptTest(job.JobTest):
     def losses(self, run):
         return [loss for event in job.events(run, "iterations") for loss in event["loss"]]
 
+    def test_it_is_evaluated_and_asked_from_a_checkpoint_with_its_buffers(self):
+        """Batch normalisation's running statistics are in the checkpoint: with others the numbers would differ."""
+        run = self.run_folder()
+        self.train(self.script(self.make_model()), "--run", run, "--quiet")
+        event = job.events(run, "evaluation")[-1]
+        said = subprocess.run(self.command("--evaluate", run, "--checkpoint", "last", "--json"), env=self.environment(), capture_output=True, text=True, check=True)
+        found = json.loads(said.stdout)
+        self.assertEqual({name: found[name] for name in ("loss", "accuracy", "top5_accuracy")},
+                         {name: event[name] for name in ("loss", "accuracy", "top5_accuracy")})
+        answers = subprocess.run([str(job.programs / "scavenger-predict"), str(run), "--checkpoint", "last", "--input", str(self.folder / "test.bin")],
+                                 env=self.environment(), capture_output=True, text=True, check=True).stdout.splitlines()[1:]
+        labels = (self.folder / "test.bin").read_bytes()[:: IMAGE_BYTES + 1]
+        right = sum(int(line.split(",")[1]) == label for line, label in zip(answers, labels, strict=True))
+        self.assertEqual(right / len(labels), event["accuracy"])
+
     def test_it_follows_ddp_and_goes_back_to_python(self):
         import ddp_reference
         import safetensors.torch

@@ -315,7 +315,7 @@ void SpotCluster::carry_out(const GrantIterations& action) {
 
 void SpotCluster::carry_out(const EvaluateModel&) {
   REQUIRE_FALSE(computes_);
-  after(0.5, [this] { feed(EvaluationDone{progress_ >= 1.0 ? 0.95 : 0.5 * progress_}); });
+  after(0.5, [this] { feed(EvaluationDone{progress_ >= 1.0 ? 0.95 : 0.5 * progress_, {}}); });
 }
 
 void SpotCluster::carry_out(const TakeCheckpoint&) {
