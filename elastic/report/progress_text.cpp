@@ -24,8 +24,9 @@ std::string followed_metric_text(const fact::Start& start, const fact::Evaluatio
 }
 
 std::string target_text(const fact::Target& target) {
-  return target.metric == "accuracy" ? fmt::format("{:.2f} %", target.value * 100.0)
-                                     : fmt::format("{:.4f}", target.value);
+  const bool is_share = target.metric == "accuracy" || target.metric == "top5_accuracy";
+  return is_share ? fmt::format("{:.2f} %", target.value * 100.0)
+                  : fmt::format("{:.4f}", target.value);
 }
 
 std::string process_name(fact::ProcessRole role, std::uint32_t index) {

@@ -11,11 +11,13 @@ using namespace scavenger::elastic;
 namespace {
 
 // A run at one configuration that was below its target at epoch 1 and above it at epoch 2.
-RunSummary run_to_target() {
+RunSummary run_to_target(const std::string& metric = "accuracy") {
   RunSummary summary;
   double time = 0.0;
   const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
-  log(sample_start());  // 1000 samples, target: test accuracy 0.9
+  fact::Start start = sample_start();  // 1000 samples, target: test accuracy 0.9
+  start.target->metric = metric;
+  log(std::move(start));
   log(fact::Model{.parameter_count = 42, .architecture = "a1", .groups = {}});
   log(sample_membership(1, {25, 25}));
   log(sample_iterations(1, 0, 20, 2));
@@ -23,7 +25,7 @@ RunSummary run_to_target() {
   log(sample_iterations(1, 20, 20, 2));
   log(sample_evaluation(40, 2.0, 0.4, 0.94));
   log(fact::TargetReached{
-      .metric = "accuracy", .split = "test", .value = 0.94, .iteration = 40, .epoch = 2.0});
+      .metric = metric, .split = "test", .value = 0.94, .iteration = 40, .epoch = 2.0});
   return summary;
 }
 
@@ -56,6 +58,13 @@ TEST_CASE(
   CHECK(record.epochs[0].target == "test accuracy 0.9");
   CHECK(record.epochs[0].seconds == Approx(1.5 * 20 * 0.1));
   perfmodel::check_record(record);
+}
+
+TEST_CASE("of a metric whose curve is not kept, the epochs are those at which it was reached") {
+  const RunSummary summary = run_to_target("top5_accuracy");
+  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
+  REQUIRE(record.epochs.size() == 1);
+  CHECK(record.epochs[0].epochs == 2.0);
 }
 
 TEST_CASE("a run that changed its configuration says nothing about epochs") {

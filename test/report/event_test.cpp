@@ -51,6 +51,15 @@ TEST_CASE("Measured series are written with five significant digits") {
   CHECK(std::get<fact::Iterations>(logged.event).loss[0] == 0.12346);
 }
 
+TEST_CASE("A field that may be null is not in the logs of before it was thought of") {
+  std::string line = line_of(sample_evaluation(1, 0.5, 0.25, 0.875));
+  const std::string field = R"(,"top5_accuracy":null)";
+  const std::size_t place = line.find(field);
+  REQUIRE(place != std::string::npos);
+  line.erase(place, field.size());
+  CHECK(std::get<fact::Evaluation>(read(line).event) == sample_evaluation(1, 0.5, 0.25, 0.875));
+}
+
 TEST_CASE("Single numbers are written with all their digits") {
   fact::Evaluation evaluation = sample_evaluation(1, 1.0 / 3.0, 0.1 + 0.2, 0.9);
 

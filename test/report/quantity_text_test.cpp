@@ -22,6 +22,12 @@ TEST_CASE("Brief times keep three digits") {
   CHECK(format_brief_seconds(1.254) == "1.25 s");
 }
 
+TEST_CASE("Shares of right answers are percentages") {
+  CHECK(format_metric("test", "accuracy", 0.875) == "test accuracy 87.50 %");
+  CHECK(format_metric("test", "top5_accuracy", 0.9968) == "test top-5 accuracy 99.68 %");
+  CHECK(format_metric("train", "loss", 0.31239) == "train loss 0.3124");
+}
+
 TEST_CASE("A name cannot drive the terminal") {
   CHECK(printable("a\x1b[2Jb\nc\x7f") == "a?[2Jb?c?");
   CHECK(printable("\xc2\x9b"
