@@ -169,11 +169,13 @@ fetch_tinyshakespeare() {
 # All of it beside, then in one step: no half of a data set is ever seen.
 fetch() {
   local name=$1 place=$to/$1
+  mkdir -p "$to"
+  exec 9< "$to"
+  flock 9  # one at a time
   if [[ -f $place/SHA256SUMS ]] && (cd "$place" && sha256sum --check --quiet SHA256SUMS) > /dev/null 2>&1; then
     say "$name is there: $place"
     return
   fi
-  mkdir -p "$to"
   folder=$(mktemp -d "$to/.$name.XXXXXX")
   trap 'rm -rf "$folder"' EXIT
   say "fetching $name"

@@ -29,8 +29,10 @@ class RunError(Exception):
 
 
 def finite_mean(numbers):
-    """Of a list with None where a number was not finite, or of one number; None where there is none."""
-    numbers = [number for number in (numbers if isinstance(numbers, list) else [numbers]) if number is not None]
+    """Of a list with None where a number was not finite, or of a digest, whose first moment it is; None where there is none."""
+    if isinstance(numbers, dict):
+        return numbers["moments"][0] if numbers["moments"] else None
+    numbers = [number for number in numbers if number is not None]
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
@@ -106,7 +108,7 @@ class RunLog:
         elif kind == "membership":
             self.batch_size, iteration = event["batch_size"], event["first_iteration"]
             values = {"cluster/workers": event["workers"], "cluster/batch_size": event["batch_size"]}
-        elif kind == "iterations":
+        elif kind in ("iterations", "iteration_block"):  # one by one, or many in digests
             iteration = event["first"] + event["count"]
             seconds = finite_mean(event["seconds"])
             values = {"train/loss": finite_mean(event["loss"]), "train/learning_rate": event["learning_rate"],

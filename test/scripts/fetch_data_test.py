@@ -57,6 +57,15 @@ class FetchDataTest(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertIn("digits is there", again.stdout)
 
+    def test_two_at_the_same_time_leave_one_whole_data_set(self):
+        self.offer_digits()
+        command = ["bash", str(PROJECT / "scripts" / "fetch_data.sh"), "--from", str(self.mirror), "--to", str(self.data), "digits"]
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+        said = [process.communicate()[0] for process in both]
+        self.assertEqual([process.returncode for process in both], [0] * 4)
+        self.assertEqual(sum("fetching digits" in text for text in said), 1)
+        self.assertEqual(sorted(path.name for path in (self.data / "digits").iterdir()), ["SHA256SUMS", "optdigits.tes", "optdigits.tra"])
+
     def test_a_checksum_of_the_first_time_holds_from_then_on(self):
         self.offer_digits()
         first = self.fetch("digits")
