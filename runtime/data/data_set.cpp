@@ -197,7 +197,7 @@ std::uint64_t sample_count(const DataConfig& config, Split split, const Prepared
   return split == Split::kTrain ? (tokens - length) / length : (tokens - 1) / length;
 }
 
-std::uint64_t product(const Shape& shape) {
+std::uint64_t elements_in(const Shape& shape) {
   std::uint64_t result = 1;
   for (const std::int64_t size : shape) result *= static_cast<std::uint64_t>(size);
   return result;
@@ -215,10 +215,10 @@ DataSet DataSet::open(const DataConfig& config, Split split,
 
 DataSet DataSet::of_unlabelled(SampleTable table, const DataConfig& config, const DataShape& shape,
                                const std::string& where) {
-  const std::uint64_t elements = product(shape.sample_shape);
+  const std::uint64_t elements = elements_in(shape.sample_shape);
   const std::uint64_t features =
       table.feature_type == FeatureType::kUint8 ? table.bytes.size() : table.floats.size();
-  if (product(table.sample_shape) != elements)
+  if (elements_in(table.sample_shape) != elements)
     throw DataError({.what = fmt::format("samples of shape {} do not fit the model, which was "
                                          "trained on {}",
                                          to_text(table.sample_shape), to_text(shape.sample_shape)),
@@ -233,7 +233,7 @@ DataSet DataSet::of_unlabelled(SampleTable table, const DataConfig& config, cons
   table.labels.clear();
   table.values.clear();
   if (shape.target == TargetKind::kValues)
-    table.values.resize(samples * product(shape.target_shape));
+    table.values.resize(samples * elements_in(shape.target_shape));
   else
     table.labels.resize(samples);
   const Digest key{};
@@ -249,7 +249,7 @@ DataSet::DataSet(PreparedFile file, bool was_prepared_now, std::uint32_t size, D
     : file_(std::move(file)),
       was_prepared_now_(was_prepared_now),
       size_(size),
-      values_per_sample_(product(shape.target_shape)),
+      values_per_sample_(elements_in(shape.target_shape)),
       shape_(std::move(shape)) {}
 
 void check_splits_fit(const DataSet& train, const DataSet& test) {
