@@ -53,7 +53,7 @@ std::string host_name() {
 }
 
 // Of this machine, its boot, and the processes that can be seen from here.
-std::string place() {
+std::string this_machine() {
   std::error_code ignored;
   const std::string name_space = fs::read_symlink("/proc/self/ns/pid", ignored).string();
   std::string digits;
@@ -85,7 +85,7 @@ std::optional<fs::path> job_registry_folder() {
 std::optional<std::string> job_entry_name(std::int64_t pid) {
   const auto ticks = start_ticks(pid);
   if (!ticks) return std::nullopt;
-  return fmt::format("{}{}-{}", place(), pid, *ticks);
+  return fmt::format("{}{}-{}", this_machine(), pid, *ticks);
 }
 
 JobRegistration::JobRegistration(const fs::path& run_folder) {
@@ -110,7 +110,7 @@ JobRegistration::~JobRegistration() {
 
 std::vector<RegisteredJob> registered_jobs(const fs::path& registry) {
   std::vector<RegisteredJob> jobs;
-  const std::string here = place();
+  const std::string here = this_machine();
   std::error_code error;
   for (fs::directory_iterator entry(registry, error), end; !error && entry != end;
        entry.increment(error)) {
