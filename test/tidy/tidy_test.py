@@ -7,6 +7,7 @@ import unittest
 import banned
 import built_files
 import coroutines
+import documents
 import file_length
 import formatting
 import layering
@@ -124,6 +125,46 @@ class TidyTest(unittest.TestCase):
     def test_a_file_of_another_folder_with_the_same_name_is_no_excuse(self):
         files = {"ps/CMakeLists.txt": "SOURCES a.cpp", "ps/a.cpp": "", "noise/a.cpp": ""}
         self.assertEqual(self.findings(built_files, files), ["noise/a.cpp:1"])
+
+    # documents
+
+    SCHEMA = """{"properties": {"name": {"type": "string"}, "stop": {"$ref": "#/definitions/stop"}, "model": {"oneOf": [
+        {"properties": {"hidden": {"items": {"type": "integer"}}}}, {"properties": {"dense": {"type": "integer"}}}]}},
+        "definitions": {"stop": {"properties": {"max_cost": {"type": "number"}}}}}"""
+
+    def document_findings(self, text, **others):
+        return self.findings(documents, {"configs/scavenger.schema.json": self.SCHEMA, "docs/a.md": text, **others})
+
+    def test_a_key_that_the_configuration_lacks_is_found(self):
+        self.assertEqual(self.document_findings("`stop.max_cost`, `model.hidden.0` and `model.dense`\n"), [])
+        self.assertEqual(self.document_findings("\nSet `stop.port`.\n"), ["docs/a.md:2"])
+        self.assertEqual(self.document_findings("`model.hidden.size`\n"), ["docs/a.md:1"])
+        self.assertEqual(self.document_findings("    --set stp.max_cost=1 --set stop.max_cost=1\n"), ["docs/a.md:1"])
+
+    def test_a_key_in_the_readme_is_looked_at(self):
+        self.assertEqual(self.document_findings("", **{"README.md": "`stop.port`\n"}), ["README.md:1"])
+
+    def test_what_only_looks_like_a_key_is_fine(self):
+        self.assertEqual(self.document_findings("`report.json`, `torch.save`, `std::stop.port`\n"), [])
+
+    def test_a_link_to_nothing_is_found(self):
+        text = "# First part: a `b`\n[x](b.md) [y](b.md#second) [z](#first-part-a-b) [w](https://example.org/none)\n"
+        self.assertEqual(self.document_findings(text, **{"docs/b.md": "## Second\n"}), [])
+        self.assertEqual(self.document_findings(text, **{"docs/b.md": "## Third\n"}), ["docs/a.md:2"])
+        self.assertEqual(self.document_findings(text), ["docs/a.md:2", "docs/a.md:2"])
+
+    def test_a_heading_inside_of_a_code_block_is_no_place_to_link_to(self):
+        self.assertEqual(self.document_findings("```\n# x\n```\n[x](#x)\n"), ["docs/a.md:4"])
+
+    def test_a_file_that_is_not_there_is_found(self):
+        text = "`ps/core/a.h`, `a.h`, ps/core/, build/release/test/a_test, `test/loss`, ps/core/NAME.h\n"
+        self.assertEqual(self.document_findings(text, **{"ps/core/a.h": ""}), [])
+        self.assertEqual(self.document_findings(text, **{"ps/core/b.h": ""}), ["docs/a.md:1", "docs/a.md:1"])
+        self.assertEqual(self.document_findings("ps/shm/\n"), ["docs/a.md:1"])
+
+    def test_a_document_that_only_code_names_is_found(self):
+        files = {"ps/a.cpp": "// docs/a.md\n", "ps/b.cpp": "\n// docs/b.md\n"}
+        self.assertEqual(self.document_findings("", **files), ["ps/b.cpp:2"])
 
     # formatting
 
