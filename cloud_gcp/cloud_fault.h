@@ -1,7 +1,6 @@
 // What went wrong in the cloud, sorted by what to do about it, and said with its remedy.
 //
-// The kinds and their codes are those that users of the API have met
-// (shared/research/cloud.md 1.3).
+// The kinds and their codes are those that users of the API have reported.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

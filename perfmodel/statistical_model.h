@@ -1,9 +1,8 @@
 // Epochs to the target at each global batch B.
 //
-// Two models, since each is right where the other is wrong (research: papers.md 5.3):
+// Two models, since each is right where the other is wrong :
 //   scavenger    e = e* + theta gamma_n(B), gamma_n(B) = a + c / sqrt(B)      Scavenger eq. 6 and 7
-//   noise_scale  e = e_min (1 + B / B_c)                       McCandlish et al. 2018, eq. 2.11, in
-//   epochs
+//   noise_scale  e = e_min (1 + B / B_c)       McCandlish et al. 2018, eq. 2.11, counted in epochs
 // The first falls with B: the learning rate is fixed and the target near the noise floor. The
 // second rises with B: the learning rate suits each B. Neither intercept is clamped: on the paper's
 // own data e* is negative. The choice is by error on batch sizes that were held out.

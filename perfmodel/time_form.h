@@ -1,8 +1,7 @@
 // The formula for the seconds of one iteration, and the variants of it that a fit chooses between.
 //
-//   C    = (a + c b) (1 + r log2 K)        compute of the slowest of K workers; where the form has
-//   a
-//                                          floor, (f^8 + (a + c b)^8)^(1/8) takes a + c b's place
+//   C    = (a + c b) (1 + r log2 K)        compute of the slowest of K workers; if the form has
+//                                          a floor, (f^8 + (a + c b)^8)^(1/8) replaces a + c b
 //   S    = 0 for K = 1, else s0 + s1 g(K) + s2 B
 //   tau  = (1 - p) C + ((p C)^4 + S^4)^(1/4)
 //

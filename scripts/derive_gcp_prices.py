@@ -15,7 +15,7 @@ import re
 
 import numpy
 
-# Published prices of GPUs that are added to N1 machines: shared/research/cloud.md, section 2.
+# Published prices of GPUs that are added to N1 machines, in dollars per hour: on demand, spot.
 ADDED_GPUS = {"us-central1": {"nvidia-tesla-t4": [0.35, 0.175], "nvidia-tesla-v100": [2.48, 1.1458], "nvidia-tesla-p4": [0.60, 0.2484]}}
 CUSTOM_FACTORS = {"n1": 1.05, "n2": 1.05, "n2d": 1.05, "e2": 1.0}
 TOLERANCE = 1e-6

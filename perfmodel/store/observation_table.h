@@ -11,10 +11,12 @@ namespace scavenger::perfmodel {
 
 // How a table is read. Its columns are known by these names, whatever their order; a cell may be
 // empty:
-//   workers, batch_size              needed
-//   iteration_seconds (or iteration_milliseconds), standard_error, iterations (that were measured)
-//   epochs (to the target), seconds (or hours) of the run to the target
-//   noise (gamma / K), noise_scale (B_s)
+//   workers, batch_size         required
+//   iteration_seconds           or iteration_milliseconds
+//   standard_error, iterations  of the iteration time; how many iterations were measured
+//   epochs                      to the target
+//   seconds                     or hours, of the run to the target
+//   noise, noise_scale          gamma / K; B_s
 //   machine, job
 struct TableFormat {
   std::map<std::string, std::string> headers;  // column -> the table's own word for it

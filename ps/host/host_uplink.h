@@ -18,7 +18,7 @@ namespace scavenger::ps {
 inline constexpr std::uint32_t kSumSlot = kMostWorkers - 1;
 
 // Works on a thread of its own, from start() until it is interrupted or a connection is lost.
-// Thread: start() and stop() on one; interrupt(), stopped() and problem() on any.
+// Thread: start() and stop() on one; interrupt() and stopped() on any.
 class HostUplink final {
  public:
   // The connection's gradients are the segment's kSumSlot, its weights version(0). Both must

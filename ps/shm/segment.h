@@ -3,8 +3,8 @@
 // to every process by the one that starts them: it is gone when the last of them is, however they
 // end.
 //
-//   header | chunk counters | queues | norms | two versions of weights and state | gradient of slot
-//   0 | 1 | ...
+//   header | chunk counters | queues | norms | weights and state, version 0 | version 1 |
+//   gradient of slot 0 | slot 1 | ...
 //
 // Each part starts on a page. Gradients of slots that nobody uses take no memory.
 #pragma once

@@ -1,5 +1,5 @@
-// The trainer that LibTorch computes for. The only header of this folder that others may include:
-// it brings in no LibTorch.
+// The trainer that LibTorch computes for. This header includes nothing of LibTorch, so
+// that whoever only uses a trainer compiles quickly.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ TEST_CASE("One worker's gamma is 1, and all noise means gamma = K") {
 }
 
 TEST_CASE("The normalised noise of the paper implies noise scales that agree across K") {
-  // ResNet18 at B = 384 and K = 8, 12, 16 (figure 9); values from research/papers.md 5.2.
+  // ResNet18 at B = 384 and K = 8, 12, 16 (values read from the paper's figure 9).
   CHECK(noise_scale_from_gamma(8 * 0.78679, 8, 384) == Approx(1192).epsilon(0.002));
   CHECK(noise_scale_from_gamma(12 * 0.77358, 12, 384) == Approx(1171).epsilon(0.002));
   CHECK(noise_scale_from_gamma(16 * 0.76923, 16, 384) == Approx(1176).epsilon(0.002));

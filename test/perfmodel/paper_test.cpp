@@ -1,5 +1,5 @@
-// The numbers of the Scavenger paper's own figures (papers.md 1.10 and 1.11): what its equations
-// must reproduce, and how well our models predict points that they were not given.
+// The numbers of the Scavenger paper's own figures: what its equations must reproduce, and how well
+// our models predict points that they were not given.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
