@@ -19,7 +19,7 @@ import job
 
 UNKNOWN = "--not-an-option-of-any-program"
 ACCEPTED = f"The following argument was not expected: {UNKNOWN};"
-DOCUMENTS = [job.SOURCE / "README.md", *sorted((job.SOURCE / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(job.SOURCE.glob("*.md")), *sorted((job.SOURCE / "docs").glob("*.md"))]
 PROGRAM = r"scavenger-(?:ctl|export|plan|predict|report|train)"
 BLOCK = re.compile(r"^ *```(?!json)\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 LINE = re.compile(rf"^ *({PROGRAM} +[^\n]*)", re.MULTILINE)
