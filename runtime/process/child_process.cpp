@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -168,7 +169,15 @@ ChildProcess::~ChildProcess() {
   *watching_ = false;
   if (!running_) return;
   signal(SIGKILL);
+  siginfo_t end;
+  ::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOWAIT);
+  end_group();
   ::waitpid(pid_, nullptr, 0);
+}
+
+// Its number is ours until it is waited for, so this cannot meet anybody else.
+void ChildProcess::end_group() {
+  ::kill(-pid_, SIGKILL);
 }
 
 void ChildProcess::signal(int number) {
@@ -176,15 +185,21 @@ void ChildProcess::signal(int number) {
 }
 
 void ChildProcess::reap() {
-  int status = 0;
+  siginfo_t end{};
   // The event may be of a process whose pidfd had the same number before, and is closed.
-  if (::waitpid(pid_, &status, WNOHANG) == 0) return watch();
+  ::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT);
+  if (end.si_pid == 0) return watch();
+  end_group();
+  int status = 0;
+  ::waitpid(pid_, &status, 0);
   running_ = false;
   if (ended_) std::exchange(ended_, nullptr)(status_of(status));
 }
 
 void die_with_parent() {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const auto ask = [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); };
+  ask();
+  ::pthread_atfork(nullptr, nullptr, ask);  // a child does not inherit it
 }
 
 std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes) {

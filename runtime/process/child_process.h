@@ -23,6 +23,9 @@ struct ExitStatus {
 
 inline constexpr int kInheritedFile = 3;
 
+// It leads a process group of its own. Whatever of that it leaves behind is killed when it has
+// ended, so that nothing that a plug-in has forked outlives the job.
+//
 // Thread: the io_context's. The destructor kills a process that still runs, and waits for its end.
 class ChildProcess final {
  public:
@@ -47,6 +50,7 @@ class ChildProcess final {
  private:
   void watch();
   void reap();
+  void end_group();
 
   pid_t pid_ = -1;
   bool running_ = false;
@@ -58,7 +62,8 @@ class ChildProcess final {
 };
 
 // Asks the kernel to kill this process when its parent dies, so that `kill -9` of a controller
-// leaves no orphan. Call first thing in main().
+// leaves no orphan. So is whatever it forks, when the thread that forked it ends. Call first thing
+// in main().
 void die_with_parent();
 
 // The last lines of a log file, at most `limit_bytes`, for an error message.

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
@@ -180,6 +181,75 @@ TEST_CASE("the tail of a log begins with a whole line") {
   CHECK(log_tail(log, 1000) == "first line\nsecond line\nthird line\n");
   CHECK(log_tail(log, 15) == "third line\n");
   CHECK(log_tail(folder.path() / "none", 15).empty());
+}
+
+namespace {
+
+// Gone, or dead and not waited for yet by whoever took it over.
+bool has_ended(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return true;
+  return line.substr(line.rfind(')') + 2, 1) == "Z";
+}
+
+pid_t pid_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  pid_t pid = 0;
+  stream >> pid;
+  REQUIRE(pid > 0);
+  return pid;
+}
+
+bool ends_soon(pid_t pid) {
+  for (int tries = 0; tries < 1000 && !has_ended(pid); ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return has_ended(pid);
+}
+
+}  // namespace
+
+TEST_CASE("what a process has forked and left behind ends with it") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "pid";
+
+  run_to_its_end(shell("sleep 1000 & echo $! > " + file, folder));
+
+  CHECK(ends_soon(pid_in(file)));
+}
+
+TEST_CASE("what a process has forked ends when the process is destroyed") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "pid";
+  asio::io_context io;
+  {
+    ChildProcess child(io, shell("sleep 1000 & echo $! > " + file + "; sleep 1000", folder), {});
+    while (!std::filesystem::exists(file) || std::filesystem::file_size(file) == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+
+  CHECK(ends_soon(pid_in(file)));
+}
+
+TEST_CASE("a fork of a process that dies with its parent dies with that process") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "pid";
+  const pid_t parent = ::fork();
+  if (parent == 0) {  // as a worker that a plug-in forks in, and that is killed
+    die_with_parent();
+    if (const pid_t forked = ::fork(); forked > 0) {
+      std::ofstream(file + ".new") << forked << std::flush;
+      std::filesystem::rename(file + ".new", file);
+    }
+    for (;;) ::pause();
+  }
+  while (!std::filesystem::exists(file)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const pid_t forked = pid_in(file);
+
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+
+  CHECK(ends_soon(forked));
 }
 
 TEST_CASE("the tail of a log without line ends is as long as asked for") {
