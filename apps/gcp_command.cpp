@@ -51,8 +51,8 @@ class Visit final {
 
   awaitable<int> run(std::string job, bool sweeps, bool is_certain) {
     gcp::ComputePlace place = settings_.place;
-    if (place.project.empty())
-      place.project = co_await gcp::project_of_credentials(settings_.credentials, http_);
+    place.project =
+        co_await gcp::check_account(place.project, settings_.credentials, *tokens_, http_);
     gcp::ComputeClient client(place, settings_.patience, http_, *tokens_, clock_);
     const auto vms = co_await gcp::find_job_vms(client, settings_.zones, job);
     const gcp::PriceCatalog prices = gcp::price_catalog(settings_);

@@ -37,6 +37,21 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
   }
 }
 
+void check_provider(const JobConfig& config) {
+  if (config.provider.type != ProviderType::kGcp) return;
+  const gcp::GcpSettings settings = gcp::gcp_settings(config.provider);
+  const SteadyClock clock;
+  asio::io_context io;
+  gcp::HttpClient http(io);
+  const auto tokens = gcp::find_credentials(settings.credentials, http, clock);
+  std::exception_ptr failure;
+  asio::co_spawn(io,
+                 gcp::check_account(settings.place.project, settings.credentials, *tokens, http),
+                 [&failure](std::exception_ptr error, const std::string&) { failure = error; });
+  io.run();
+  if (failure) std::rethrow_exception(failure);
+}
+
 std::uint32_t room_for_workers(const JobConfig& config, std::uint32_t cores) {
   // Of machines that are rented there are as many as somebody pays for; a search begins modestly.
   constexpr std::uint32_t kRented = 8;

@@ -18,6 +18,9 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const JobConfig& c
                                         const std::filesystem::path& program_folder,
                                         const std::filesystem::path& state_folder);
 
+// What can be told of it before there is a run folder, within seconds. Throws InputError.
+void check_provider(const JobConfig& config);
+
 // How many workers a search may take for granted: those that fit here, or on the machines that are
 // configured, and eight of those that are rented.
 std::uint32_t room_for_workers(const JobConfig& config, std::uint32_t cores);

@@ -228,6 +228,7 @@ int train(const Arguments& arguments) {
     elastic::search_grid(start.config.search);
   }
   elastic::check_endpoints_are_free(start.config);
+  check_provider(start.config);
   std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it
   if (!start.is_resume) start.folder = made.emplace(start.config, arguments.run).folder();
 

@@ -33,7 +33,8 @@ class NewTokens final {
 };
 
 CloudFault fault_of(const HttpError& error) {
-  CloudFault fault = transport_fault(error.problem().what);
+  CloudFault fault =
+      transport_fault(fmt::format("{} ({})", error.problem().what, error.problem().where));
   if (error.stage() == HttpError::Stage::kNotSent) fault.kind = FaultKind::kUnreachable;
   if (error.stage() == HttpError::Stage::kStranger) {
     fault.kind = FaultKind::kCredentials;
@@ -91,7 +92,10 @@ awaitable<ComputeClient::Attempt> ComputeClient::attempt(std::string method, std
     request.headers.emplace_back("Authorization", std::move(bearer));
   } catch (const HttpError& error) {
     made.fault = fault_of(error);
-    if (made.fault->code != kCertificate) made.fault->kind = FaultKind::kUnreachable;
+    if (made.fault->code != kCertificate) {
+      made.fault->kind = FaultKind::kUnreachable;
+      made.fault->code = "no token";
+    }
     co_return made;
   }
   try {

@@ -21,6 +21,7 @@ namespace {
 constexpr double kEarlySeconds = 300.0;  // before its end a token is renewed,
 constexpr double kEarlyShare = 0.2;      // or this share of its life, where that is shorter
 constexpr double kMetadataDeadlineSeconds = 5.0;
+constexpr int kProbes = 2;  // of the metadata server, before there is said to be none
 
 double unix_seconds() {
   return parse_rfc3339(utc_timestamp());
@@ -131,6 +132,26 @@ class MetadataTokens final : public RenewedTokens {
 
   std::string description() const override { return "this VM's service account"; }
 
+  // Who has no key asks here, and where nobody answers this is no VM of Compute Engine.
+  awaitable<void> probe() override {
+    std::string failure;
+    for (int tries = 0; tries < kProbes; ++tries) {
+      try {
+        co_await token();
+        co_return;
+      } catch (const HttpError& error) {
+        failure = error.what();
+      }
+    }
+    throw InputError(
+        {.what = fmt::format("no credentials are given, and this is no VM of Compute Engine that "
+                             "would have some: its metadata server does not answer ({})",
+                             failure),
+         .where = "provider.key_file",
+         .remedy = "name a service account's key file there or in GOOGLE_APPLICATION_CREDENTIALS, "
+                   "or put a token into SCAVENGER_GCP_TOKEN (gcloud auth print-access-token)"});
+  }
+
  protected:
   awaitable<Token> fetch() override {
     HttpRequest request;
@@ -211,6 +232,19 @@ awaitable<std::string> project_of_credentials(CredentialSettings settings, HttpC
   } catch (const HttpError&) {  // not on a VM
   }
   co_return std::string();
+}
+
+awaitable<std::string> check_account(std::string configured_project, CredentialSettings settings,
+                                     TokenSource& tokens, HttpClient& http) {
+  co_await tokens.probe();
+  std::string project = std::move(configured_project);
+  if (project.empty()) project = co_await project_of_credentials(std::move(settings), http);
+  if (project.empty())
+    throw InputError({.what = "the project is not known: neither the configuration nor the "
+                              "credentials name one",
+                      .where = "provider.project",
+                      .remedy = "write the project's id there"});
+  co_return project;
 }
 
 }  // namespace scavenger::gcp

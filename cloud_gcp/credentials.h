@@ -18,6 +18,8 @@ class TokenSource {
   // Throws InputError where the credentials are no good, HttpError where whoever hands out tokens
   // does not answer.
   virtual awaitable<std::string> token() = 0;
+  // Throws InputError where it can be told within seconds that there will never be a token.
+  virtual awaitable<void> probe() { co_return; }
   // The last one was refused: do not give it again.
   virtual void forget() = 0;
   virtual std::string description() const = 0;  // "service account a@b", without secrets
@@ -38,6 +40,11 @@ std::unique_ptr<TokenSource> find_credentials(const CredentialSettings& settings
 
 // The project that they belong to; empty where only the configuration can tell.
 awaitable<std::string> project_of_credentials(CredentialSettings settings, HttpClient& http);
+
+// What a job needs before anything else can be looked at: credentials, and a project. Throws
+// InputError within seconds where one of them is missing. Returns the project.
+awaitable<std::string> check_account(std::string configured_project, CredentialSettings settings,
+                                     TokenSource& tokens, HttpClient& http);
 
 // "http://metadata.google.internal/computeMetadata/v1/", or where GCE_METADATA_HOST says.
 std::string metadata_url();

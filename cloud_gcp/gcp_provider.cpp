@@ -85,14 +85,13 @@ std::set<std::string> GcpProvider::all_zones() const {
 
 awaitable<void> GcpProvider::open() {
   ComputePlace place = settings_.place;
-  if (place.project.empty())
-    place.project = co_await project_of_credentials(settings_.credentials, http_);
-  if (place.project.empty())
-    throw MachineRefused({RefusalKind::kInvalid,
-                          {.what = "the project is not known",
-                           .where = "provider.project",
-                           .remedy = "write the project's id there"},
-                          std::nullopt});
+  std::optional<Problem> problem;
+  try {
+    place.project = co_await check_account(place.project, settings_.credentials, *tokens_, http_);
+  } catch (const InputError& error) {
+    problem = error.problem();
+  }
+  if (problem) throw MachineRefused({RefusalKind::kInvalid, *problem, std::nullopt});
   client_ = std::make_unique<ComputeClient>(place, settings_.patience, http_, *tokens_, clock_);
   log_info("Compute Engine: project {}, as {}, job {}", place.project, tokens_->description(),
            ledger_.job_id());

@@ -54,6 +54,41 @@ class RefusedByComputeEngine(job.JobTest):
         self.assertRegex(self.refusal(options=("--key", files[0], "--certificate", files[1])), "certificate.*not to be trusted|not to be trusted.*certificate")
 
 
+class WithoutCredentials(job.JobTest):
+    """Told within seconds, as wrong input, before there is a run folder. The limits are generous: without the check it took 2.5 minutes."""
+
+    # Loopback refuses at once; the name of a real metadata server is not looked for from here.
+    def environment(self):
+        hidden = ("SCAVENGER_GCP_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS")
+        return {key: value for key, value in super().environment().items() if key not in hidden} | {"GCE_METADATA_HOST": "127.0.0.1:9"}
+
+    def said_by(self, *options, check=2, **provider):
+        asked = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "machine_types": ["n2d-standard-2"]} | provider
+        said = self.train(job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(asked), *options, check=check, timeout=60)
+        self.assertFalse(self.run_folder().exists(), said)
+        return " ".join(said.split())
+
+    def test_the_missing_credentials_are_named_with_the_server_that_was_asked(self):
+        said = self.said_by()
+        self.assertRegex(said, r"no credentials are given, and this is no VM of Compute Engine.*127[.]0[.]0[.]1:9")
+        self.assertRegex(said, "GOOGLE_APPLICATION_CREDENTIALS.*SCAVENGER_GCP_TOKEN")
+
+    def test_a_missing_project_is_wrong_input(self):
+        self.environment = lambda: WithoutCredentials.environment(self) | {"SCAVENGER_GCP_TOKEN": TOKEN}
+        self.assertRegex(self.said_by(project=""), "provider.project.*the project is not known|the project is not known.*provider.project")
+
+    def test_the_list_of_vms_needs_credentials_too(self):
+        document = json.loads((job.CONFIGS / "gcp_spot.json").read_text())
+        document.pop("$schema")
+        document["provider"]["project"] = "demo"
+        config = self.folder / "config.json"
+        config.write_text(json.dumps(document))
+        done = subprocess.run([str(job.programs / "scavenger-ctl"), "gcp", "list", config], env=self.environment(), text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("no credentials are given", " ".join(done.stdout.split()))
+
+
 class CommandsOnComputeEngine(job.JobTest):
     def environment(self):
         return {**super().environment(), "SCAVENGER_GCP_TOKEN": TOKEN}
