@@ -58,6 +58,13 @@ void check_endpoints_are_free(const JobConfig& config) {
                       .where = "cluster.listen_address: " + address,
                       .remedy = "set it to an address of this machine"});
   }
+  try {
+    listen_on(io, {address, config.cluster.port});
+  } catch (const SystemError& error) {
+    throw InputError({.what = error.problem().what,
+                      .where = fmt::format("cluster.port: {}", config.cluster.port),
+                      .remedy = error.problem().remedy});
+  }
   for (std::uint32_t shard = 0; config.ps.port != 0 && shard < shard_count(config); ++shard) {
     if (host_of_shard(config, shard) != nullptr) continue;
     const std::uint32_t port = config.ps.port + shard;
@@ -81,7 +88,8 @@ Cluster::Cluster(asio::io_context& io, const Clock& clock, ClusterListener& list
       listener_(listener),
       credentials_(credentials),
       settings_(std::move(settings)),
-      control_(io, {settings_.address, 0}, credentials_, kControlQueueLimitBytes,
+      control_(io, {settings_.address, settings_.config.cluster.port}, credentials_,
+               kControlQueueLimitBytes,
                [this](std::shared_ptr<FrameConnection> connection) {
                  return serve(std::move(connection));
                }),

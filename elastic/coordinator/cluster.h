@@ -22,8 +22,8 @@
 
 namespace scavenger::elastic {
 
-// Throws InputError where this machine has no address cluster.listen_address, or a shard beside the
-// controller could not listen at its configured port.
+// Throws InputError where this machine has no address cluster.listen_address, or the controller or
+// a shard beside it could not listen at its configured port.
 void check_endpoints_are_free(const JobConfig& config);
 
 // Where a process is to run.
@@ -73,7 +73,7 @@ class Cluster final {
     int shared_file = -1;  // for all processes to inherit, where they share memory
   };
 
-  // Listens on a free port at the settings' address. The references must outlive the cluster.
+  // Listens at cluster.port of the settings' address. The references must outlive the cluster.
   Cluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
           JobCredentials credentials, Settings settings);
   ~Cluster();

@@ -127,6 +127,15 @@ void ConsistencyCheck::check_cluster() {
          fmt::format("{} shards from port {} on go past port {}", shards, config_.ps.port,
                      kLastPort),
          fmt::format("use at most {}", kLastPort - shards + 1));
+  const std::uint32_t port = config_.cluster.port;
+  if (port != 0 && config_.ps.port != 0 && port >= config_.ps.port &&
+      port < config_.ps.port + shards)
+    fail("/cluster/port",
+         fmt::format("port {} is that of shard {} as well", port, port - config_.ps.port),
+         fmt::format("use another one: {} belong to the shards",
+                     shards == 1
+                         ? fmt::format("{}", port)
+                         : fmt::format("{} to {}", config_.ps.port, config_.ps.port + shards - 1)));
   if (config_.sync.transport == SyncTransport::kSharedMemory &&
       (config_.ps.shards > 1 || config_.ps.port != 0))
     fail("/sync/transport", "in shared memory there is one shard, and it has no port",

@@ -33,6 +33,7 @@ struct ClusterConfig {
   double price_per_worker_hour = 0.0;        // dollars; 0: costs nothing
   std::uint32_t threads_per_worker = 0;      // 0: cores of the host / processes that compute there
   std::string listen_address = "127.0.0.1";  // the controller's, and of shards beside it
+  std::uint16_t port = 0;                    // the controller's; 0: any free port
   std::vector<HostConfig> hosts;             // filled in this order; empty: all on this machine
 
   bool operator==(const ClusterConfig&) const = default;

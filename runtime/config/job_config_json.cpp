@@ -111,6 +111,7 @@ Json cluster_to_json(const ClusterConfig& cluster) {
           {"price_per_worker_hour", cluster.price_per_worker_hour},
           {"threads_per_worker", count_or_automatic(cluster.threads_per_worker)},
           {"listen_address", cluster.listen_address},
+          {"port", cluster.port},
           {"hosts", std::move(hosts)}};
 }
 
@@ -120,6 +121,7 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(cluster, "price_per_worker_hour", config.cluster.price_per_worker_hour);
   read_count_or_automatic(cluster, "threads_per_worker", config.cluster.threads_per_worker);
   read(cluster, "listen_address", config.cluster.listen_address);
+  read(cluster, "port", config.cluster.port);
   for (const Json& host : cluster.at("hosts")) config.cluster.hosts.push_back(host_from(host));
   const Json& ps = document.at("ps");
   read_count_or_automatic(ps, "shards", config.ps.shards);

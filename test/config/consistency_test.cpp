@@ -69,6 +69,17 @@ TEST_CASE("Shards whose ports go past the last port are refused") {
                  "use at most 65533"});
 }
 
+TEST_CASE("A controller at the port of a shard is refused") {
+  check_problem({{"cluster.port=6001", "ps.port=6000", "ps.shards=2"},
+                 "--set cluster.port=6001",
+                 "port 6001 is that of shard 1 as well",
+                 "6000 to 6001 belong to the shards"});
+  const ConfigFolder folder;
+  const JobConfig config =
+      folder.load(kValidConfig, {"cluster.port=6002", "ps.port=6000", "ps.shards=2"});
+  CHECK(config.cluster.port == 6002);
+}
+
 TEST_CASE("Shared memory with several shards or a port is refused") {
   check_problem(GENERATE(Case{{"sync.transport=shared_memory", "ps.shards=2"},
                               "--set sync.transport=shared_memory",
