@@ -230,6 +230,12 @@ awaitable<bool> ComputeClient::was_preempted(std::string zone, std::string name)
   co_return false;
 }
 
+awaitable<std::string> ComputeClient::console_end(std::string zone, std::string name, int bytes) {
+  const auto reply = co_await read_if_found(
+      url(fmt::format("zones/{}/instances/{}/serialPort?port=1&start=-{}", zone, name, bytes)));
+  co_return reply ? text_in(*reply, "contents") : std::string();
+}
+
 awaitable<ComputeClient::Attempt> ComputeClient::change(std::string method, std::string url,
                                                         json body, double until_seconds) {
   Backoff backoff(patience_.backoff);

@@ -75,6 +75,9 @@ class ComputeClient final {
   // The operations of a zone that took a VM away: "compute.instances.preempted" of `name`.
   awaitable<bool> was_preempted(std::string zone, std::string name);
 
+  // The last bytes that a VM has written to its serial console; empty where it is gone.
+  awaitable<std::string> console_end(std::string zone, std::string name, int bytes);
+
   const ComputePlace& place() const { return place_; }
   Problem problem(const CloudFault& fault, const std::string& where) const;
 

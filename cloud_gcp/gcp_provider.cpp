@@ -18,6 +18,19 @@ constexpr double kBillingMinimumSeconds = 60.0;
 constexpr double kReturningSeconds = 180.0;
 constexpr int kDisposalTries = 20;
 constexpr int kSweepRounds = 10;
+// What is shown of the serial console of a VM that ended by itself.
+constexpr int kConsoleBytes = 2000;
+constexpr int kConsoleLines = 12;
+
+// Whole lines.
+std::string last_lines(std::string text) {
+  std::erase(text, '\r');
+  while (text.ends_with('\n')) text.pop_back();
+  std::size_t begin = text.size();
+  for (int lines = 0; lines < kConsoleLines && begin != std::string::npos && begin > 0; ++lines)
+    begin = text.rfind('\n', begin - 1);
+  return begin == std::string::npos || begin == 0 ? text : text.substr(begin + 1);
+}
 
 std::string offers_key(const std::string& type, bool spot) {
   return type + (spot ? " spot" : " on demand");
@@ -248,7 +261,20 @@ awaitable<void> GcpProvider::look_at(std::string zone) {
 awaitable<void> GcpProvider::notice_loss(MachineId id, Vm vm) {
   if (!is_wanted(id)) co_return;
   const bool was_taken = co_await client_->was_preempted(vm.offer.zone, vm.name);
-  lose(id, was_taken ? "was preempted" : "is gone, and not by preemption");
+  if (was_taken) {
+    lose(id, {"was preempted"});
+    co_return;
+  }
+  // It has ended by itself, and while that goes on it still tells why.
+  std::string console;
+  try {
+    console = co_await client_->console_end(vm.offer.zone, vm.name, kConsoleBytes);
+  } catch (const CloudError& error) {
+    log_warning("the serial console of VM {} cannot be read: {}", vm.name, error.what());
+  }
+  lose(id, {.how = "is gone, and not by preemption",
+            .was_taken = false,
+            .last_words = last_lines(console)});
 }
 
 }  // namespace scavenger::gcp

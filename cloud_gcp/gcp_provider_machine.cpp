@@ -239,7 +239,7 @@ awaitable<void> GcpProvider::hand_over_ticket(MachineId id, Vm vm, std::string t
     }
     if (fault && is_hopeless(*fault)) {  // nor will any other VM have one
       hopeless_ = refusal_of(*fault, vm.offer);
-      lose(id, "cannot be given its ticket");
+      lose(id, {"cannot be given its ticket"});
       co_return;
     }
     co_await pause(id, kTicketSeconds);

@@ -185,7 +185,8 @@ class Controller final {
   std::set<ProcessName> killed_;  // their loss is news to come
   std::optional<Break> break_;
   std::uint32_t losses_ = 0;
-  std::uint32_t delays_ = 0;  // in a row that nobody was lost in
+  std::uint32_t never_joined_ = 0;  // workers in a row, wherever they were started
+  std::uint32_t delays_ = 0;        // in a row that nobody was lost in
   std::optional<double> stuck_seconds_;
   std::string stuck_reason_;
   bool shards_asked_ = false;  // to halt, where they keep memory: after the workers

@@ -60,6 +60,7 @@ void Controller::replace_deferred() {
 void Controller::on(const ProcessJoined& event) {
   if (state_ == State::kEnding || !roster_.knows(event.process)) return;
   roster_.join(event.process);
+  if (event.process.role == Role::kWorker) never_joined_ = 0;
   if (next_ranks().size() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
   if (state_ == State::kGathering) return gather();
   if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
@@ -86,6 +87,8 @@ void Controller::on(const ProcessLost& event) {
   const std::string loss = fmt::format("{} {}", process.text(), event.how);
   killed_.erase(process);
   if (!event.with_machine) ++losses_;
+  const bool has_joined = roster_.has_joined(process);
+  if (process.role == Role::kWorker && !has_joined && !event.with_machine) ++never_joined_;
   const bool given_up = roster_.lose(process, event.with_machine);
   const FaultsConfig& faults = plan_.faults;
   if (event.by_itself) return fail(loss, event.bad_input);
@@ -93,6 +96,10 @@ void Controller::on(const ProcessLost& event) {
     return fail(loss + " (faults.on_worker_loss is stop)");
   if (losses_ > faults.max_losses)
     return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
+  if (never_joined_ >= Roster::kEarlyLossLimit && roster_.joined_workers().empty())
+    return fail(
+        fmt::format("{}: {} workers in a row never joined the job, and nobody else is there", loss,
+                    never_joined_));
   // Who was leaving is replaced already.
   const bool shrinks =
       !roster_.is_leaving(process) && (given_up || faults.on_worker_loss == OnWorkerLoss::kShrink);

@@ -327,15 +327,19 @@ void Coordinator::carry_out(const Announce& action) {
 void Coordinator::on_lost(const LostProcess& lost) {
   if (buffers_lender_ == lost.process) buffers_lender_.reset();
   const bool is_worker = lost.process.role == Role::kWorker;
-  const bool with_machine = is_worker && machines_lost_.erase(lost.process.index) > 0;
+  const auto machine_loss = is_worker ? machines_lost_.extract(lost.process.index)
+                                      : decltype(machines_lost_)::node_type();
+  // One that ended by itself before its worker came may have ended because the worker did.
+  const bool with_machine = machine_loss && (machine_loss.mapped().was_taken || lost.has_joined);
   // Where a worker does not even begin, it may be its machine that is of no use.
   const bool is_rented = is_worker && start_.config.provider.is_remote();
   const bool by_itself =
       lost.by_itself && !with_machine && (lost.has_joined || lost.bad_input || !is_rented);
   // Who ends in order, for what it was given, is not lost: the job's end tells why.
   if (!by_itself || !lost.bad_input)
-    record_.log(fact::ProcessLost{fact_role(lost.process.role), lost.process.index, lost.pid,
-                                  lost.how, lost.log_tail});
+    record_.log(fact::ProcessLost{
+        fact_role(lost.process.role), lost.process.index, lost.pid, lost.how,
+        machine_loss && lost.log_tail.empty() ? machine_loss.mapped().last_words : lost.log_tail});
   if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
   feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},
                 fmt::format("{} {}", lost.process.text(), lost.how));

@@ -95,7 +95,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void on_machine_ready(std::uint32_t worker, const Machine& machine) override;
   void on_machine_refused(std::uint32_t worker, const Refusal& refusal) override;
   void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) override;
-  void on_machine_lost(std::uint32_t worker, const std::string& how) override;
+  void on_machine_lost(std::uint32_t worker, const MachineLoss& loss) override;
 
   void on(const ProcessName& process, const Ready& message);
   void on(const ProcessName& process, const Halted& message);
@@ -169,7 +169,8 @@ class Coordinator final : private ClusterListener, private FleetListener {
   std::optional<BatchController> batching_;  // where batches are dynamic
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
   Fleet fleet_;
-  std::set<std::uint32_t> machines_lost_;  // of workers whose end is news to come
+  // By worker, where the worker's end is news to come.
+  std::map<std::uint32_t, MachineLoss> machines_lost_;
   std::unique_ptr<Cluster> cluster_;
   std::unique_ptr<ControlSocket> control_;
   asio::steady_timer tick_timer_;

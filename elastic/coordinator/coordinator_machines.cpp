@@ -93,10 +93,10 @@ void Coordinator::on_machine_notice(std::uint32_t worker, const MachineNotice& n
                 "a machine is taken away");
 }
 
-void Coordinator::on_machine_lost(std::uint32_t worker, const std::string& how) {
+void Coordinator::on_machine_lost(std::uint32_t worker, const MachineLoss& loss) {
   const ProcessName process{Role::kWorker, worker};
-  machines_lost_.insert(worker);
-  cluster_->kill(process, fmt::format("lost its machine, which {}", how));
+  machines_lost_[worker] = loss;
+  cluster_->kill(process, fmt::format("lost its machine, which {}", loss.how));
 }
 
 std::string Coordinator::address_of_worker(std::uint32_t worker) const {

@@ -166,17 +166,17 @@ void Fleet::on_notice(MachineId id, const MachineNotice& notice) {
   listener_.on_machine_notice(*worker, notice);
 }
 
-void Fleet::on_lost(MachineId id, const std::string& how) {
+void Fleet::on_lost(MachineId id, const MachineLoss& loss) {
   const auto worker = worker_of(id);
   if (!worker) {
     const auto [whose, machine] = leaving_.at(id);
     leaving_.erase(id);
-    return log(whose, machine, fact::MachineChange::kLost, how);
+    return log(whose, machine, fact::MachineChange::kLost, loss.how);
   }
   const Machine machine = berths_.at(*worker).machine.value_or(Machine());
   berths_.erase(*worker);
-  log(*worker, machine, fact::MachineChange::kLost, how);
-  listener_.on_machine_lost(*worker, how);
+  log(*worker, machine, fact::MachineChange::kLost, loss.how);
+  listener_.on_machine_lost(*worker, loss);
 }
 
 void Fleet::on_released(MachineId id) {

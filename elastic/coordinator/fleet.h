@@ -23,7 +23,7 @@ class FleetListener {
   virtual void on_machine_ready(std::uint32_t worker, const Machine& machine) = 0;
   virtual void on_machine_refused(std::uint32_t worker, const Refusal& refusal) = 0;
   virtual void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) = 0;
-  virtual void on_machine_lost(std::uint32_t worker, const std::string& how) = 0;
+  virtual void on_machine_lost(std::uint32_t worker, const MachineLoss& loss) = 0;
 };
 
 // Thread: the io_context's.
@@ -58,7 +58,7 @@ class Fleet final : private ProviderListener {
   void on_delayed(MachineId id, const Refusal& refusal) override;
   void on_refused(MachineId id, const Refusal& refusal) override;
   void on_notice(MachineId id, const MachineNotice& notice) override;
-  void on_lost(MachineId id, const std::string& how) override;
+  void on_lost(MachineId id, const MachineLoss& loss) override;
   void on_released(MachineId id) override;
   std::optional<std::uint32_t> worker_of(MachineId id) const;
   void log(std::uint32_t worker, const Machine& machine, fact::MachineChange change,

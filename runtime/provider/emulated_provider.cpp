@@ -162,7 +162,7 @@ awaitable<void> EmulatedProvider::end_later(MachineId id, PreemptionPlan::Fate f
   if (!is_wanted(id)) co_return;
   // As when a machine's power is cut: nothing more comes out of it, also no farewell.
   cut_cable(names_.port(places_.at(id).slot));
-  lose(id, "was preempted");
+  lose(id, {"was preempted"});
 }
 
 awaitable<void> EmulatedProvider::give_back(MachineId id) {

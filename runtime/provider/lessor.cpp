@@ -105,9 +105,9 @@ void Lessor::tell_delayed(MachineId id, const Refusal& refusal) {
   if (is_wanted(id) && !leases_.at(id)->is_ready) listener_->on_delayed(id, refusal);
 }
 
-void Lessor::lose(MachineId id, const std::string& how) {
+void Lessor::lose(MachineId id, MachineLoss loss) {
   if (!is_wanted(id) || !leases_.at(id)->is_ready) return;
-  leases_.at(id)->lost = how;
+  leases_.at(id)->lost = std::move(loss);
   leases_.at(id)->change.cancel();
 }
 

@@ -52,7 +52,7 @@ class Lessor : public Provider {
   awaitable<void> rest(double seconds);
   // News of a machine that is ready.
   void tell_notice(MachineId id, const MachineNotice& notice);
-  void lose(MachineId id, const std::string& how);
+  void lose(MachineId id, MachineLoss loss);
   void tell_delayed(MachineId id, const Refusal& refusal);
 
  private:
@@ -60,7 +60,7 @@ class Lessor : public Provider {
     explicit Lease(asio::io_context& io) : change(io) {}
     bool is_ready = false;
     bool is_released = false;
-    std::optional<std::string> lost;
+    std::optional<MachineLoss> lost;
     asio::steady_timer change;
   };
 

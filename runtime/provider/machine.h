@@ -79,6 +79,15 @@ struct Refusal {
   std::string machine_type = {};
 };
 
+// A machine is gone, and was not released.
+struct MachineLoss {
+  std::string how;  // "was preempted", "does not answer any more"
+  // By whom it belongs to, so that its worker is not to blame. Not so: it ended by itself, as it
+  // does where it cannot start its worker.
+  bool was_taken = true;
+  std::string last_words = {};  // the end of its console, where there is one
+};
+
 // A machine is about to be taken away.
 struct MachineNotice {
   double seconds = 0.0;  // that remain; 0: not known

@@ -38,8 +38,7 @@ class ProviderListener {
   virtual void on_delayed(MachineId id, const Refusal& refusal) = 0;
   virtual void on_refused(MachineId id, const Refusal& refusal) = 0;
   virtual void on_notice(MachineId id, const MachineNotice& notice) = 0;
-  // It is gone, and was not released. `how`: "was preempted", "does not answer any more".
-  virtual void on_lost(MachineId id, const std::string& how) = 0;
+  virtual void on_lost(MachineId id, const MachineLoss& loss) = 0;
   virtual void on_released(MachineId id) = 0;
 };
 

@@ -231,7 +231,7 @@ awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
     if (!is_wanted(id)) co_return;
     const std::string state = co_await state_of(job);
     if (state == "RUNNING" || state == "?") continue;
-    lose(id, "was ended by Slurm: " + (state.empty() ? "the job is gone" : state));
+    lose(id, {"was ended by Slurm: " + (state.empty() ? "the job is gone" : state)});
   }
 }
 

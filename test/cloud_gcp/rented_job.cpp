@@ -77,7 +77,7 @@ void RentedJob::on_refused(MachineId id, const Refusal& refusal) {
   stop(End::kRefused);
 }
 
-void RentedJob::on_lost(MachineId id, const std::string&) {
+void RentedJob::on_lost(MachineId id, const MachineLoss&) {
   if (open_.erase(id) != 1 || !rented_now_.contains(id))
     breaches_.push_back("lost, and was not there");
   charge(id);

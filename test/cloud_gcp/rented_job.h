@@ -53,7 +53,7 @@ class RentedJob final : public ProviderListener {
   void on_delayed(MachineId, const Refusal&) override {}
   void on_refused(MachineId id, const Refusal& refusal) override;
   void on_notice(MachineId, const MachineNotice&) override {}
-  void on_lost(MachineId id, const std::string& how) override;
+  void on_lost(MachineId id, const MachineLoss& loss) override;
   void on_released(MachineId id) override;
 
   void ask();

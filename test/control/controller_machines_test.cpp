@@ -80,6 +80,44 @@ TEST_CASE("machines that are taken away are no faults of their workers") {
   CHECK(job.feed(TimePassed{}).front() == "start worker 1");
 }
 
+TEST_CASE("three workers in a row that never join end a job that has no other") {
+  ScriptedJob job(small_plan());
+  job.feed(ProcessJoined{kShard0});
+
+  CHECK(job.lose(kWorker0) == Lines{"start worker 0"});
+  CHECK(job.lose(kWorker1) == Lines{"start worker 1"});
+  CHECK(job.lose(kWorker0) == Lines{"end processes"});
+  CHECK(job.ended() == Lines{"end job failed: worker 0 was killed: 3 workers in a row never joined "
+                             "the job, and nobody else is there"});
+}
+
+TEST_CASE("a worker that joins shows that the machines are of use") {
+  ScriptedJob job(small_plan());
+  job.feed(ProcessJoined{kShard0});
+
+  job.lose(kWorker0);
+  job.lose(kWorker1);
+  job.feed(ProcessJoined{kWorker1});
+  CHECK(job.lose(kWorker1) == Lines{"start worker 1"});  // it had joined
+  CHECK(job.lose(kWorker0) == Lines{"start worker 0"});
+  CHECK(job.feed(ProcessJoined{kWorker1}).empty());
+  // Where another is there, the job goes on with that.
+  CHECK(job.lose(kWorker0) == Lines{"announce", "initialise shards"});
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("machines that are taken away before their workers join do not end the job") {
+  ScriptedJob job(small_plan());
+  job.feed(ProcessJoined{kShard0});
+
+  for (int again = 0; again < 10; ++again) {
+    for (const ProcessName& worker : {kWorker0, kWorker1})
+      for (const std::string& line : lose_with_machine(job, worker)) CHECK(line != "end processes");
+    job.pass(100.0);
+    CHECK(job.feed(TimePassed{}) == Lines{"start worker 0", "start worker 1"});
+  }
+}
+
 TEST_CASE("a job stops while there is enough left for a checkpoint") {
   ScriptedJob job = training_job(with_limit(1.0));
 

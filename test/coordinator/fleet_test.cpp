@@ -37,7 +37,7 @@ class PatientProvider final : public Provider {
     listener_->on_ready(id, machine);
   }
   void take_back(MachineId id) { listener_->on_released(id); }
-  void lose(MachineId id) { listener_->on_lost(id, "was preempted"); }
+  void lose(MachineId id) { listener_->on_lost(id, {"was preempted"}); }
   void refuse(MachineId id) { listener_->on_refused(id, {}); }
 
   std::vector<MachineId> requested, released;
@@ -53,7 +53,7 @@ class NewsOfMachines final : public FleetListener {
   void on_machine_notice(std::uint32_t worker, const MachineNotice&) override {
     add("notice", worker);
   }
-  void on_machine_lost(std::uint32_t worker, const std::string&) override { add("lost", worker); }
+  void on_machine_lost(std::uint32_t worker, const MachineLoss&) override { add("lost", worker); }
 
   std::vector<std::pair<std::string, std::uint32_t>> all;
 

@@ -9,7 +9,7 @@ import urllib.parse
 
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")  # DigestInfo of PKCS #1 v1.5
-EVERYTHING = ["compute.instances.create", "compute.instances.delete", "compute.instances.get", "compute.instances.list", "compute.instances.setMetadata", "compute.instances.getGuestAttributes",
+EVERYTHING = ["compute.instances.create", "compute.instances.delete", "compute.instances.get", "compute.instances.list", "compute.instances.setMetadata", "compute.instances.getGuestAttributes", "compute.instances.getSerialPortOutput",
               "compute.zoneOperations.get", "compute.zoneOperations.list", "compute.machineTypes.get", "compute.machineTypes.list", "compute.regions.get"]
 
 

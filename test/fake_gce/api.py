@@ -11,7 +11,7 @@ import urllib.parse
 from access import Denied
 from cloud import PREFIX, Refused
 
-ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait|getGuestAttributes|setMetadata))?$")
+ZONE_PATH = re.compile(r"/compute/v1/projects/([^/]+)/zones/([^/]+)/(instances|operations|machineTypes)(?:/([^/]+))?(?:/(wait|getGuestAttributes|setMetadata|serialPort))?$")
 REGION_PATH = re.compile(r"/compute/v1/projects/([^/]+)/regions/([^/]+)$")
 SKU_PATH = "/v1/services/6F81-5844-456A/skus"  # of the Cloud Billing API: Compute Engine's prices
 LABEL_FILTER = re.compile(r"labels\.([\w-]+)(?: = ([\w-]+)|:\*)$")
@@ -132,6 +132,9 @@ class Api:
         if verb == "getGuestAttributes":
             self._permit(account, "compute.instances.getGuestAttributes")
             return self._checked("GuestAttributes", self.cloud.guest_attribute(zone, name, parameters.get("variableKey", "")))
+        if verb == "serialPort":
+            self._permit(account, "compute.instances.getSerialPortOutput")
+            return self._checked("SerialPortOutput", self.cloud.serial_output(zone, name, int(parameters.get("start", 0))))
         if method == "GET" and name:
             self._permit(account, "compute.instances.get")
             return self._checked("Instance", self.cloud.find(zone, name).resource)

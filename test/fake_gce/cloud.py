@@ -187,6 +187,14 @@ class Cloud:
             raise Refused(404, f"The resource '{key}' of type 'Guest Attribute' was not found.", "notFound")
         return {"kind": "compute#guestAttributes", "variableKey": key, "variableValue": vm.guest_attributes[key]}
 
+    def serial_output(self, zone, name, start):
+        """What a VM has written to its console, from a byte on, or where that is negative its last bytes."""
+        vm = self.find(zone, name)
+        output = self.hooks.console(vm) if self.hooks else ""
+        begin = max(0, len(output) + start) if start < 0 else min(start, len(output))
+        return {"kind": "compute#serialPortOutput", "contents": output[begin:], "start": str(begin), "next": str(len(output)),
+                "selfLink": vm.resource["selfLink"] + "/serialPort"}
+
     def find(self, zone, name):
         self._check_zone(zone)
         if (zone, name) not in self.vms:

@@ -146,6 +146,10 @@ class Machines:
     def start(self, vm):
         self._running[vm.name] = Machine(vm, self._folder / vm.name, self._accounts, self._timeline, self._project, self._in_namespaces)
 
+    def console(self, vm):
+        path = self._folder / vm.name / "console.log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
     def warn(self, vm):
         if vm.name in self._running:
             self._running[vm.name].preempted = "TRUE"

@@ -113,6 +113,18 @@ class ComputeEngineTest(job.JobTest):
         self.assertEqual([vm["name"] for vm in self.ledger()["vms"] if vm["gone"] is None], [])
         print(f"${report['totals']['cost']:.5f} of ${limit}")
 
+    def test_vms_whose_worker_cannot_start_are_not_rented_for_ever(self):
+        """The programs are not where the configuration says: three VMs later the job ends, and shows what a VM wrote to its console."""
+        said = self.train(*self.options(programs="/opt/nobody/bin", machine_types=["e2-standard-2"]), "--workers", 1, "--set", 'search.mode="off"',
+                          "--set", "limits.start_seconds=120", check=1, timeout=400)
+        said = " ".join(said.split())
+        self.assertRegex(said, "3 workers in a row never joined the job, and nobody else is there")
+        self.assertRegex(said, "/opt/nobody/bin/scavenger-worker: No such file or directory")
+        rented = [vm["name"] for vm in self.ledger()["vms"] if vm["running"] is not None and not vm["preempted"]]
+        self.assertEqual(len(rented), 3, rented)
+        self.assertEqual(self.ledger()["violations"], [])
+        self.assert_all_returned(timeout=1)
+
     def test_a_host_that_is_maintained_is_notice(self):
         process = self.start(*self.options(), "--set", "limits.start_seconds=120", "--set", 'stop={"max_seconds":100}', "--set", 'search.mode="off"')
         self.wait_for_event(self.run_folder(), "iterations", 3, timeout=120)

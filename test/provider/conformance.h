@@ -30,7 +30,7 @@ class ProviderDiary final : public ProviderListener {
     refusals[id] = refusal;
   }
   void on_notice(MachineId id, const MachineNotice&) override { says(id, "notice"); }
-  void on_lost(MachineId id, const std::string&) override { says(id, "lost"); }
+  void on_lost(MachineId id, const MachineLoss&) override { says(id, "lost"); }
   void on_released(MachineId id) override { says(id, "released"); }
 
   bool calling = false;  // the test is within a call of the provider
