@@ -35,9 +35,8 @@ std::optional<double> epochs_to_target(const RunNumbers& numbers) {
   const fact::Target& target = *numbers.start.target;
   const SplitNumbers* split = numbers.find_split(target.split);
   const double reached = numbers.target_reached->fact.epoch;
-  const bool has_curve = target.metric == "accuracy" || target.metric == "loss";
-  if (split == nullptr || !has_curve) return reached;
-  const auto& points = (target.metric == "accuracy" ? split->accuracy : split->loss).points();
+  if (split == nullptr) return reached;
+  const auto& points = split->followed.points();  // of the target's metric
   if (points.size() < 2) return reached;
   const CurvePoint &before = points[points.size() - 2], &after = points.back();
   if (before.count != 1 || after.count != 1) return reached;

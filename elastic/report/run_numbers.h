@@ -144,6 +144,7 @@ struct SplitNumbers {
   Timed<fact::Evaluation> least_loss;
   DownsampledCurve loss;
   DownsampledCurve accuracy;
+  DownsampledCurve followed;  // of the metric that is followed
 };
 
 struct CheckpointNumbers {

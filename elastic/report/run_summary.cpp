@@ -201,6 +201,7 @@ void RunSummary::go_back_to(std::uint64_t from) {
   for (SplitNumbers& split : numbers_.splits) {
     split.loss.forget_after(from);
     split.accuracy.forget_after(from);
+    split.followed.forget_after(from);
   }
 }
 
@@ -302,6 +303,8 @@ void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {
   split->loss.add(evaluation.iteration, evaluation.epoch, time, evaluation.loss);
   if (evaluation.accuracy)
     split->accuracy.add(evaluation.iteration, evaluation.epoch, time, *evaluation.accuracy);
+  if (const auto followed = metric_of(evaluation, metric))
+    split->followed.add(evaluation.iteration, evaluation.epoch, time, *followed);
 }
 
 void RunSummary::apply_fact(double time, const fact::Checkpoint& checkpoint) {

@@ -60,11 +60,37 @@ TEST_CASE(
   perfmodel::check_record(record);
 }
 
-TEST_CASE("of a metric whose curve is not kept, the epochs are those at which it was reached") {
-  const RunSummary summary = run_to_target("top5_accuracy");
-  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
-  REQUIRE(record.epochs.size() == 1);
-  CHECK(record.epochs[0].epochs == 2.0);
+TEST_CASE("the epochs to a target are interpolated on the curve of its own metric") {
+  struct Case {
+    const char* metric;
+    double goal, before, after;
+  };
+  for (const auto& [metric, goal, before, after] :
+       {Case{"bleu", 20.0, 18.0, 22.0}, Case{"perplexity", 60.0, 70.0, 50.0},
+        Case{"loss", 1.5, 2.0, 1.0}}) {
+    CAPTURE(metric);
+    RunSummary summary;
+    double time = 0.0;
+    const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
+    fact::Start start = sample_start();
+    start.target = fact::Target{.metric = metric, .split = "test", .value = goal};
+    log(start);
+    log(sample_membership(1, {25, 25}));
+    for (const std::uint64_t epoch : {1, 2}) {
+      log(sample_iterations(1, 20 * (epoch - 1), 20, 2));
+      fact::Evaluation evaluation =
+          sample_evaluation(20 * epoch, static_cast<double>(epoch), epoch == 1 ? 2.0 : 1.0, 0.5);
+      evaluation.bleu = epoch == 1 ? 18.0 : 22.0;
+      evaluation.perplexity = epoch == 1 ? 70.0 : 50.0;
+      log(evaluation);
+    }
+    log(fact::TargetReached{
+        .metric = metric, .split = "test", .value = after, .iteration = 40, .epoch = 2.0});
+
+    const auto epochs = record_of(some_config(), summary.numbers(), "e2").epochs;
+    REQUIRE(epochs.size() == 1);
+    CHECK(epochs[0].epochs == Approx(1.0 + (goal - before) / (after - before)));
+  }
 }
 
 TEST_CASE("a run that changed its configuration says nothing about epochs") {
