@@ -225,6 +225,11 @@ std::vector<KnownModel> gather_all(const PlanArguments& arguments) {
 
 namespace {
 
+// Whether the machines have prices of their own: TYPE:COUNT:SPEED:PRICE.
+bool names_prices(const PlanArguments& arguments) {
+  return std::ranges::count(arguments.machines, ':') >= 3;
+}
+
 // Every K that takes all machines of the types that it takes; those that there are enough for.
 void add_machine_counts(const perfmodel::MachinePool& machines, std::set<double>& workers) {
   std::erase_if(workers, [&](double k) { return k > machines.size(); });
@@ -252,8 +257,9 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
   request.samples_per_epoch = arguments.samples > 0.0
                                   ? arguments.samples
                                   : static_cast<double>(model.record.signature.samples_per_epoch);
-  request.price.worker_per_hour =
+  const double price =
       arguments.price >= 0.0 ? arguments.price : model.record.price_per_worker_hour;
+  request.price.worker_per_hour = price > 0.0 ? price : 1.0;  // as a search does
   request.price.fixed_per_hour = arguments.fixed_price;
   if (arguments.exact_billing) request.price.billing = perfmodel::kExactBilling;
   request.policy = perfmodel::parse_policy(arguments.policy);
@@ -265,6 +271,8 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
     request.machines = parse_machines(
         arguments.machines, model.record, observed, request.price.worker_per_hour,
         arguments.shares == "even" ? perfmodel::Sharing::kEven : perfmodel::Sharing::kDynamic);
+  request.price_is_assumed = price <= 0.0 && !names_prices(arguments);
+  request.plans_without_noise = arguments.mode != "universal";
   request.candidates = perfmodel::natural_candidates(request.times, request.epochs);
   std::set<double> workers, batches;
   for (const perfmodel::Configuration& c : request.candidates) {
@@ -286,7 +294,7 @@ perfmodel::PlanRequest make_request(const PlanArguments& arguments, const KnownM
   if (!observed.machine.empty()) details += fmt::format("machine {}", observed.machine);
   if (!observed.target.empty())
     details += fmt::format("{}target {}", details.empty() ? "" : ", ", observed.target);
-  if (request.price.worker_per_hour > 0.0)
+  if (!request.price_is_assumed)
     details += fmt::format("{}${} per worker and hour", details.empty() ? "" : ", ",
                            request.price.worker_per_hour);
   if (request.constraints.max_local_batch && arguments.max_local_batch <= 0.0)

@@ -175,9 +175,9 @@ void show(const perfmodel::ModelRecord& record) {
 }
 
 int forget_model(const StoreArguments& arguments) {
-  const auto store = open(arguments, perfmodel::StoreAccess::kReadWrite);
-  const std::string id = full_id(*store, arguments.id);
-  store->forget(id);
+  // To look makes no store where there is none.
+  const std::string id = full_id(*open(arguments, perfmodel::StoreAccess::kReadOnly), arguments.id);
+  open(arguments, perfmodel::StoreAccess::kReadWrite)->forget(id);
   fmt::print("forgotten: {}\n", id);
   return 0;
 }
@@ -269,10 +269,20 @@ class Commands final {
     again->add_option("RUN", run_, "Its folder")->required();
     CLI::App* serve = add(app, "serve", "Let jobs on other machines use a store", false);
     serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");
-    serve->get_option("--token-file")->required();
   }
 
-  int run(CLI::App& app) const {
+  // `before`: what was named before the command, as in scavenger-plan --store FILE list.
+  int run(CLI::App& app, const PlanArguments& before) {
+    if (store_.store.empty()) store_.store = before.store;
+    if (store_.token_file.empty()) store_.token_file = before.token_file;
+    if (store_.store.empty() && !app.got_subcommand("replay"))
+      throw InputError({.what = "no store is named",
+                        .where = "--store",
+                        .remedy = "give --store FILE, or the URL of a service"});
+    if (store_.token_file.empty() && app.got_subcommand("serve"))
+      throw InputError({.what = "a service needs a token",
+                        .where = "--token-file",
+                        .remedy = "name a file; where there is none it is made"});
     if (app.got_subcommand("list")) return list_models(store_);
     if (app.got_subcommand("serve")) return serve(store_);
     if (app.got_subcommand("replay")) return replay(run_);
@@ -289,7 +299,7 @@ class Commands final {
  private:
   CLI::App* add(CLI::App& app, const char* name, const char* description, bool with_id) {
     CLI::App* command = app.add_subcommand(name, description);
-    command->add_option("--store", store_.store, "A file, or a service's URL")->required();
+    command->add_option("--store", store_.store, "A file, or a service's URL; needed");
     command->add_option("--token-file", store_.token_file, "Of a service; serve makes it");
     if (with_id) command->add_option("ID", store_.id, "Of the model, or how it begins")->required();
     return command;
@@ -311,11 +321,11 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   PlanArguments arguments;
   declare_plan(app, arguments);
-  const Commands commands(app);
+  Commands commands(app);
   const PriceCommand prices(app);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-plan", [&] {
     if (prices.is_called()) return prices.run();
-    return app.get_subcommands().empty() ? plan(arguments) : commands.run(app);
+    return app.get_subcommands().empty() ? plan(arguments) : commands.run(app, arguments);
   });
 }

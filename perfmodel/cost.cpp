@@ -61,16 +61,22 @@ Estimate cluster_cost(const Estimate& seconds, double workers, const ClusterPric
 JobPrediction predict_job(const Configuration& configuration, const TimeModel& time,
                           const StatisticalModel& statistics, double data_set_samples,
                           const ClusterPrice& price) {
-  JobPrediction job;
-  job.configuration = configuration;
-  job.epochs = statistics.epochs(configuration.global_batch);
-  if (!(job.epochs.value > 0.0))
+  const Estimate epochs = statistics.epochs(configuration.global_batch);
+  if (!(epochs.value > 0.0))
     throw DataError(
-        {.what =
-             fmt::format("the statistical model {} predicts {:.3g} epochs at B = {}",
-                         name_of(statistics.form()), job.epochs.value, configuration.global_batch),
+        {.what = fmt::format("the statistical model {} predicts {:.3g} epochs at B = {}",
+                             name_of(statistics.form()), epochs.value, configuration.global_batch),
          .where = "plan",
          .remedy = "keep to batch sizes nearer to those that were run, or run one more"});
+  return predict_epochs(configuration, time, epochs, data_set_samples, price);
+}
+
+JobPrediction predict_epochs(const Configuration& configuration, const TimeModel& time,
+                             const Estimate& epochs, double data_set_samples,
+                             const ClusterPrice& price) {
+  JobPrediction job;
+  job.configuration = configuration;
+  job.epochs = epochs;
   const double iterations_per_epoch = data_set_samples / configuration.global_batch;
   job.iterations = job.epochs.value * iterations_per_epoch;
   const TimePrediction iteration = time.predict(configuration);

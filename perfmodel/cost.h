@@ -42,7 +42,8 @@ double cluster_cost(double seconds, double workers, const ClusterPrice& price);
 Estimate cluster_cost(const Estimate& seconds, double workers, const ClusterPrice& price);
 
 // A whole job at one configuration. Where the statistical model is relative, epochs and all that
-// follow from them are in units of the reference batch's epochs, good for comparisons only.
+// follow from them are in units of the reference batch's epochs, good for comparisons only: billing
+// has then to be exact, since no minimum holds for a share of a job.
 struct JobPrediction {
   Configuration configuration;
   Estimate epochs;
@@ -58,5 +59,10 @@ struct JobPrediction {
 JobPrediction predict_job(const Configuration& configuration, const TimeModel& time,
                           const StatisticalModel& statistics, double data_set_samples,
                           const ClusterPrice& price);
+
+// The same of a number of epochs that is known, such as one. Requires epochs.value > 0.
+JobPrediction predict_epochs(const Configuration& configuration, const TimeModel& time,
+                             const Estimate& epochs, double data_set_samples,
+                             const ClusterPrice& price);
 
 }  // namespace scavenger::perfmodel

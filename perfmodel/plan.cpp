@@ -84,7 +84,8 @@ void scale(double factor, Estimate& estimate) {
 }
 
 // From alike machines to those that the workers get.
-void move_to_machines(const PlanRequest& request, const TimeModel& time, PlanRow& row) {
+void move_to_machines(const PlanRequest& request, const TimeModel& time, ClusterPrice price,
+                      PlanRow& row) {
   JobPrediction& job = row.prediction;
   const Configuration& at = job.configuration;
   row.machines = request.machines.first(at.workers);
@@ -94,7 +95,6 @@ void move_to_machines(const PlanRequest& request, const TimeModel& time, PlanRow
   const double slower = mixed.seconds / job.iteration_seconds.value;
   scale(slower, job.iteration_seconds);
   scale(slower, job.seconds);
-  ClusterPrice price = request.price;
   price.worker_per_hour = mixed.price_per_hour / at.workers;
   job.cost = cluster_cost(job.seconds, at.workers, price);
 }
@@ -110,7 +110,67 @@ void require_candidates(const PlanRequest& request) {
                      .remedy = "give it: --samples 60000"});
 }
 
+constexpr Estimate kOneEpoch{1.0, 0.0, 1.0, 1.0};
+
+double fewest_workers(std::span<const TimeObservation> times) {
+  double fewest = times.front().configuration.workers;
+  for (const TimeObservation& o : times) fewest = std::min(fewest, o.configuration.workers);
+  return fewest;
+}
+
+// Chooses the statistical model, and says in the plan what it is and what it is relative to.
+StatisticalModel adopt_statistics(const PlanRequest& request, Plan& plan) {
+  StatisticalChoice choice =
+      choose_statistical_model(request.epochs, request.noise, request.noise_scale);
+  plan.relative = choice.model.relative();
+  if (plan.relative) plan.basis = PlanBasis::kReferenceEpoch;
+  plan.reference_batch = choice.model.reference_batch();
+  plan.statistical_form = choice.model.form();
+  plan.statistical_scores = std::move(choice.scores);
+  const auto coefficients = choice.model.coefficients();
+  plan.statistical_coefficients.assign(coefficients.begin(), coefficients.end());
+  return choice.model;
+}
+
+FitErrors fit_errors_of(const TimeModel& time, std::span<const TimeObservation> observations) {
+  FitErrors errors;
+  for (const TimeObservation& o : observations) {
+    const double off = time.predict(o.configuration).seconds.value / o.seconds - 1.0;
+    errors.lowest = std::min(errors.lowest, off);
+    errors.highest = std::max(errors.highest, off);
+  }
+  return errors;
+}
+
+// Limits on the whole job say nothing about a share of it.
+void set_limits_aside(Constraints& constraints, Plan& plan) {
+  if (constraints.max_seconds) plan.limits_not_compared.emplace_back("max_seconds");
+  if (constraints.max_cost) plan.limits_not_compared.emplace_back("max_cost");
+  constraints.max_seconds.reset();
+  constraints.max_cost.reset();
+}
+
+// How fast a configuration is, however many epochs there are to train.
+void add_speed(const TimeModel& time, double fewest_workers, PlanRow& row) {
+  const Configuration& at = row.prediction.configuration;
+  const Estimate& seconds = row.prediction.iteration_seconds;
+  row.samples_per_second = {
+      at.global_batch / seconds.value,
+      at.global_batch * seconds.standard_error / (seconds.value * seconds.value),
+      at.global_batch / seconds.high, at.global_batch / seconds.low};
+  const Configuration base{fewest_workers, fewest_workers * at.local_batch(), 1.0};
+  row.efficiency = time.ratio(base, at);
+  // Unequal machines are slower or faster than those of the model.
+  const double faster = time.predict(at).seconds.value / seconds.value;
+  scale(faster, row.efficiency);
+}
+
 }  // namespace
+
+bool FitErrors::is_bad() const {
+  constexpr double kBad = 0.1;  // beyond what iterations of one configuration scatter by
+  return lowest < -kBad || highest > kBad;
+}
 
 Plan make_plan(const PlanRequest& request) {
   require_candidates(request);
@@ -119,31 +179,41 @@ Plan make_plan(const PlanRequest& request) {
           ? with_slowdowns(request.times, request.machines)
           : request.times;
   const TimeModel time(times);
-  const StatisticalChoice statistics =
-      choose_statistical_model(request.epochs, request.noise, request.noise_scale);
   Plan plan;
   plan.policy = request.policy;
-  plan.relative = statistics.model.relative();
-  plan.reference_batch = statistics.model.reference_batch();
+  plan.price_is_assumed = request.price_is_assumed;
+  std::optional<StatisticalModel> statistics;
+  if (!request.plans_without_noise ||
+      tells_epochs(request.epochs, request.noise, request.noise_scale))
+    statistics = adopt_statistics(request, plan);
+  else
+    plan.basis = PlanBasis::kEpoch;
+  Constraints constraints = request.constraints;
+  ClusterPrice price = request.price;
+  if (plan.basis != PlanBasis::kJob) {
+    set_limits_aside(constraints, plan);
+    price.billing = kExactBilling;
+  }
+  plan.fit_errors = fit_errors_of(time, times);
+  plan.efficiency_workers = fewest_workers(times);
   plan.time_form = describe(time.best().form());
   plan.time_error_scale = time.best().error_scale();
   if (request.holds_out) plan.iteration_seconds = leave_one_out(times);
-  plan.statistical_form = statistics.model.form();
-  plan.statistical_scores = statistics.scores;
-  const auto coefficients = statistics.model.coefficients();
-  plan.statistical_coefficients.assign(coefficients.begin(), coefficients.end());
   plan.time_points = request.times.size();
   plan.epoch_points = request.epochs.size();
   plan.noise_points = request.noise.size();
   for (const Configuration& configuration : request.candidates) {
     PlanRow row;
-    row.prediction = predict_job(configuration, time, statistics.model, request.samples_per_epoch,
-                                 request.price);
-    if (request.machines.is_mixed()) move_to_machines(request, time, row);
+    row.prediction =
+        statistics
+            ? predict_job(configuration, time, *statistics, request.samples_per_epoch, price)
+            : predict_epochs(configuration, time, kOneEpoch, request.samples_per_epoch, price);
+    if (request.machines.is_mixed()) move_to_machines(request, time, price, row);
+    add_speed(time, plan.efficiency_workers, row);
     add_actuals(request, row);
     plan.rows.push_back(std::move(row));
   }
-  decide(request.constraints, plan);
+  decide(constraints, plan);
   return plan;
 }
 
@@ -180,6 +250,11 @@ Plan make_universal_plan(std::span<const PlanRequest> requests) {
   Plan mean = plans.front();
   mean.policy = requests.front().policy;
   mean.relative = true;
+  mean.basis = PlanBasis::kFirstRow;
+  mean.limits_not_compared.clear();
+  Constraints constraints = requests.front().constraints;
+  set_limits_aside(constraints, mean);
+  mean.fit_errors = {};
   mean.reference_batch = mean.rows.front().prediction.configuration.global_batch;
   mean.time_form = "mean of " + std::to_string(plans.size()) + " models";
   mean.iteration_seconds = {};
@@ -209,7 +284,7 @@ Plan make_universal_plan(std::span<const PlanRequest> requests) {
     for (const Plan& plan : plans) p.extrapolated |= plan.rows[i].prediction.extrapolated;
   }
   mean.decision = {};
-  decide(requests.front().constraints, mean);
+  decide(constraints, mean);
   return mean;
 }
 

@@ -9,6 +9,7 @@
 
 #include "perfmodel/cost.h"
 #include "perfmodel/mixed_cluster.h"
+#include "perfmodel/plan_basis.h"
 #include "perfmodel/policy.h"
 #include "perfmodel/statistical_model.h"
 #include "perfmodel/time_model.h"
@@ -37,11 +38,18 @@ struct PlanRequest {
   bool measured_on_machines = false;
   Policy policy = Policy::kKnee;
   Constraints constraints;
+  bool price_is_assumed = false;  // nobody has named one: a worker-hour counts as a dollar
+  // Where neither epochs nor noise say how epochs depend on B: plan for one epoch, not throw.
+  bool plans_without_noise = false;
   bool holds_out = true;  // tell the held-out error of seconds, at a fit per observation
 };
 
 struct PlanRow {
   JobPrediction prediction;
+  Estimate samples_per_second;
+  // Samples per second and worker, as a share of those at the fewest workers that were measured,
+  // with the same local batch: the part of the time that more workers do not cost.
+  Estimate efficiency;
   std::vector<MachineGroup> machines;  // of its workers, where they are unequal
   std::vector<double> shares;          // b_k on each of these
   bool is_measured = false;            // its seconds per iteration were
@@ -61,12 +69,26 @@ struct HeldOutError {
   std::size_t points = 0;  // 0: nothing could be held out
 };
 
+// How far the model is from what it was fitted to, predicted / measured - 1 of each configuration.
+struct FitErrors {
+  double lowest = 0.0;   // -0.72: 72 % too little
+  double highest = 0.0;  // at least 0
+  // True where a prediction is so far from a measurement of its own that neither can be trusted.
+  bool is_bad() const;
+};
+
 struct Plan {
   std::vector<PlanRow> rows;  // as the candidates
   Policy policy = Policy::kKnee;
   Decision decision;
+  PlanBasis basis = PlanBasis::kJob;
   bool relative = false;  // epochs, times and costs are shares of those at the reference batch
   double reference_batch = 0.0;
+  double efficiency_workers = 0.0;  // K at which efficiency is 1
+  bool price_is_assumed = false;
+  // Limits on the whole job's time and cost that could not be compared, by name ("max_seconds").
+  std::vector<std::string> limits_not_compared;
+  FitErrors fit_errors;
   std::string time_form;
   double time_error_scale = 0.0;   // scatter as observed / as assumed
   HeldOutError iteration_seconds;  // one configuration left out at a time
@@ -77,6 +99,8 @@ struct Plan {
 };
 
 // Throws DataError as the models do (too few observations, one K only, one local batch only).
+// Where times are not of the whole job (PlanBasis), billing is exact and limits on time and cost
+// are set aside, and named in the plan.
 Plan make_plan(const PlanRequest& request);
 
 // The same from several models' observations, each relative to its own first candidate, by their

@@ -186,6 +186,11 @@ double held_out_error(StatisticalForm form, std::span<const EpochObservation> ep
 
 }  // namespace
 
+bool tells_epochs(std::span<const EpochObservation> epochs, std::span<const NoiseObservation> noise,
+                  std::optional<double> gradient_noise_scale) {
+  return gradient_noise_scale || batch_sizes(epochs).size() >= 2 || batch_sizes(noise).size() >= 2;
+}
+
 StatisticalChoice choose_statistical_model(std::span<const EpochObservation> epochs,
                                            std::span<const NoiseObservation> noise,
                                            std::optional<double> gradient_noise_scale) {

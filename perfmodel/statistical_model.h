@@ -77,6 +77,10 @@ struct StatisticalChoice {
   std::vector<ScoredForm> scores;  // best first; empty where fewer than three batch sizes were run
 };
 
+// Whether these say how epochs depend on the batch size: choose_statistical_model throws else.
+bool tells_epochs(std::span<const EpochObservation> epochs, std::span<const NoiseObservation> noise,
+                  std::optional<double> gradient_noise_scale);
+
 // The form with the smaller held-out error. Where nothing can be held out: `scavenger` if noise is
 // known at two batch sizes (the paper's default), else `noise_scale`. Throws DataError where the
 // observations allow neither.

@@ -105,6 +105,17 @@ TimePrediction TimeModel::predict(const Configuration& configuration) const {
   return prediction;
 }
 
+Estimate TimeModel::ratio(const Configuration& a, const Configuration& b) const {
+  const double value = std::exp(best().predict_log(a) - best().predict_log(b));
+  if (a == b) return {value, 0.0, value, value};
+  const Configuration both[] = {a, b};
+  const Matrix covariance = log_covariance(both);
+  const double variance =
+      std::max(0.0, covariance(0, 0) + covariance(1, 1) - 2.0 * covariance(0, 1));
+  const double reach = quantile_ * std::sqrt(variance);
+  return {value, value * std::sqrt(variance), value * std::exp(-reach), value * std::exp(reach)};
+}
+
 Matrix TimeModel::log_covariance(std::span<const Configuration> configurations) const {
   Matrix result = best().log_covariance(configurations);
   for (std::size_t f = 0; f < fits_.size(); ++f) {

@@ -39,6 +39,9 @@ class TimeModel final {
 
   TimePrediction predict(const Configuration& configuration) const;
 
+  // Seconds at `a` over seconds at `b`, whose errors are partly the same.
+  Estimate ratio(const Configuration& a, const Configuration& b) const;
+
   // Covariance of the errors of ln(seconds) over the configurations, between forms included.
   Matrix log_covariance(std::span<const Configuration> configurations) const;
   // Variance of ln(seconds) that a new measurement adds, where its own error is not stated.

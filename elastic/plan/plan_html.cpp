@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "elastic/plan/plan_notes.h"
 #include "elastic/plan/plan_output.h"
 
 namespace scavenger::elastic {
@@ -18,8 +19,8 @@ using perfmodel::PlanRow;
 constexpr double kWidth = 860.0, kHeight = 460.0, kLeft = 70.0, kRight = 130.0, kTop = 20.0,
                  kBottom = 50.0;
 // Tell eight kinds apart, also for most colour-blind people (Okabe and Ito 2008).
-constexpr std::array<std::string_view, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                      "#e69f00", "#56b4e9", "#000000", "#8a8a00"};
+constexpr std::array<std::string_view, 8> kColours = {
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "currentColor", "#8a8a00"};
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -98,16 +99,14 @@ class Chart final {
           "<line class=\"grid\" x1=\"{1}\" x2=\"{2}\" y1=\"{0:.1f}\" y2=\"{0:.1f}\"/>"
           "<text x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>\n",
           y(i * y_step), kLeft, kWidth - kRight, kLeft - 6, y(i * y_step) + 4, i * y_step);
-    const char* unit = plan_.relative    ? "relative"
-                       : unit_ == 3600.0 ? "hours"
-                       : unit_ == 60.0   ? "minutes"
-                                         : "seconds";
-    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">time to target, {}</text>\n",
-                       (kLeft + kWidth - kRight) / 2, kHeight - 8, unit);
+    const char* unit = unit_ == 3600.0 ? "hours" : unit_ == 60.0 ? "minutes" : "seconds";
+    out += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">time, {}</text>\n",
+                       (kLeft + kWidth - kRight) / 2, kHeight - 8,
+                       perfmodel::unit_text(plan_.basis, unit, plan_.reference_batch));
     return out + fmt::format(
                      "<text transform=\"translate(16 {}) rotate(-90)\" "
                      "text-anchor=\"middle\">cost, {}</text>\n",
-                     (kTop + kHeight - kBottom) / 2, plan_.relative ? "relative" : "dollars");
+                     (kTop + kHeight - kBottom) / 2, cost_unit_text(plan_));
   }
 
   std::string curve(double batch, const std::vector<const PlanRow*>& rows,
@@ -125,14 +124,15 @@ class Chart final {
           row->is_chosen   ? 8
           : row->is_pareto ? 5
                            : 3.5,
-          p.extrapolated ? "white" : colour, colour, row->is_chosen ? " stroke-width=\"3\"" : "",
-          p.configuration.workers, p.configuration.global_batch, p.seconds.value / unit_,
-          p.seconds.low / unit_, p.seconds.high / unit_, p.cost.value,
-          row->is_pareto ? ", Pareto" : "", p.extrapolated ? ", extrapolated" : "");
+          p.extrapolated ? "var(--ground)" : colour, colour,
+          row->is_chosen ? " stroke-width=\"3\"" : "", p.configuration.workers,
+          p.configuration.global_batch, p.seconds.value / unit_, p.seconds.low / unit_,
+          p.seconds.high / unit_, p.cost.value, row->is_pareto ? ", Pareto" : "",
+          p.extrapolated ? ", extrapolated" : "");
     }
     return fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\"/>\n{}<text x=\"{}\" "
-        "y=\"{}\" fill=\"{}\">B = {:.0f}</text>\n",
+        "y=\"{}\" style=\"fill: {}\">B = {:.0f}</text>\n",
         points, colour, marks, kWidth - kRight + 20, kTop + 20.0 * static_cast<double>(index + 1),
         colour, batch);
   }
@@ -145,23 +145,42 @@ class Chart final {
 
 }  // namespace
 
+namespace {
+
+// Beside the choice, where they are seen before the table.
+std::string warnings_html(const Plan& plan) {
+  std::string text;
+  for (const std::string& warning : choice_warnings(plan))
+    text += fmt::format("<p class=\"warning\">Warning: {}.</p>\n", escaped(warning));
+  return text;
+}
+
+}  // namespace
+
 std::string plan_html(const Plan& plan, const PlanSource& source) {
   return fmt::format(
       R"(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Plan: {0}</title>
 <style>
+:root {{ color-scheme: light dark; --ground: #fff; --ink: #1b1f24; --line: #ddd; --card: #f6f6f6; --bad: #b3261e }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ground: #11151b; --ink: #e7ebf1; --line: #2c3440; --card: #1a2029; --bad: #ff9a8c }}
+}}
+body {{ background: var(--ground); color: var(--ink) }}
 body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em }}
-svg {{ width: 100%; height: auto }} svg text {{ font-size: 12px }} .grid {{ stroke: #ddd }}
-pre {{ overflow-x: auto; font-size: 12px; background: #f6f6f6; padding: 1em }}
+svg {{ width: 100%; height: auto }} svg text {{ font-size: 12px; fill: currentColor }}
+.grid {{ stroke: var(--line) }} .warning {{ color: var(--bad); font-weight: 600 }}
+pre {{ overflow-x: auto; font-size: 12px; background: var(--card); padding: 1em }}
 </style></head><body>
 <h1>{0}</h1>
 <p>Each curve is one global batch B; along it K grows. Large: chosen. Middle: Pareto set. Hollow: extrapolated.
 Point at one for its numbers.</p>
-{1}<pre>{2}</pre>
+{3}{1}<pre>{2}</pre>
 </body></html>
 )",
-      escaped(source.title), Chart(plan).svg(), escaped(plan_text(plan, source)));
+      escaped(source.title), Chart(plan).svg(), escaped(plan_text(plan, source)),
+      warnings_html(plan));
 }
 
 }  // namespace scavenger::elastic

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "elastic/plan/plan_notes.h"
 #include "elastic/plan/plan_output.h"
 
 namespace scavenger::elastic {
@@ -40,6 +41,8 @@ json row_json(const perfmodel::PlanRow& row) {
           {"epochs", estimate_json(p.epochs)},
           {"iterations", number(p.iterations)},
           {"iteration_seconds", estimate_json(p.iteration_seconds)},
+          {"samples_per_second", estimate_json(row.samples_per_second)},
+          {"efficiency", estimate_json(row.efficiency)},
           {"seconds", estimate_json(p.seconds)},
           {"cost", estimate_json(p.cost)},
           {"machines", machines_json(row)},
@@ -83,17 +86,30 @@ std::string plan_json(const perfmodel::Plan& plan, const PlanSource& source) {
                          {"notes", source.notes},
                          {"policy", perfmodel::name_of(plan.policy)},
                          {"decision", decision_json(plan)},
+                         {"warnings", choice_warnings(plan)},
+                         {"unit_notes", unit_notes(plan)},
+                         {"basis", perfmodel::name_of(plan.basis)},
+                         {"time_unit", time_unit_text(plan)},
+                         {"cost_unit", cost_unit_text(plan)},
+                         {"price_is_assumed", plan.price_is_assumed},
+                         {"limits_not_compared", plan.limits_not_compared},
+                         {"efficiency_workers", number(plan.efficiency_workers)},
                          {"relative", plan.relative},
                          {"reference_batch", number(plan.reference_batch)},
                          {"time_model",
                           {{"form", plan.time_form},
                            {"observations", plan.time_points},
                            {"error_scale", number(plan.time_error_scale)},
+                           {"fit_lowest_error", number(plan.fit_errors.lowest)},
+                           {"fit_highest_error", number(plan.fit_errors.highest)},
+                           {"fit_is_bad", plan.fit_errors.is_bad()},
                            {"held_out", plan.iteration_seconds.points},
                            {"held_out_mean_error", number(plan.iteration_seconds.mean)},
                            {"held_out_largest_error", number(plan.iteration_seconds.largest)}}},
                          {"statistical_model",
-                          {{"form", perfmodel::name_of(plan.statistical_form)},
+                          {{"form", plan.basis == perfmodel::PlanBasis::kEpoch
+                                        ? json(nullptr)
+                                        : json(perfmodel::name_of(plan.statistical_form))},
                            {"coefficients", plan.statistical_coefficients},
                            {"runs", plan.epoch_points},
                            {"noise_observations", plan.noise_points},

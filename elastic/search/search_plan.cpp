@@ -94,10 +94,6 @@ perfmodel::Plan plan_from_measurements(const perfmodel::PlanRequest& base,
   for (const perfmodel::ModelRecord& record : stored)
     if (numbers.model && record.signature.architecture == numbers.model->fact.architecture)
       add_known_epochs(numbers, record, request);
-  if (request.epochs.empty()) {  // relative: shares of an unknown whole, which no limit holds for
-    request.constraints.max_seconds.reset();
-    request.constraints.max_cost.reset();
-  }
   return perfmodel::make_plan(request);
 }
 

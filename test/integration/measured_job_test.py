@@ -50,6 +50,26 @@ class PlanTest(PlanRunner):
             self.assertLess(abs(row["iteration_seconds"]["value"] / expected - 1), 0.05, row)
             self.assertLessEqual(row["seconds"]["low"], row["seconds"]["high"])
 
+    def test_seconds_alone_make_a_plan_of_one_epoch(self):
+        path = self.folder / "seconds.csv"
+        path.write_text("workers,batch_size,iteration_seconds\n" +
+                        "".join(f"{k},{b},{law(k, b)}\n" for k in (1, 2, 4) for b in (64, 256)))
+        text = self.plan(path, "--samples", 60000, "--max-time", "1s")
+        for says in ("samples/s", "efficiency", "A noise scale (--noise-scale", "a worker-hour counts as a dollar",
+                     "--max-time took no part in the choice"):
+            self.assertIn(says, text)
+        plan = json.loads(self.plan(path, "--samples", 60000, "--noise-scale", 500, "--price", 0.5, "--json"))
+        self.assertEqual(plan["basis"], "reference_epoch")
+        for row in plan["rows"]:  # not by the minute
+            self.assertAlmostEqual(row["cost"]["value"], row["workers"] * 0.5 * row["seconds"]["value"] / 3600)
+
+    def test_a_store_may_be_named_before_the_command_and_forgetting_makes_none(self):
+        self.assertIn("no store is named", self.plan("list", check=2))
+        self.plan("forget", "--store", "none.sqlite", "abc", check=1)
+        self.assertFalse((self.folder / "none.sqlite").exists())
+        self.plan("record", "--store", "s.sqlite", "--samples", 60000, self.table())
+        self.assertEqual(self.plan("--store", "s.sqlite", "list"), self.plan("list", "--store", "s.sqlite"))
+
     def test_unequal_machines_are_planned_from_what_alike_ones_were_seen_to_do(self):
         path = self.folder / "machines.csv"
         with open(path, "w", newline="") as file:

@@ -134,4 +134,66 @@ TEST_CASE("A universal plan is the geometric mean of its models, each relative t
   CHECK_THROWS_AS(make_universal_plan({both.data(), 1}), DataError);
 }
 
+TEST_CASE("Shares of a job are billed exactly, as a search does, and no limit is held to them") {
+  PlanRequest request = lawful_job();
+  request.epochs.clear();
+  request.runs.clear();
+  request.noise_scale = 300.0;
+  request.price.billing = Billing{};  // a first minute, whole seconds
+  request.samples_per_epoch = 1000.0;
+  request.constraints.max_seconds = 1e-3;
+  request.constraints.max_cost = 1e-9;
+
+  const Plan plan = make_plan(request);
+
+  CHECK(plan.basis == PlanBasis::kReferenceEpoch);
+  for (const PlanRow& row : plan.rows) {
+    const JobPrediction& p = row.prediction;
+    CHECK(p.cost.value ==
+          Approx(p.seconds.value * p.configuration.workers * 0.5 / 3600.0).epsilon(1e-9));
+  }
+  REQUIRE(plan.decision.choice);
+  CHECK(plan.limits_not_compared == std::vector<std::string>{"max_seconds", "max_cost"});
+  PlanRequest exact = request;
+  exact.price.billing = kExactBilling;
+  exact.constraints = {};
+  CHECK(make_plan(exact).decision.choice->index == plan.decision.choice->index);
+}
+
+TEST_CASE("Without epochs and noise the plan is of one epoch, if that was asked for") {
+  PlanRequest request = lawful_job();
+  request.epochs.clear();
+  request.runs.clear();
+  CHECK_THROWS_AS(make_plan(request), DataError);
+  request.plans_without_noise = true;
+
+  const Plan plan = make_plan(request);
+
+  CHECK(plan.basis == PlanBasis::kEpoch);
+  CHECK(plan.efficiency_workers == 1.0);
+  const PlanRow& row = row_of(plan, 4, 128);
+  const double seconds = seconds_of(4, 128);
+  CHECK(row.prediction.seconds.value == Approx(60000.0 / 128.0 * seconds).epsilon(0.03));
+  CHECK(row.samples_per_second.value == Approx(128.0 / seconds).epsilon(0.03));
+  CHECK(row.efficiency.value == Approx(seconds_of(1, 32) / seconds).epsilon(0.03));
+  for (const Estimate& estimate : {row.samples_per_second, row.efficiency, row.prediction.cost}) {
+    CHECK(estimate.low < estimate.value);
+    CHECK(estimate.value < estimate.high);
+  }
+  CHECK(row_of(plan, 1, 64).efficiency.value == 1.0);
+}
+
+TEST_CASE("A fit that misses its own points is known to, and one that does not is not blamed") {
+  CHECK_FALSE(make_plan(lawful_job()).fit_errors.is_bad());
+  PlanRequest request = lawful_job();
+  request.times = {{{1, 32}, 0.125}, {{2, 32}, 0.013}, {{2, 64}, 0.013}, {{2, 128}, 0.4}};
+
+  const FitErrors errors = make_plan(request).fit_errors;
+
+  CAPTURE(errors.lowest, errors.highest);
+  CHECK(errors.is_bad());
+  CHECK(errors.lowest < 0.0);
+  CHECK(errors.highest > 0.0);
+}
+
 }  // namespace scavenger::perfmodel
