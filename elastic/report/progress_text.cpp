@@ -276,11 +276,18 @@ void append_machines(const RunNumbers& numbers, std::vector<std::string>& lines)
                               numbers.bill.lost()));
 }
 
-// "12 % less time", "3 % more cost".
-std::string difference_text(double value, double other, const char* of_what) {
-  const double saved = part_saved(value, other);
-  return fmt::format("{:.0f} % {} {}", std::abs(saved) * 100.0, saved < 0.0 ? "more" : "less",
-                     of_what);
+// "12 % less", "3 % more".
+std::string less_text(double part_saved) {
+  return fmt::format("{:.0f} % {}", std::abs(part_saved) * 100.0,
+                     part_saved < 0.0 ? "more" : "less");
+}
+
+// "12 % less time (3 % more to 25 % less)", with the 95 % interval where there is one.
+std::string difference_text(const PartSaved& saved, const char* of_what) {
+  std::string text = fmt::format("{} {}", less_text(saved.value), of_what);
+  if (std::isfinite(saved.low) && std::isfinite(saved.high))
+    text += fmt::format(" ({} to {})", less_text(saved.low), less_text(saved.high));
+  return text;
 }
 
 // What it would have cost otherwise.
@@ -297,12 +304,11 @@ void append_savings(const RunNumbers& numbers, std::vector<std::string>& lines) 
     const NaiveConfiguration& one = saved->naive[i];
     lines.push_back(fmt::format(
         "{}{}, {} than K {}  B {}, {}, is predicted to take{}", label,
-        difference_text(saved->seconds, one.predicted.seconds, "time"),
-        difference_text(saved->cost, one.predicted.cost, "cost"), one.predicted.workers,
-        one.predicted.batch_size, one.why,
+        difference_text(one.seconds_saved, "time"), difference_text(one.cost_saved, "cost"),
+        one.predicted.workers, one.predicted.batch_size, one.why,
         saved->is_measured ? ""
-                           : fmt::format(" (by K {}  B {}, predicted too)", saved->chosen.workers,
-                                         saved->chosen.batch_size)));
+                           : fmt::format(" (by K {}  B {}, predicted too)", saved->used.workers,
+                                         saved->used.batch_size)));
     label = "            ";
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <span>
 
 namespace scavenger::elastic {
 namespace {
@@ -15,17 +17,17 @@ bool is_same(const Predicted& a, const Predicted& b) {
 
 class NaiveList final {
  public:
-  explicit NaiveList(const Predicted& chosen) : chosen_(chosen) {}
+  explicit NaiveList(const Predicted& used) : used_(used) {}
 
   void add(std::string_view why, const Predicted& one) {
     const bool is_known = std::ranges::any_of(
         list_, [&](const NaiveConfiguration& known) { return is_same(known.predicted, one); });
-    if (!is_known && !is_same(one, chosen_)) list_.push_back({why, one});
+    if (!is_known && !is_same(one, used_)) list_.push_back({why, one, {}, {}});
   }
   std::vector<NaiveConfiguration> take() { return std::move(list_); }
 
  private:
-  const Predicted& chosen_;
+  const Predicted& used_;
   std::vector<NaiveConfiguration> list_;
 };
 
@@ -40,8 +42,8 @@ bool has_more_workers_less_batch(const Predicted& a, const Predicted& b) {
 
 std::vector<NaiveConfiguration> naive_configurations(const RunNumbers& numbers,
                                                      std::vector<Predicted> grid,
-                                                     const Predicted& chosen) {
-  NaiveList naive(chosen);
+                                                     const Predicted& used) {
+  NaiveList naive(used);
   if (!numbers.phases.empty()) {
     const fact::Membership& first = numbers.phases.front().membership;
     for (const Predicted& one : grid)
@@ -66,6 +68,34 @@ double worker_hours(const RunNumbers& numbers) {
   return seconds / 3600.0;
 }
 
+// The last membership that has trained; null where none has.
+const fact::Membership* used_membership(const RunNumbers& numbers) {
+  for (auto phase = numbers.phases.rbegin(); phase != numbers.phases.rend(); ++phase)
+    if (phase->iterations > 0) return &phase->membership;
+  return nullptr;
+}
+
+// How far the ends of a prediction's interval are from its value, on the scale of ln(seconds).
+struct Reach {
+  double down = 0.0;
+  double up = 0.0;
+};
+
+Reach reach_of(const Predicted& one) {
+  if (!(one.seconds_low > 0.0) || !(one.seconds_high >= one.seconds)) {
+    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    return {kUnknown, kUnknown};
+  }
+  return {std::log(one.seconds / one.seconds_low), std::log(one.seconds_high / one.seconds)};
+}
+
+// Errors of both are taken as independent. Cost goes with the seconds.
+PartSaved part_saved_with(double value, const Reach& own, double other, const Reach& others) {
+  const double ratio = other > 0.0 ? value / other : 1.0;
+  return {1.0 - ratio, 1.0 - ratio * std::exp(std::hypot(own.up, others.down)),
+          1.0 - ratio * std::exp(-std::hypot(own.down, others.up))};
+}
+
 }  // namespace
 
 std::optional<OnDemandSavings> savings_against_on_demand(const RunNumbers& numbers) {
@@ -77,25 +107,37 @@ std::optional<NaiveSavings> savings_against_naive(const RunNumbers& numbers) {
   if (!numbers.prediction) return std::nullopt;
   const fact::Prediction& prediction = numbers.prediction->fact;
   std::vector<Predicted> grid;
-  std::optional<Predicted> chosen;
   for (const Predicted& one : prediction.candidates) {
     if (!std::isfinite(one.seconds) || !std::isfinite(one.cost)) continue;
     grid.push_back(one);
-    if (one.workers == prediction.workers && one.batch_size == prediction.batch_size) chosen = one;
   }
-  if (!chosen) return std::nullopt;
+  const fact::Membership* const membership = used_membership(numbers);
+  if (membership == nullptr || grid.empty()) return std::nullopt;
   NaiveSavings savings;
   savings.is_relative = prediction.relative;
   savings.is_measured = !prediction.relative && numbers.target_reached.has_value();
-  savings.seconds = chosen->seconds;
-  savings.cost = chosen->cost;
-  savings.chosen = *chosen;
+  savings.used.workers = membership->workers;
+  savings.used.batch_size = membership->batch_size;
+  const auto predicted =
+      std::ranges::find_if(grid, [&](const Predicted& one) { return is_same(one, savings.used); });
+  if (predicted != grid.end())
+    savings.used = *predicted;
+  else if (!savings.is_measured)
+    return std::nullopt;
+  savings.seconds = savings.used.seconds;
+  savings.cost = savings.used.cost;
   if (savings.is_measured) {
     savings.seconds = numbers.seconds;
     savings.cost = numbers.start.price_per_worker_hour > 0.0 ? numbers.cost : worker_hours(numbers);
   }
-  savings.naive = naive_configurations(numbers, std::move(grid), *chosen);
+  savings.naive = naive_configurations(numbers, std::move(grid), savings.used);
   if (savings.naive.empty()) return std::nullopt;
+  const Reach own = savings.is_measured ? Reach{} : reach_of(savings.used);
+  for (NaiveConfiguration& one : savings.naive) {
+    const Reach others = reach_of(one.predicted);
+    one.seconds_saved = part_saved_with(savings.seconds, own, one.predicted.seconds, others);
+    one.cost_saved = part_saved_with(savings.cost, own, one.predicted.cost, others);
+  }
   return savings;
 }
 

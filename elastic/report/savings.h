@@ -19,27 +19,39 @@ struct OnDemandSavings {
 // Nothing where no spot machine was rented.
 std::optional<OnDemandSavings> savings_against_on_demand(const RunNumbers& numbers);
 
+// What was saved, as a part of what the other would have taken: 0.25, or below 0 where it was more.
+// With its 95 % interval; NaN where the predictions have none.
+struct PartSaved {
+  double value = 0.0;
+  double low = 0.0;
+  double high = 0.0;
+};
+
 // A configuration that was not searched for, as predicted.
 struct NaiveConfiguration {
   std::string_view why;  // "as configured", "the slowest", ...
   fact::PredictedConfiguration predicted;
+  PartSaved seconds_saved;
+  PartSaved cost_saved;
 };
 
 // Seconds and costs; where workers have no price, a worker-hour counts as a dollar.
 struct NaiveSavings {
   // `seconds` and `cost` are of this run, which has reached its target, with start-up and search.
-  // Else they are predictions too: of the configuration that was chosen.
+  // Else they are predictions too: of the configuration that the job trains with.
   bool is_measured = false;
   bool is_relative = false;  // all in units of the prediction's reference
   double seconds = 0.0;
   double cost = 0.0;
-  fact::PredictedConfiguration chosen;
+  fact::PredictedConfiguration used;
   // Each configuration once: as the job was configured, the slowest and the dearest of the grid,
   // then others that people take.
   std::vector<NaiveConfiguration> naive;
 };
 
-// By the last prediction; nothing where there is none, or none but the chosen one in it.
+// By the last prediction; nothing where there is none, none of the configuration that the job
+// trains with, or none of another. A configuration that was chosen and not moved to has saved
+// nothing.
 std::optional<NaiveSavings> savings_against_naive(const RunNumbers& numbers);
 
 // What `value` is less than `other`, as a part of it: 0.25, or below 0 where it is more.

@@ -23,8 +23,8 @@ nlohmann::ordered_json savings_json(const RunNumbers& numbers) {
     on_demand = {{"cost", spot->on_demand_cost},
                  {"cost_saved", finite_number(part_saved(spot->cost, spot->on_demand_cost))}};
   if (const auto saved = savings_against_naive(numbers)) {
-    naive = {{"measured", saved->is_measured},    {"relative", saved->is_relative},
-             {"workers", saved->chosen.workers},  {"batch_size", saved->chosen.batch_size},
+    naive = {{"measured", saved->is_measured},           {"relative", saved->is_relative},
+             {"workers", saved->used.workers},           {"batch_size", saved->used.batch_size},
              {"seconds", finite_number(saved->seconds)}, {"cost", finite_number(saved->cost)},
              {"configurations", json::array()}};
     for (const NaiveConfiguration& one : saved->naive)
@@ -36,8 +36,12 @@ nlohmann::ordered_json savings_json(const RunNumbers& numbers) {
            {"seconds_low", finite_number(one.predicted.seconds_low)},
            {"seconds_high", finite_number(one.predicted.seconds_high)},
            {"cost", finite_number(one.predicted.cost)},
-           {"seconds_saved", finite_number(part_saved(saved->seconds, one.predicted.seconds))},
-           {"cost_saved", finite_number(part_saved(saved->cost, one.predicted.cost))}});
+           {"seconds_saved", finite_number(one.seconds_saved.value)},
+           {"seconds_saved_low", finite_number(one.seconds_saved.low)},
+           {"seconds_saved_high", finite_number(one.seconds_saved.high)},
+           {"cost_saved", finite_number(one.cost_saved.value)},
+           {"cost_saved_low", finite_number(one.cost_saved.low)},
+           {"cost_saved_high", finite_number(one.cost_saved.high)}});
   }
   return {{"on_demand", std::move(on_demand)}, {"naive", std::move(naive)}};
 }

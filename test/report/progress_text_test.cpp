@@ -142,6 +142,8 @@ TEST_CASE("The end says what spot machines and the search have saved") {
     one.batch_size = batch;
     one.epochs = 10.0;
     one.seconds = seconds;
+    one.seconds_low = 0.8 * seconds;
+    one.seconds_high = 1.25 * seconds;
     one.cost = cost;
     return one;
   };
@@ -157,10 +159,13 @@ TEST_CASE("The end says what spot machines and the search have saved") {
   const std::string text = joined(closing_text(run.numbers(), {"runs/x"}));
   CHECK_THAT(text, Catch::Contains("  on demand $0.0160 for the same machine seconds, of which "
                                    "spot machines saved $0.0120 (75 %)\n"));
-  CHECK_THAT(text, Catch::Contains("  saved     50 % less time, 80 % less cost than K 1  B 50, the "
+  CHECK_THAT(text, Catch::Contains("  saved     50 % less time (38 % less to 60 % less), 80 % less "
+                                   "cost (75 % less to 84 % less) than K 1  B 50, the "
                                    "slowest, is predicted to take\n"));
-  CHECK_THAT(text, Catch::Contains("            25 % more time, 96 % less cost than K 8  B 50, the "
-                                   "dearest, is predicted to take\n"));
+  CHECK_THAT(text,
+             Catch::Contains("            25 % more time (56 % more to 0 % more), 96 % less cost "
+                             "(95 % less to 97 % less) than K 8  B 50, the "
+                             "dearest, is predicted to take\n"));
 }
 
 TEST_CASE("A job that costs nothing does not talk of money") {
