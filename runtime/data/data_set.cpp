@@ -1,6 +1,8 @@
 #include "runtime/data/data_set.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -34,9 +36,32 @@ std::string section_of(Split split) {
   return split == Split::kTrain ? "data.train" : "data.test";
 }
 
+// Prepared files hold what may be readable for their owner only. A folder or file of somebody else
+// stays as it is, and so does one on a file system that cannot be written.
+void take_from_others(const std::filesystem::path& path, mode_t mode) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
+      (status.st_mode & 0077) != 0) [[maybe_unused]]
+    const int refused = ::chmod(path.c_str(), mode);
+}
+
+// A folder that the user has named may hold other things as well.
+void take_cache_from_others(const std::filesystem::path& folder,
+                            const std::filesystem::path& prepared) {
+  if (folder != folder_from_environment("SCAVENGER_CACHE_DIR")) take_from_others(folder, 0700);
+  take_from_others(prepared, 0600);
+}
+
+void require_readable(const std::filesystem::path& prepared) {
+  if (::access(prepared.c_str(), R_OK) == 0 || errno == ENOENT) return;
+  throw SystemError(errno, {.what = "cannot read the prepared data set",
+                            .where = prepared.string(),
+                            .remedy = "set SCAVENGER_CACHE_DIR to a folder of your own"});
+}
+
 void create_cache_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::create_directories(folder, error)) take_from_others(folder, 0700);
   if (error)
     throw SystemError(error.value(),
                       {.what = "cannot create the cache folder",
@@ -62,6 +87,8 @@ Opened open_or_prepare(const DataConfig& config, Split split,
                        const std::filesystem::path& cache_folder) {
   const SourceIdentity identity = identify_source(config, split);
   const std::filesystem::path path = cache_folder / identity.file_name;
+  take_cache_from_others(cache_folder, path);
+  require_readable(path);
   if (auto current = PreparedFile::open_if_current(path, identity.key))
     return {.file = std::move(*current), .was_prepared_now = false};
   create_cache_folder(cache_folder);

@@ -10,7 +10,7 @@
 namespace scavenger {
 
 FileLock::FileLock(const std::filesystem::path& path)
-    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
   const auto fail = [&path](const char* what) {
     throw SystemError(errno,
                       {.what = what,

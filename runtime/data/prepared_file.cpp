@@ -124,8 +124,9 @@ void write_at(const FileDescriptor& file, std::uint64_t offset, std::span<const 
 
 void write_content(const std::filesystem::path& path, const SampleTable& table,
                    const PreparedHeader& header) {
-  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0)
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // One that was left half-written may have been made with other rights.
+  if (file.get() < 0 || ::fchmod(file.get(), 0600) != 0)
     throw SystemError(errno, {.what = "cannot create the prepared data set",
                               .where = path.string(),
                               .remedy = "set SCAVENGER_CACHE_DIR to a folder that you can write"});

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +72,35 @@ class ScopedVariable final {
 };
 
 }  // namespace
+
+TEST_CASE("What was prepared is for its owner only, also where it was made for all to read") {
+  using std::filesystem::perms;
+  const auto rights_of = [](const std::filesystem::path& path) {
+    return std::filesystem::status(path).permissions();
+  };
+  const mode_t before = ::umask(0022);
+  const SmallJob job;
+
+  job.open();
+  const std::filesystem::path prepared = job.prepared_files().at(0);
+  CHECK(rights_of(job.cache) == perms::owner_all);
+  CHECK(rights_of(prepared) == (perms::owner_read | perms::owner_write));
+
+  std::filesystem::permissions(job.cache, perms{0755});
+  std::filesystem::permissions(prepared, perms{0644});
+  CHECK_FALSE(job.open().was_prepared_now());
+  CHECK(rights_of(job.cache) == perms::owner_all);
+  CHECK(rights_of(prepared) == (perms::owner_read | perms::owner_write));
+
+  // A folder that the user has named may be for other things too: only the file is changed.
+  const ScopedVariable named("SCAVENGER_CACHE_DIR", job.cache.c_str());
+  std::filesystem::permissions(job.cache, perms{0755});
+  std::filesystem::permissions(prepared, perms{0644});
+  job.open();
+  CHECK(rights_of(job.cache) == perms{0755});
+  CHECK(rights_of(prepared) == (perms::owner_read | perms::owner_write));
+  ::umask(before);
+}
 
 TEST_CASE("A data set is prepared at the first opening and only mapped at the next") {
   const SmallJob job;
