@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::int64_t kTrials = 2;  // samples that a model is tried out on
 
-// LibTorch's messages are pages long; the cause is one of their lines.
-std::string cause_of(const std::string& message) {
-  const std::size_t marked = message.rfind("RuntimeError: ");
-  const std::size_t first = marked == std::string::npos ? 0 : marked + 14;
-  return message.substr(first, message.find('\n', first) - first);
-}
-
 bool is_plain(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat;
 }
@@ -90,6 +83,13 @@ ModelInput input_like(const DataShape& data, std::int64_t size) {
 
 }  // namespace
 
+std::string cause_of(const std::exception& error) {
+  const std::string message = error.what();
+  const std::size_t marked = message.rfind("RuntimeError: ");
+  const std::size_t first = marked == std::string::npos ? 0 : marked + 14;
+  return message.substr(first, message.find('\n', first) - first);
+}
+
 at::Tensor ForeignModel::adopt_parameter(const std::string& name, const at::Tensor& tensor) {
   const Memory memory{tensor.const_data_ptr(), tensor.sizes().vec(), tensor.strides().vec()};
   if (const auto seen = seen_.find(memory); seen != seen_.end()) return seen->second;
@@ -126,6 +126,13 @@ void ForeignModel::adopt_buffers() {
 
 // Of tokens: logits of whatever positions there are.
 void ForeignModel::require_outputs(const at::Tensor& outputs, const DataShape& data) const {
+  if (!at::isFloatingType(outputs.scalar_type()))
+    throw ConfigError({.what = std::string("the model answers numbers of type ") +
+                               c10::toString(outputs.scalar_type()) +
+                               ", which no loss can be minimised with",
+                       .where = where_,
+                       .remedy = "return the logits themselves, as floats: neither argmax() nor "
+                                 "long()"});
   const std::int64_t expected = output_count(data);
   const bool fits = data.vocabulary > 0
                         ? outputs.dim() == 3 && outputs.size(2) == expected
@@ -166,12 +173,33 @@ at::Tensor ForeignModel::own_loss(const ModelInput& input, const at::Tensor& tar
   return run("compute the model's loss", [&] { return run_loss(input, targets); });
 }
 
+void ForeignModel::require_same_buffers(const Named& own) const {
+  for (std::size_t i = 0; i < std::min(own.size(), buffers().size()); ++i) {
+    const auto& [name, tensor] = own[i];
+    const auto type = element_type_of(tensor);
+    const at::IntArrayRef taken_in = buffers()[i].tensor.sizes();
+    const bool is_same =
+        is_plain(tensor)
+            ? taken_in == tensor.sizes()
+            : type && taken_in == at::IntArrayRef(carried_shape(tensor.sizes().vec(), *type));
+    if (is_same) continue;
+    std::ostringstream text;
+    text << "buffer " << name << " has become " << tensor.sizes() << " of type "
+         << c10::toString(tensor.scalar_type()) << ", and was of another shape or type";
+    throw ConfigError({.what = text.str(),
+                       .where = where_,
+                       .remedy = "give buffers their full size at the beginning: only their values "
+                                 "may change"});
+  }
+}
+
 at::Tensor ForeignModel::run(const char* doing, const std::function<at::Tensor()>& code) {
   if (training() != is_training_) {
     is_training_ = training();
     run_set_training(is_training_);
   }
   Named own = current_buffers();
+  require_same_buffers(own);
   SCAVENGER_CHECK(own.size() <= buffers().size());  // which may have a mark of frozen ones
   for (std::size_t i = 0; i < own.size(); ++i) {
     const at::NoGradGuard no_gradients;
@@ -180,6 +208,7 @@ at::Tensor ForeignModel::run(const char* doing, const std::function<at::Tensor()
   const at::Tensor result = guarded(doing, code);
   if (!is_training_) return result;
   own = current_buffers();
+  require_same_buffers(own);
   for (std::size_t i = 0; i < own.size(); ++i) {
     const at::NoGradGuard no_gradients;
     pack(own[i].second, buffers()[i].tensor);
@@ -194,7 +223,7 @@ at::Tensor ForeignModel::guarded(const char* doing, const std::function<at::Tens
     throw;
   } catch (const std::exception& error) {
     if (is_out_of_memory(error)) throw;
-    throw ConfigError({.what = std::string("cannot ") + doing + ": " + cause_of(error.what()),
+    throw ConfigError({.what = std::string("cannot ") + doing + ": " + cause_of(error),
                        .where = where_,
                        .remedy = "compare what its forward() takes with the data's shape"});
   }

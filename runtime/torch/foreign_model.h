@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <string>
@@ -15,6 +16,9 @@
 
 namespace scavenger {
 
+// LibTorch's messages are pages long; the cause is one of their lines.
+std::string cause_of(const std::exception& error);
+
 class ForeignModel : public Model {
  public:
   at::Tensor forward(const ModelInput& input) final;
@@ -22,6 +26,7 @@ class ForeignModel : public Model {
   // A user's layers may draw from LibTorch's generator.
   bool draws_random_numbers() const final { return true; }
   void move_to(at::Device device) final;
+  std::string file() const final { return where_; }
 
  protected:
   using Named = std::vector<std::pair<std::string, at::Tensor>>;
@@ -52,6 +57,8 @@ class ForeignModel : public Model {
   using Memory = std::tuple<const void*, std::vector<std::int64_t>, std::vector<std::int64_t>>;
 
   void require_outputs(const at::Tensor& outputs, const DataShape& data) const;
+  // Throws ConfigError where a buffer is no longer what was taken in.
+  void require_same_buffers(const Named& own) const;
   at::Tensor run(const char* doing, const std::function<at::Tensor()>& code);
 
   std::string where_;

@@ -21,7 +21,10 @@ struct GradientCollector::Hook final : torch::autograd::PostAccumulateGradHook {
   void operator()(const at::Tensor& parameter) override {
     const at::Tensor gradient = std::exchange(parameter.mutable_grad(), at::Tensor());
     if (!gradient.defined()) return;  // the layer has written it itself
-    collector.collect(collector.places_[index], gradient);
+    // An embedding of a user's model may have sparse ones; the flat vector has a place for each
+    // number.
+    const bool is_dense = gradient.layout() == at::kStrided;
+    collector.collect(collector.places_[index], is_dense ? gradient : gradient.to_dense());
   }
 
   GradientCollector& collector;

@@ -88,6 +88,9 @@ class Model {
   // Whether forward() draws from LibTorch's generator when training (dropout in a user's model).
   virtual bool draws_random_numbers() const { return false; }
 
+  // The user's file that it comes from, for errors; empty for this program's own models.
+  virtual std::string file() const { return {}; }
+
   // What the random numbers of each sample of the next forward pass follow from.
   void use_keys(std::vector<std::uint64_t> keys) { keys_ = std::move(keys); }
   std::span<const std::uint64_t> keys() const { return keys_; }

@@ -19,6 +19,7 @@
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/metrics/bleu.h"
 #include "runtime/torch/alignment.h"
+#include "runtime/torch/foreign_model.h"
 #include "runtime/torch/frozen_parameters.h"
 #include "runtime/torch/memory_limit.h"
 #include "runtime/torch/memory_meter.h"
@@ -61,6 +62,21 @@ void require_finite(double loss) {
                   .where = {},
                   .remedy = "lower optimizer.learning_rate or use warm-up, and look for extreme "
                             "values in the data"});
+}
+
+// What a user's model makes LibTorch refuse is bad input: it would be refused again elsewhere.
+template <typename Code>
+auto blaming(const Model& model, const Code& code) {
+  try {
+    return code();
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (model.file().empty() || is_out_of_memory(error)) throw;
+    throw ConfigError({.what = "cannot train the model: " + cause_of(error),
+                       .where = model.file(),
+                       .remedy = "try one step of it in Python: forward, loss and backward"});
+  }
 }
 
 }  // namespace
@@ -153,6 +169,11 @@ void ModelTrainer::write_buffers(std::span<const float> source) {
 
 TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t random_key,
                                             const GradientReady& ready) {
+  return blaming(*model_, [&] { return train_on(batch, random_key, ready); });
+}
+
+TrainingStep ModelTrainer::train_on(const Batch& batch, std::uint64_t random_key,
+                                    const GradientReady& ready) {
   SCAVENGER_CHECK(!weights_.empty() && !gradients_.empty());
   model_->set_training(true);
   std::vector<float> buffers(buffers_.flat_size());
@@ -308,6 +329,10 @@ std::vector<float> ModelTrainer::answer(const Batch& batch) {
 }
 
 EvaluationSums ModelTrainer::evaluate(const Batch& batch) {
+  return blaming(*model_, [&] { return evaluate_on(batch); });
+}
+
+EvaluationSums ModelTrainer::evaluate_on(const Batch& batch) {
   const at::NoGradGuard no_gradients;
   const at::Device device = options_.placement.device;
   const BatchTensors tensors = tensors_of(batch, options_.data, 0, batch.size, device);

@@ -60,6 +60,8 @@ class ModelTrainer final : public Trainer {
   SampleMemory sample_memory() const override { return memory_; }
 
  private:
+  TrainingStep train_on(const Batch& batch, std::uint64_t random_key, const GradientReady& ready);
+  EvaluationSums evaluate_on(const Batch& batch);
   void view_weights(float* flat);
   // Without a value where memory did not suffice and nothing has been told of yet.
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);

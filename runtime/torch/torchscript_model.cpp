@@ -1,9 +1,12 @@
 #include "runtime/torch/torchscript_model.h"
 
 #include <torch/csrc/jit/api/module.h>
+#include <torch/csrc/jit/ir/constants.h>
+#include <torch/csrc/jit/passes/inliner.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,42 @@ jit::Module load_module(const std::filesystem::path& path) {
   }
 }
 
+// Whether batch normalisation, or dropout, is to be done as in evaluation, whatever module.train()
+// says: torch.jit.trace writes down what it saw.
+bool ignores_training(const jit::Block& block) {
+  for (const jit::Node* node : block.nodes()) {
+    const std::string_view kind = node->kind().toQualString();
+    const std::size_t place = kind == "aten::batch_norm" ? 5 : kind == "aten::dropout" ? 2 : 0;
+    if (place > 0 && place < node->inputs().size()) {
+      const auto training = jit::constant_as<bool>(node->input(place));
+      if (training && !*training) return true;
+    }
+    for (const jit::Block* inner : node->blocks())
+      if (ignores_training(*inner)) return true;
+  }
+  return false;
+}
+
+void require_trainable(const jit::Module& module, const std::filesystem::path& path) {
+  const auto forward = module.find_method("forward");
+  if (!forward) return;
+  const auto graph = forward->graph()->copy();
+  jit::Inline(*graph);
+  if (ignores_training(*graph->block()))
+    throw ConfigError({.what = "the model was traced in eval() mode, so its batch normalisation or "
+                               "dropout would not train",
+                       .where = path.string(),
+                       .remedy = "call model.train() before torch.jit.trace, or use "
+                                 "torch.jit.script(model)"});
+}
+
+std::string kind_of(const c10::IValue& value) {
+  if (value.isGenericDict()) return "a dictionary";
+  if (value.isTuple()) return "a tuple";
+  if (value.isList()) return "a list";
+  return value.isNone() ? "nothing" : "no tensor";
+}
+
 class TorchScriptModel final : public ForeignModel {
  public:
   TorchScriptModel(const std::filesystem::path& path, const DataShape& data, bool has_own_loss)
@@ -36,6 +75,7 @@ class TorchScriptModel final : public ForeignModel {
                          .remedy =
                              "export one: loss(self, samples, targets) -> Tensor, marked with "
                              "@torch.jit.export; or name another loss in loss.type"});
+    require_trainable(module_, path);
     module_.train(true);
     for (const auto& owner : module_.named_modules()) {
       const std::string prefix = owner.name.empty() ? "" : owner.name + ".";
@@ -55,11 +95,20 @@ class TorchScriptModel final : public ForeignModel {
     std::vector<c10::IValue> arguments = {input.samples};
     if (input.targets.defined())
       arguments.emplace_back(input.targets.narrow(1, 0, input.targets.size(1) - 1));
-    return module_.forward(std::move(arguments)).toTensor();
+    return tensor_of(module_.forward(std::move(arguments)), "forward()");
   }
 
   at::Tensor run_loss(const ModelInput& input, const at::Tensor& targets) override {
-    return module_.get_method("loss")({input.samples, targets}).toTensor();
+    return tensor_of(module_.get_method("loss")({input.samples, targets}), "loss()");
+  }
+
+  at::Tensor tensor_of(const c10::IValue& answer, const std::string& method) const {
+    if (answer.isTensor()) return answer.toTensor();
+    throw ConfigError(
+        {.what = method + " answers " + kind_of(answer) + ", and should answer a tensor",
+         .where = file(),
+         .remedy = "wrap the model in a module whose " + method +
+                   " returns that tensor alone, as answer[\"logits\"]"});
   }
 
   void run_set_training(bool training) override { module_.train(training); }

@@ -27,6 +27,49 @@ def make_images(path, seed):
     path.write_bytes(numpy.hstack([labels[:, None], pixels]).astype(numpy.uint8).tobytes())
 
 
+def make_odd_models():
+    """Modules that only fail once they are trained, by the name of what is odd about them."""
+    import torch
+    from torch import nn
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(IMAGE_BYTES, 10)
+
+    class Integers(Base):
+        def forward(self, x):
+            return self.linear(x.flatten(1)).long()
+
+    class Growing(Base):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen", torch.zeros(1))
+
+        def forward(self, x):
+            if self.training:
+                self.seen = torch.cat([self.seen, self.seen])
+            return self.linear(x.flatten(1))
+
+    class Detached(Base):
+        def forward(self, x):
+            return self.linear(x.flatten(1)).detach()
+
+    class Dictionary(Base):
+        def forward(self, x):
+            return {"logits": self.linear(x.flatten(1))}
+
+    class Raising(Base):
+        def forward(self, x):
+            if self.training:
+                raise ValueError("the answer is 42")
+            return self.linear(x.flatten(1))
+
+    return {name: torch.jit.script(kind()) for name, kind in (
+        ("integers", Integers), ("growing", Growing), ("detached", Detached),
+        ("dictionary", Dictionary), ("raising", Raising))}
+
+
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
 class TorchScriptTest(job.JobTest):
     def setUp(self):
@@ -126,8 +169,30 @@ class TorchScriptTest(job.JobTest):
 
         self.assertEqual(job.last_weights(parts), job.last_weights(whole))
 
-    def test_what_cannot_be_trained_is_an_error_that_says_why(self):
+    def test_sparse_gradients_are_made_dense(self):
+        import torch
         from torch import nn
+
+        class Embedded(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embedding = nn.Embedding(256, 10, sparse=True)
+
+            def forward(self, x):
+                return self.embedding((x[:, 0, 0, 0] * 255.0).long())
+
+        torch.manual_seed(1)
+        run = self.run_folder()
+        self.train(self.script(Embedded()), "--quiet", "--run", run)
+        self.assertEqual(len(self.losses(run)), ITERATIONS)
+
+    def test_what_cannot_be_trained_is_an_error_that_says_why(self):
+        import torch
+        from torch import nn
+        for name, module in make_odd_models().items():
+            module.save(str(self.folder / f"{name}.pt"))
+        evaluated = nn.Sequential(nn.Conv2d(3, 2, 3), nn.BatchNorm2d(2), nn.Flatten(), nn.Linear(1800, 10)).eval()
+        torch.jit.trace(evaluated, torch.zeros(2, 3, 32, 32)).save(str(self.folder / "evaluated.pt"))
         (self.folder / "text.pt").write_text("hello")
         self.script(nn.Sequential(nn.Flatten(), nn.Linear(7, 10)), "narrow.pt")
         self.script(nn.Sequential(nn.Flatten(), nn.Linear(IMAGE_BYTES, 3)), "few.pt")
@@ -137,12 +202,19 @@ class TorchScriptTest(job.JobTest):
                                     ("narrow", "cannot run the model on such samples", {}),
                                     ("few", "the model's output is [2, 3], and should be [2, 10]", {}),
                                     ("empty", "the model has no parameters", {}),
+                                    ("integers", "the model answers numbers of type Long", {}),
+                                    ("growing", "buffer seen has become [2]", {}),
+                                    ("detached", "cannot train the model: ", {}),
+                                    ("dictionary", "forward() answers a dictionary", {}),
+                                    ("raising", "the answer is 42", {}),
+                                    ("evaluated", "the model was traced in eval() mode", {}),
                                     ("plain", "the module has no method `loss`", {"loss": {"type": "model"}})):
             config = self.config({"type": "torchscript", "path": f"{name}.pt"}, **more)
             run = self.run_folder(name)
             output = self.train(config, "--quiet", "--run", run, check=2)
             self.assertIn(message, output)
             self.assertIn(f"{name}.pt", output)  # where
+            self.assertNotIn("Exception raised from", output)  # LibTorch's backtrace
             self.assertEqual(output.count(message), 1, output)
             self.assertIn("scavenger-train: worker ", output)
             self.assertEqual(job.events(run, "iterations"), [])
