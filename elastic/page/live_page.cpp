@@ -12,6 +12,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 #include <future>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <thread>
@@ -40,8 +41,9 @@ using Response = http::response<http::string_body>;
 constexpr int kMostConnections = 64;
 constexpr int kMostLookers = 16;  // that get events
 constexpr std::uint32_t kHeadLimitBytes = 8 << 10;
-constexpr std::uint64_t kBodyLimitBytes = 4 << 10;    // as the control socket's
-constexpr auto kPatience = std::chrono::seconds(10);  // with a peer that says or takes nothing
+constexpr std::uint64_t kBodyLimitBytes = 4 << 10;       // as the control socket's
+constexpr auto kPatience = std::chrono::seconds(10);     // with a peer that says or takes nothing
+constexpr auto kHeadPatience = std::chrono::seconds(3);  // with one that is not known yet
 constexpr auto kHeartbeat = std::chrono::seconds(5);
 constexpr milliseconds kReadSlice(100);  // of the log, before others have their turn
 constexpr milliseconds kLook(200);       // for something new to send
@@ -122,7 +124,10 @@ class LivePage::Server final {
   void run();
   awaitable<void> accept_all();
   awaitable<void> serve(tcp::socket socket);
-  awaitable<void> answer(beast::tcp_stream& stream, const Request& request);
+  awaitable<void> take_request(beast::tcp_stream& stream);
+  awaitable<void> answer(beast::tcp_stream& stream, const PageDecision& decision,
+                         const std::string& body);
+  bool make_room();
   awaitable<void> send(beast::tcp_stream& stream, Response response);
   awaitable<void> write(beast::tcp_stream& stream, std::string text);
   awaitable<void> stream_events(beast::tcp_stream& stream);
@@ -144,6 +149,7 @@ class LivePage::Server final {
   std::string trouble_;  // why the log is not read on
   PageBoard board_;
   int connections_ = 0;
+  std::list<beast::tcp_stream*> strangers_;  // that have not shown the token, the oldest first
   int lookers_ = 0;
   bool ending_ = false;
   bool is_last_state_ = false;
@@ -177,36 +183,63 @@ awaitable<void> LivePage::Server::accept_all() {
       co_await pause.async_wait(use_awaitable);
       continue;
     }
-    if (connections_ >= kMostConnections) continue;  // and close it
+    if (connections_ >= kMostConnections && !make_room()) continue;  // and close it
     spawn(io_, serve(std::move(socket)));
   }
+}
+
+// Closes the oldest connection of a stranger: however many come and say nothing, whoever brings the
+// token is heard. False where there is none.
+bool LivePage::Server::make_room() {
+  if (strangers_.empty()) return false;
+  beast::tcp_stream* const oldest = strangers_.front();
+  strangers_.pop_front();
+  oldest->close();
+  return true;
 }
 
 awaitable<void> LivePage::Server::serve(tcp::socket socket) {
   ++connections_;
   beast::tcp_stream stream(std::move(socket));
+  strangers_.push_back(&stream);
   try {
-    beast::flat_buffer buffer(kHeadLimitBytes + kBodyLimitBytes);
-    http::request_parser<http::string_body> parser;
-    parser.header_limit(kHeadLimitBytes);
-    parser.body_limit(kBodyLimitBytes);
-    stream.expires_after(kPatience);
-    boost::system::error_code error;
-    co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
-    if (error == http::error::header_limit || error == http::error::buffer_overflow ||
-        error == http::error::body_limit)
-      co_await send(stream, make_refusal(413, "the request is too long"));
-    else if (!error)
-      co_await answer(stream, parser.get());
+    co_await take_request(stream);
   } catch (const boost::system::system_error&) {  // it is gone, or takes nothing
   }
   boost::system::error_code ignored;
   stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
+  strangers_.remove(&stream);
   --connections_;
 }
 
-awaitable<void> LivePage::Server::answer(beast::tcp_stream& stream, const Request& request) {
-  const PageDecision decision = decide(head_of(request), access_);
+awaitable<void> LivePage::Server::take_request(beast::tcp_stream& stream) {
+  const auto is_too_long = [](const boost::system::error_code& error) {
+    return error == http::error::header_limit || error == http::error::buffer_overflow ||
+           error == http::error::body_limit;
+  };
+  beast::flat_buffer buffer(kHeadLimitBytes + kBodyLimitBytes);
+  http::request_parser<http::string_body> parser;
+  parser.header_limit(kHeadLimitBytes);
+  parser.body_limit(kBodyLimitBytes);
+  stream.expires_after(kHeadPatience);
+  boost::system::error_code error;
+  co_await http::async_read_header(stream, buffer, parser,
+                                   asio::redirect_error(use_awaitable, error));
+  PageDecision decision;
+  if (!error) decision = decide(head_of(parser.get()), access_);
+  if (!error && decision.answer != PageAnswer::kRefused) strangers_.remove(&stream);
+  if (!error) {
+    stream.expires_after(decision.answer == PageAnswer::kRefused ? kHeadPatience : kPatience);
+    co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
+  }
+  if (is_too_long(error))
+    co_await send(stream, make_refusal(413, "the request is too long"));
+  else if (!error)
+    co_await answer(stream, decision, parser.get().body());
+}
+
+awaitable<void> LivePage::Server::answer(beast::tcp_stream& stream, const PageDecision& decision,
+                                         const std::string& body) {
   switch (decision.answer) {
     case PageAnswer::kRefused:
       co_await send(stream, make_refusal(decision.status, decision.reason));
@@ -215,7 +248,7 @@ awaitable<void> LivePage::Server::answer(beast::tcp_stream& stream, const Reques
       co_await send(stream, page_response(decision.brings_token));
       break;
     case PageAnswer::kCommand:
-      co_await send(stream, command_response(request.body()));
+      co_await send(stream, command_response(body));
       break;
     case PageAnswer::kMetrics:
       co_await read_log();

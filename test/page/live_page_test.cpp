@@ -11,6 +11,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <condition_variable>
+#include <list>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -42,6 +43,7 @@ class Visitor final {
         body);
     asio::write(socket_, asio::buffer(text));
   }
+  void begins_to_ask() { asio::write(socket_, asio::buffer("G", 1)); }
   // Up to these words, or to the end; whether they came.
   bool hears(const std::string& words) {
     boost::system::error_code error;
@@ -146,6 +148,24 @@ TEST_CASE("Whoever looks on, asks, commands or leaves in mid-sentence, each is s
   last_looker.join();
 
   CHECK(heard.load() == 5 * kVisits + 1);  // it was told the end
+}
+
+TEST_CASE("However many strangers hold connections, whoever brings the token is heard") {
+  constexpr int kStrangers = 84;  // more than the page takes
+  const TemporaryFolder run;
+  const WritingJob job(run.path());
+  const LivePage page({.run_folder = run.path(), .token = kToken, .tell = [](const auto&) {
+                         return nlohmann::json::object();
+                       }});
+  std::list<Visitor> strangers;
+  for (int i = 0; i < kStrangers; ++i) strangers.emplace_back(page.port()).begins_to_ask();
+
+  for (int i = 0; i < 5; ++i) {
+    Visitor owner(page.port());
+    owner.ask("GET /");
+    CHECK(owner.hears("200 OK"));
+    strangers.emplace_back(page.port()).begins_to_ask();
+  }
 }
 
 }  // namespace scavenger::elastic
