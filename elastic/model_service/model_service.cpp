@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
@@ -33,7 +34,8 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using json = nlohmann::json;
 
-constexpr auto kPatience = std::chrono::seconds(10);  // with a client that says nothing
+constexpr auto kPatience = std::chrono::seconds(10);      // with a client that says nothing
+constexpr auto kDrainPatience = std::chrono::seconds(2);  // with what a refused one still sends
 constexpr std::uint64_t kBodyLimitBytes = 16 << 20;
 constexpr int kConnectionLimit = 64;
 constexpr std::size_t kTokenBytes = 32;
@@ -63,6 +65,7 @@ ServiceAnswer answer_about(perfmodel::ModelStore& store, const std::string& meth
   }
   if (method == "PUT" && is_fit) {
     if (!json::accept(body)) return refuse(400, "a fit is a JSON document");
+    if (!store.find(id)) return refuse(404, "there is no such model");
     store.record_fit(id, body);
     return {200, "{}"};
   }
@@ -97,6 +100,17 @@ bool brings(const std::string& token, std::string_view header) {
   return header.size() == expected.size() &&
          equal_in_constant_time(std::as_bytes(std::span(header)),
                                 std::as_bytes(std::span(expected)));
+}
+
+// What is unread when a connection is closed would make the client lose the answer.
+awaitable<void> drain(beast::tcp_stream& stream) {
+  boost::system::error_code error;
+  stream.socket().shutdown(tcp::socket::shutdown_send, error);
+  stream.expires_after(kDrainPatience);
+  std::array<char, 4096> bytes{};
+  while (!error)
+    co_await stream.async_read_some(asio::buffer(bytes),
+                                    asio::redirect_error(use_awaitable, error));
 }
 
 }  // namespace
@@ -156,14 +170,17 @@ awaitable<void> ModelService::serve(tcp::socket socket) {
     http::request_parser<http::string_body> parser;
     parser.body_limit(kBodyLimitBytes);
     stream.expires_after(kPatience);
-    co_await http::async_read(stream, buffer, parser, use_awaitable);
-    const http::request<http::string_body> request = parser.release();
-    const auto header = request[http::field::authorization];
-    ServiceAnswer answer =
-        brings(token_, {header.data(), header.size()})
-            ? answer_request(store_, text_of(request.method_string()), text_of(request.target()),
-                             request.body())
-            : refuse(401, "bring the service's token: Authorization: Bearer TOKEN");
+    co_await http::async_read_header(stream, buffer, parser, use_awaitable);
+    const auto header = parser.get()[http::field::authorization];
+    const bool is_known = brings(token_, {header.data(), header.size()});
+    ServiceAnswer answer = refuse(401, "bring the service's token: Authorization: Bearer TOKEN");
+    if (is_known) {  // nobody else's body is worth its memory
+      stream.expires_after(kPatience);
+      co_await http::async_read(stream, buffer, parser, use_awaitable);
+      const http::request<http::string_body> request = parser.release();
+      answer = answer_request(store_, text_of(request.method_string()), text_of(request.target()),
+                              request.body());
+    }
     http::response<http::string_body> response(static_cast<http::status>(answer.status), 11);
     response.set(http::field::content_type, "application/json");
     response.keep_alive(false);
@@ -171,6 +188,7 @@ awaitable<void> ModelService::serve(tcp::socket socket) {
     response.prepare_payload();
     stream.expires_after(kPatience);
     co_await http::async_write(stream, response, use_awaitable);
+    if (!is_known) co_await drain(stream);
   } catch (const boost::system::system_error& error) {
     log_info("a client of the model service was lost: {}", error.what());
   }
@@ -190,7 +208,12 @@ std::string token_from(const std::string& path, bool make_if_missing) {
     return token;
   }
   struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && (status.st_mode & 0077) != 0)
+  const bool is_there = ::stat(path.c_str(), &status) == 0;
+  if (is_there && status.st_uid != ::geteuid())
+    throw InputError({.what = "the token's file belongs to another user, who knows it",
+                      .where = path,
+                      .remedy = "name a file of your own: scavenger-plan serve makes a new one"});
+  if (is_there && (status.st_mode & 0077) != 0)
     throw InputError({.what = "others may read the token",
                       .where = path,
                       .remedy = "chmod 600, and make a new one if somebody did"});
