@@ -86,7 +86,10 @@ ModelInput input_like(const DataShape& data, std::int64_t size) {
 std::string cause_of(const std::exception& error) {
   const std::string message = error.what();
   const std::size_t marked = message.rfind("RuntimeError: ");
-  const std::size_t first = marked == std::string::npos ? 0 : marked + 14;
+  std::size_t first = marked == std::string::npos ? 0 : marked + 14;
+  // What a module raises itself stands in the last line, below the lines that led there.
+  if (first == 0 && message.find("Traceback of TorchScript") != std::string::npos)
+    first = message.rfind('\n', message.find_last_not_of('\n')) + 1;
   return message.substr(first, message.find('\n', first) - first);
 }
 
