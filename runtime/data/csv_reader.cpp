@@ -79,9 +79,11 @@ class CsvReader final {
   std::string place(std::size_t line) const { return fmt::format("{}:{}", path_.string(), line); }
   void take_line(std::size_t line);
   void take_header(std::size_t line);
+  bool looks_like_sample() const;
   void take_first_line(std::size_t line);
   void take_sample(std::size_t line);
   std::size_t find_label_column(std::size_t line) const;
+  bool names_a_class(std::size_t column) const;
   [[noreturn]] void throw_not_a_number(std::size_t line, std::size_t column) const;
 
   const DataSourceConfig& source_;
@@ -151,8 +153,25 @@ void CsvReader::take_first_line(std::size_t line) {
   table_.sample_shape = {static_cast<std::int64_t>(column_count_ - 1)};
 }
 
+// Whether the line that should name the columns holds numbers, and not those of the columns, which
+// some programs write as their names.
+bool CsvReader::looks_like_sample() const {
+  bool counts_columns = true;
+  for (std::size_t i = 0; i < fields_.size(); ++i) {
+    const std::optional<double> value = parse_number(fields_[i]);
+    if (!value) return false;
+    const auto column = static_cast<double>(i);
+    counts_columns = counts_columns && (*value == column || *value == column + 1.0);
+  }
+  return !counts_columns;
+}
+
 void CsvReader::take_header(std::size_t line) {
   header_is_due_ = false;
+  if (looks_like_sample())
+    throw DataError({.what = "the first line should name the columns, and is all numbers",
+                     .where = place(line),
+                     .remedy = "set " + section_ + ".has_header to false, or add the names"});
   if (fields_ != names_)
     throw DataError({.what = "the column names differ from those of " + source_.files[0].string(),
                      .where = place(line),
@@ -204,7 +223,22 @@ void CsvReader::take_sample(std::size_t line) {
   }
 }
 
+// A word where the label is, in a line whose other fields are numbers.
+bool CsvReader::names_a_class(std::size_t column) const {
+  if (column != label_column_ || classes_ == 0 || fields_[column].empty()) return false;
+  for (std::size_t i = 0; i < fields_.size(); ++i)
+    if (i != column && !parse_number(fields_[i])) return false;
+  return true;
+}
+
 void CsvReader::throw_not_a_number(std::size_t line, std::size_t column) const {
+  if (names_a_class(column))
+    throw DataError({.what = fmt::format("the label \"{}\" is a name, and labels are numbers from "
+                                         "0 to {}",
+                                         fields_[column], classes_ - 1),
+                     .where = place(line),
+                     .remedy = "write each class's number in place of its name, or correct " +
+                               section_ + ".label_column"});
   const std::string name = column < names_.size() ? " (" + names_[column] + ")" : "";
   throw DataError({.what = fmt::format("field {}{} is not a finite number: \"{}\"", column + 1,
                                        name, fields_[column]),

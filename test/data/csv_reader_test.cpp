@@ -109,6 +109,27 @@ TEST_CASE("Words in the first line point to has_header") {
              Contains("samples.csv:1") && Contains("data.train.has_header"));
 }
 
+TEST_CASE("A sample is not taken for a header, and the numbers of the columns are one") {
+  const TemporaryFolder folder;
+  DataSourceConfig source = write_csv(folder.path(), "0.5,2,1\n1,2,0\n");
+  source.has_header = true;
+  CHECK_THAT(error_of(source), Contains("samples.csv:1") && Contains("all numbers") &&
+                                   Contains("data.train.has_header to false"));
+
+  source = write_csv(folder.path(), "0,1,2\n1,2,0\n");
+  source.has_header = true;
+  CHECK(read(source).labels == std::vector<std::int32_t>{0});
+}
+
+TEST_CASE("Class names in place of labels are told what they should be") {
+  const TemporaryFolder folder;
+
+  CHECK_THAT(error_of(write_csv(folder.path(), "1,2,0\n1,2,no\n")),
+             Contains("samples.csv:2") && Contains("label \"no\" is a name") &&
+                 Contains("0 to 2") && Contains("class's number"));
+  CHECK_THAT(error_of(write_csv(folder.path(), "1,2,no\n")), Contains("is a name"));
+}
+
 TEST_CASE("A label column that does not exist is an error with the nearest name") {
   const TemporaryFolder folder;
   DataSourceConfig source = write_csv(folder.path(), "width,class\n1,0\n");
