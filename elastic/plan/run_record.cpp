@@ -50,7 +50,8 @@ void add_times(const RunNumbers& numbers, const std::string& job, const std::str
     const perfmodel::TimeObservation& seconds = one.seconds;
     record.times.push_back({job, machine, seconds.configuration.workers,
                             seconds.configuration.global_batch, seconds.seconds,
-                            seconds.standard_error, static_cast<double>(one.iterations)});
+                            std::min(seconds.standard_error, seconds.seconds),
+                            static_cast<double>(one.iterations)});
   }
 }
 

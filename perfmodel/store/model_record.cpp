@@ -43,6 +43,9 @@ class RecordCheck final {
     if (!std::isfinite(value) || value < 0.0)
       fail(fmt::format("{} is {}, and must not be negative", name, value));
   }
+  void at_most(const char* name, double value, const char* of, double most) const {
+    if (value > most) fail(fmt::format("{} is {}, more than {}, {}", name, value, of, most));
+  }
 
  private:
   [[noreturn]] void fail(std::string what) const {
@@ -66,6 +69,7 @@ void check_record(const ModelRecord& record) {
     check.configuration(row.workers, row.batch_size);
     check.positive("seconds", row.seconds);
     check.not_negative("standard_error", row.standard_error);
+    check.at_most("standard_error", row.standard_error, "seconds", row.seconds);
     check.not_negative("iterations", row.iterations);
   }
   for (std::size_t i = 0; i < record.noise.size(); ++i) {

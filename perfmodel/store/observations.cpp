@@ -51,7 +51,8 @@ TimeObservation combine(const Configuration& configuration, const std::vector<Ti
   for (const TimeRow& row : rows)
     between += std::max(row.iterations, 1.0) / weight * (row.seconds - mean) * (row.seconds - mean);
   if (rows.size() > 1) between /= static_cast<double>(rows.size() - 1);
-  return {configuration, mean, std::sqrt(stated + (rows.size() > 1 ? between : 0.0))};
+  const double error = std::sqrt(stated + (rows.size() > 1 ? between : 0.0));
+  return {configuration, mean, std::min(error, mean)};  // beyond that nothing is known either way
 }
 
 std::vector<TimeObservation> time_observations(const ModelRecord& record,

@@ -41,6 +41,7 @@ TEST_CASE("impossible rows are named") {
   };
   refuses([](ModelRecord& r) { r.times[0].seconds = std::numeric_limits<double>::quiet_NaN(); },
           "seconds is nan");
+  refuses([](ModelRecord& r) { r.times[0].standard_error = 2e18; }, "more than seconds");
   refuses([](ModelRecord& r) { r.times[0].workers = 0.0; }, "workers is 0");
   refuses([](ModelRecord& r) { r.times[0].workers = 1.5; }, "whole numbers");
   refuses([](ModelRecord& r) { r.times[5].batch_size = 3.0; }, "4 workers cannot share");
