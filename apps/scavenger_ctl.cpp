@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,7 @@
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
 #include "runtime/provider/emulated_network.h"
@@ -65,6 +67,26 @@ void declare(CLI::App& app, Arguments& arguments) {
   add("continue", "Go on after a pause");
   add("stop", "Finish the iteration, write a checkpoint, and end");
   add("clean", "Remove what killed jobs have left on this machine (needs no RUN)");
+}
+
+// What CLI11 would only call unexpected: "status r2" and "r2 stat". Empty where it is neither.
+std::string problem_of_order(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[0].starts_with('-') || words[1].starts_with('-')) return {};
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    commands.push_back(command->get_name());
+  const auto is_command = [&](const std::string& word) {
+    return std::ranges::find(commands, word) != commands.end();
+  };
+  const std::vector<std::string> of_a_run = {"status", "top",      "resize", "checkpoint",
+                                             "pause",  "continue", "stop"};
+  if (std::ranges::find(of_a_run, words[0]) != of_a_run.end() && !is_command(words[1]))
+    return fmt::format("the run folder comes first: scavenger-ctl {} {}", words[1], words[0]);
+  if (is_command(words[0]) || is_command(words[1])) return {};
+  const std::string near = nearest_word(words[1], commands);
+  return fmt::format("there is no command \"{}\"; {}", words[1],
+                     near.empty() ? "the commands are " + join_words(commands)
+                                  : fmt::format("did you mean \"{}\"?", near));
 }
 
 Json command_of(const Arguments& arguments) {
@@ -157,6 +179,11 @@ int main(int argc, char** argv) {
   Arguments arguments;
   declare(app, arguments);
   const GcpCommand gcp(app);
+  if (const std::string problem = problem_of_order(app, {argv + 1, argv + argc});
+      !problem.empty()) {
+    std::cerr << "scavenger-ctl: " << problem << "\n";
+    return 2;
+  }
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-ctl", [&] {
     if (gcp.is_called()) return gcp.run();

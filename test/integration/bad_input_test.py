@@ -59,6 +59,8 @@ class BadInputTest(job.JobTest):
     def test_a_wrong_command_line_of_a_program_that_trains_nothing(self):
         for line, says in ((("scavenger-plan", "--price", "-1"), '"-1" is no number from 0 on'),
                            (("scavenger-plan", "--samples", "0"), '"0" is no number above 0'),
+                           (("scavenger-ctl", "r2", "stat"), 'there is no command "stat"; did you mean "status"?'),
+                           (("scavenger-ctl", "status", "r2"), "the run folder comes first: scavenger-ctl r2 status"),
                            (("scavenger-ctl", "resize", "--workers", "x"), '"x" is no number above 0')):
             done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)
