@@ -13,6 +13,7 @@ namespace {
 
 // Far more than a configuration has. Each level is a part of the place of all that is in it.
 constexpr std::size_t kDepthLimit = 32;
+constexpr std::size_t kKeyLimit = 1000;
 
 // Feeds the parser and keeps the line of the last visible character that it took. (White space does
 // not count: the parser takes one character more than a number has.)
@@ -120,6 +121,11 @@ bool LocatedBuilder::open(Json container) {
 }
 
 bool LocatedBuilder::key(string_t& value) {
+  // Each key is compared with all before it.
+  if (document_.at(open_.back().place).size() >= kKeyLimit)
+    throw ConfigError({.what = fmt::format("this object has more than {} keys", kKeyLimit),
+                       .where = fmt::format("{}:{}", name_, line_),
+                       .remedy = "a configuration has a few dozen: is this the right file?"});
   open_.back().key = value;
   const JsonPointer place = next_place();
   if (document_.at(open_.back().place).contains(value)) {

@@ -6,11 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/text.h"
 #include "runtime/config/consistency_parts.h"
 #include "runtime/config/metric.h"
 
 namespace scavenger {
 namespace {
+
+// Of one layer: 256 GiB, more than a worker has.
+constexpr std::uint64_t kMostWeights = std::uint64_t{1} << 36;
 
 // Written by the user: only the model itself knows what it takes and gives.
 bool is_foreign(const ModelConfig& model) {
@@ -34,6 +38,7 @@ class ModelCheck final {
   std::optional<std::vector<std::int64_t>> image_shape();
   void check_resnet();
   void check_cnn();
+  void check_mlp();
   void check_loss();
 
   void fail(const std::string& place, std::string what, std::string remedy) {
@@ -48,9 +53,7 @@ void ModelCheck::check_model() {
   check_fine_tuning();
   switch (config_.model.type) {
     case ModelType::kMlp:
-      if (is_text(config_.data.train.format))
-        fail("/model/type", "an mlp takes no text", "use language_model or transformer_tiny");
-      return;
+      return check_mlp();
     case ModelType::kCnn:
       return check_cnn();
     case ModelType::kResNet18:
@@ -65,6 +68,22 @@ void ModelCheck::check_model() {
     case ModelType::kTorchScript:
     case ModelType::kPlugin:
       return;
+  }
+}
+
+void ModelCheck::check_mlp() {
+  if (is_text(config_.data.train.format))
+    fail("/model/type", "an mlp takes no text", "use language_model or transformer_tiny");
+  const auto& hidden = config_.model.hidden;
+  for (std::size_t i = 0; i + 1 < hidden.size(); ++i) {
+    const auto inputs = static_cast<std::uint64_t>(hidden[i]);
+    const auto outputs = static_cast<std::uint64_t>(hidden[i + 1]);
+    if (inputs <= kMostWeights / outputs) continue;
+    fail("/model/hidden",
+         fmt::format("a layer of {} x {} weights would take {}", inputs, outputs,
+                     format_bytes(inputs * outputs * sizeof(float))),
+         "use narrower layers: one may take up to " + format_bytes(kMostWeights * sizeof(float)));
+    return;
   }
 }
 

@@ -19,7 +19,9 @@ class SchemaWalk final {
  public:
   explicit SchemaWalk(const Json& root) : root_(root) {}
 
-  void visit(const Json& schema, Json& value, const JsonPointer& place);
+  // `alternatives`: of a tagged union, of which `schema` is the chosen one.
+  void visit(const Json& schema, Json& value, const JsonPointer& place,
+             const Json& alternatives = Json::array());
   std::vector<Violation> violations() && { return std::move(violations_); }
 
  private:
@@ -31,7 +33,8 @@ class SchemaWalk final {
   void visit_number(const Json& schema, const Json& value, const JsonPointer& place);
   void visit_text(const Json& schema, const Json& value, const JsonPointer& place);
   void visit_list(const Json& schema, Json& value, const JsonPointer& place);
-  void visit_object(const Json& schema, Json& value, const JsonPointer& place);
+  void visit_object(const Json& schema, Json& value, const JsonPointer& place,
+                    const Json& alternatives);
   void fail(const JsonPointer& place, std::string what, std::string remedy) {
     violations_.push_back({place, std::move(what), std::move(remedy)});
   }
@@ -52,6 +55,17 @@ std::string tag_of(const Json& alternative) {
   if (!alternative.contains("properties")) return {};
   for (const auto& [key, property] : alternative.at("properties").items())
     if (property.contains("const")) return key;
+  return {};
+}
+
+// `"type": "sgd"`, where that alternative has such a key; "" where none has.
+std::string owner_of(const std::string& key, const Json& alternatives) {
+  for (const Json& alternative : alternatives)
+    if (alternative.at("properties").contains(key)) {
+      const std::string tag = tag_of(alternative);
+      return fmt::format("\"{}\": {}", tag,
+                         alternative.at("properties").at(tag).at("const").dump());
+    }
   return {};
 }
 
@@ -143,13 +157,19 @@ void SchemaWalk::visit_list(const Json& schema, Json& value, const JsonPointer& 
   for (std::size_t i = 0; i < value.size(); ++i) visit(schema.at("items"), value[i], place / i);
 }
 
-void SchemaWalk::visit_object(const Json& schema, Json& value, const JsonPointer& place) {
+void SchemaWalk::visit_object(const Json& schema, Json& value, const JsonPointer& place,
+                              const Json& alternatives) {
   const Json& properties = schema.at("properties");
   std::vector<std::string> known;
   for (const auto& [key, property] : properties.items()) known.push_back(key);
 
   for (const auto& [key, member] : value.items()) {
     if (properties.contains(key)) continue;
+    if (const std::string owner = owner_of(key, alternatives); !owner.empty()) {
+      fail(place / key, fmt::format("unknown key \"{}\"", key),
+           fmt::format("it belongs to {}; the keys here are {}", owner, join_words(known)));
+      continue;
+    }
     const std::string near = nearest_word(key, known);
     fail(place / key, fmt::format("unknown key \"{}\"", key),
          near.empty() ? "the keys here are " + join_words(known)
@@ -166,14 +186,15 @@ void SchemaWalk::visit_object(const Json& schema, Json& value, const JsonPointer
            fmt::format("add it: {}", describe_expectation(resolve(properties.at(key)))));
 }
 
-void SchemaWalk::visit(const Json& reference, Json& value, const JsonPointer& place) {
+void SchemaWalk::visit(const Json& reference, Json& value, const JsonPointer& place,
+                       const Json& alternatives) {
   const Json& schema = resolve(reference);
   if (schema.contains("oneOf")) {
-    const Json& alternatives = schema.at("oneOf");
-    const std::string tag = tag_of(alternatives.front());
+    const Json& choices = schema.at("oneOf");
+    const std::string tag = tag_of(choices.front());
     const Json* chosen = tag.empty() ? choose_by_type(schema, value, place)
-                                     : choose_by_tag(alternatives, tag, value, place);
-    if (chosen != nullptr) visit(*chosen, value, place);
+                                     : choose_by_tag(choices, tag, value, place);
+    if (chosen != nullptr) visit(*chosen, value, place, tag.empty() ? Json::array() : choices);
     return;
   }
   if (schema.contains("const")) return;  // its alternative was chosen because of it
@@ -191,7 +212,7 @@ void SchemaWalk::visit(const Json& reference, Json& value, const JsonPointer& pl
   if (value.is_number()) visit_number(schema, value, place);
   if (value.is_string()) visit_text(schema, value, place);
   if (value.is_array()) visit_list(schema, value, place);
-  if (value.is_object()) visit_object(schema, value, place);
+  if (value.is_object()) visit_object(schema, value, place, alternatives);
 }
 
 }  // namespace

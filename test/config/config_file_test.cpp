@@ -12,6 +12,15 @@
 namespace scavenger {
 namespace {
 
+TEST_CASE("A device that never ends is no configuration") {
+  try {
+    load_job_config("/dev/zero");
+    FAIL("it was taken");
+  } catch (const ConfigError& error) {
+    CHECK_THAT(error.problem().what, Catch::Contains("a device"));
+  }
+}
+
 TEST_CASE("What a configuration leaves out has the documented default") {
   const ConfigFolder folder;
 
@@ -93,7 +102,7 @@ TEST_CASE("Each class of fault names the line, the key and the remedy") {
       Case{"\"sgd\"", "\"sdg\"", ":9: optimizer.type", "\"sdg\" is not known",
            "did you mean \"sgd\"?"},
       Case{"\"sgd\"", "\"adam\", \"momentum\": 0.9", ":9: optimizer.momentum",
-           "unknown key \"momentum\"", "the keys here are"},
+           "unknown key \"momentum\"", "it belongs to \"type\": \"sgd\"; the keys here are"},
       Case{"\"classes\": 4", "\"classes\": 1", ":6: data.classes", "1 is out of range",
            "from 2 to"},
       Case{",\n    \"classes\": 4", "", ":3: data", "\"classes\" is missing", "an integer from 2"},

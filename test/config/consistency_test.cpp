@@ -35,6 +35,13 @@ TEST_CASE("More workers than samples in a batch are refused") {
                               "or a larger batch_size"}));
 }
 
+TEST_CASE("A layer that no worker has the memory for is refused") {
+  check_problem(Case{{"model={\"type\": \"mlp\", \"hidden\": [1000000, 1000000]}"},
+                     "model.hidden",
+                     "a layer of 1000000 x 1000000 weights would take 3.6 TiB",
+                     "narrower layers"});
+}
+
 TEST_CASE("As many workers as samples in a batch are accepted") {
   const ConfigFolder folder;
 

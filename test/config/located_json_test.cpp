@@ -36,6 +36,13 @@ TEST_CASE("Each value is known by the line on which it stands") {
   CHECK(place(json, "/g") == "x.json:9: g");
 }
 
+TEST_CASE("An object of very many keys is refused before each is compared with all others") {
+  std::string text = "{";
+  for (int i = 0; i < 1001; ++i) text += (i == 0 ? "\"k" : ",\n\"k") + std::to_string(i) + "\": 1";
+  CHECK_THROWS_WITH(parse_located_json(text + "}", "x.json"),
+                    Catch::Contains("more than 1000 keys") && Catch::Contains("x.json:1001"));
+}
+
 TEST_CASE("The document is the one that the JSON library reads") {
   const std::string text =
       R"({"b": [1, -2, 3.5, "four", true, null, [], {}], "a": {"x/y": 1, "": {"z": [[1], [2]]}}})";

@@ -139,7 +139,8 @@ Json tagged_union() {
 TEST_CASE("The tag of a union selects the only alternative that counts") {
   CHECK(violations_of(tagged_union(), {{"type", "circle"}, {"radius", 3}}).empty());
   check_violation(violations_of(tagged_union(), {{"side", 3}, {"type", "circle"}}), "/x/side",
-                  "unknown key \"side\"", "the keys here are type and radius");
+                  "unknown key \"side\"",
+                  "it belongs to \"type\": \"square\"; the keys here are type and radius");
 }
 
 TEST_CASE("A union without a known tag is told the tags") {
