@@ -1,7 +1,9 @@
 #include "runtime/torch/start_weights.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <utility>
@@ -64,10 +66,23 @@ CarriedTensor wanted_by(const NamedTensor& named) {
   return {named.name, ElementType::kF32, shape};
 }
 
+// What torch.save() writes is a zip archive, and once was a pickle.
+void require_no_pytorch_file(const std::filesystem::path& path) {
+  std::array<char, 2> first{};
+  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+  if (first != std::array{'P', 'K'} && first[0] != '\x80') return;
+  if (path.extension() == ".safetensors") return;  // whose first byte may be any
+  throw ConfigError({.what = "this is a file of torch.save(), and weights come as safetensors",
+                     .where = path.string(),
+                     .remedy = "in Python: safetensors.torch.save_file(model.state_dict(), "
+                               "\"weights.safetensors\")"});
+}
+
 }  // namespace
 
 void start_from(const std::filesystem::path& path, const std::vector<std::string>& except,
                 Model& model) {
+  require_no_pytorch_file(path);
   const auto file = std::make_shared<SafetensorsFile>(path);
   Mismatch mismatch;
   std::set<std::string> known;

@@ -66,6 +66,18 @@ std::string complaint(const TorchTrainerOptions& options) {
 
 }  // namespace
 
+TEST_CASE("Weights in a file of torch.save() are told what they should be") {
+  const TemporaryFolder folder;
+  TorchTrainerOptions options = small_mlp();
+  options.model.start.weights = folder.path() / "weights.pt";
+  for (const char* start : {"PK\x03\x04 and so on, of some length", "\x80\x02 and so on"}) {
+    write_file_atomically(options.model.start.weights, start);
+    CHECK_THAT(complaint(options), Catch::Contains("torch.save()") &&
+                                       Catch::Contains("weights.pt") &&
+                                       Catch::Contains("safetensors.torch.save_file"));
+  }
+}
+
 TEST_CASE("A model starts from the weights of a file, but for what is excepted") {
   const TemporaryFolder folder;
   TorchTrainerOptions options = small_mlp();
