@@ -150,6 +150,8 @@ class InTheBrowser(LiveJob):
             page.fill("dialog input[name=batch_size]", "1")
             page.click("dialog button[value=yes]")
             page.wait_for_function("() => document.querySelector('.answer').textContent.includes('too small')")
+            self.assertIn("too small", page.inner_text("dialog"))  # which is still there, for another try
+            page.click("dialog button[value=no]")
             written = len(events(self.run, "checkpoint"))
             page.click("#control-checkpoint")
             page.click("dialog button[value=yes]")
@@ -157,6 +159,7 @@ class InTheBrowser(LiveJob):
             page.click("#control-pause")
             page.click("dialog button[value=yes]")
             page.wait_for_function("() => document.querySelector('#control-pause').textContent === 'Continue'", timeout=30000)
+            page.wait_for_function("() => document.querySelector('.badge').textContent === 'paused'", timeout=30000)
             before = self.iteration()
             page.click("#control-pause")
             page.click("dialog button[value=yes]")
@@ -165,6 +168,7 @@ class InTheBrowser(LiveJob):
             page.click("dialog button[value=yes]")
             process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130)
+            page.wait_for_function("() => document.querySelectorAll('.controls button').length === 0", timeout=15000)
             # A refusal is an answer to a request: Chromium writes it down, and nothing else.
             self.assertEqual([error for error in chromium.errors if "409" not in error], [])
 

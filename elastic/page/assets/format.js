@@ -72,7 +72,7 @@ const Format = {
   },
 
   interval(low, high, format) {
-    return `${format(low)} to ${high == null ? "open" : format(high)}`;
+    return high == null ? `${format(low)} or more` : `${format(low)} to ${format(high)}`;
   },
 
   plural(count, word) {

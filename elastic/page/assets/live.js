@@ -1,5 +1,14 @@
 // A page that a job serves: its data come with server-sent events, and its buttons tell the job to change.
 
+// What has been asked of the job once it has taken a command.
+const TAKEN = {
+  resize: "resizing, once the workers have come",
+  checkpoint: "a checkpoint will be written at the next boundary",
+  pause: "pausing at the next boundary, with a checkpoint",
+  continue: "going on",
+  stop: "stopping: a checkpoint is written first",
+};
+
 const Live = {
   sections: {},
 
@@ -34,7 +43,7 @@ const Live = {
     source.addEventListener("ended", () => {
       source.close();
       Live.say(false, "the job has ended");
-      for (const button of Page.controls.querySelectorAll("button")) button.disabled = true;
+      for (const button of Page.controls.querySelectorAll("button")) button.remove();
     });
     source.addEventListener("error", () => Live.say(false, "no connection; trying again"));
   },
@@ -55,10 +64,13 @@ const Live = {
   // Asks before anything is done.
   ask(title, text, inputs, command) {
     const fields = inputs.map(({ name, label, value }) => html("label", {}, label, html("input", { type: "number", name, min: "1", step: "1", value: String(value), required: true })));
-    const dialog = html("dialog", { "aria-labelledby": "dialog-title" }, html("form", { method: "dialog", onsubmit: (event) => {
+    const refusal = html("p", { class: "answer", role: "alert" });
+    const dialog = html("dialog", { "aria-labelledby": "dialog-title" }, html("form", { method: "dialog", onsubmit: async (event) => {
       if (event.submitter?.value !== "yes") return;
-      Live.send(command(Object.fromEntries(new FormData(event.currentTarget))));
-    } }, html("h3", { id: "dialog-title" }, title), html("p", {}, text), fields,
+      event.preventDefault(); // it stays open for another try where the job refuses
+      refusal.textContent = await Live.send(command(Object.fromEntries(new FormData(event.currentTarget))));
+      if (refusal.textContent === "") dialog.close();
+    } }, html("h3", { id: "dialog-title" }, title), html("p", {}, text), fields, refusal,
       html("div", { class: "answers" }, html("button", { value: "no", formnovalidate: true }, "Cancel"), html("button", { value: "yes", class: "sure" }, title))));
     dialog.addEventListener("close", () => dialog.remove());
     document.body.append(dialog);
@@ -82,14 +94,17 @@ const Live = {
     Live.ask("Stop", "Finish the iteration, write a checkpoint, and end the job. It can be resumed with scavenger-train --resume.", [], () => ({ command: "stop" }));
   },
 
+  // What it did not do, and why; empty where it did.
   async send(command) {
     Live.answer.textContent = "…";
     try {
       const response = await fetch("command", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(command) });
       const answer = await response.json();
-      Live.answer.textContent = answer.error ? `refused: ${answer.error}` : `${command.command}: done or on its way`;
+      Live.answer.textContent = answer.error ? `refused: ${answer.error}` : TAKEN[command.command];
+      return answer.error ? Live.answer.textContent : "";
     } catch (error) {
       Live.answer.textContent = `not sent: ${error.message}`;
+      return Live.answer.textContent;
     }
   },
 };

@@ -134,10 +134,11 @@ const Page = {
 
   heading() {
     const { runs } = Page;
-    document.title = runs.map((run) => `${run.identity.name}: ${Format.words(run.totals.status)}`).join(" | ");
+    const statusOf = (run) => (run.totals.status === "running" && run.job?.state === "paused" ? "paused" : run.totals.status);
+    document.title = runs.map((run) => `${run.identity.name}: ${Format.words(statusOf(run))}`).join(" | ");
     Page.name.textContent = runs.length === 1 ? runs[0].identity.name : `${runs.length} runs`;
-    Page.status.textContent = runs.length === 1 ? Format.words(runs[0].totals.status) : "";
-    Page.status.className = "badge " + (runs.length === 1 ? runs[0].totals.status : "");
+    Page.status.textContent = runs.length === 1 ? Format.words(statusOf(runs[0])) : "";
+    Page.status.className = "badge " + (runs.length === 1 ? statusOf(runs[0]) : "");
     Page.outcome.textContent = runs.length === 1 ? runs[0].totals.outcome : runs.map((run) => run.identity.folder).join(", ");
   },
 
