@@ -213,7 +213,8 @@ void TimeFit::adopt(const Mode& mode) {
   const double n = static_cast<double>(configurations_.size());
   const double count = static_cast<double>(free_.size());
   score_ = evidence(mode) + 2.0 * count;
-  error_scale_ = std::sqrt((kErrorPriorDegrees + mode.penalised_squares) / (kErrorPriorDegrees + n));
+  error_scale_ =
+      std::sqrt((kErrorPriorDegrees + mode.penalised_squares) / (kErrorPriorDegrees + n));
   degrees_of_freedom_ = kErrorPriorDegrees + std::max(0.0, n - count);
 
   const auto cholesky = Cholesky::of(observation_covariance());

@@ -33,8 +33,8 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
       wanted_rate_factor_(plan_.membership.rate_factor),
       done_(plan_.membership.first_iteration),
       granted_(plan_.membership.first_iteration),
-      watched_seconds_(now_seconds),
-      last_checkpoint_seconds_(now_seconds) {
+      last_checkpoint_seconds_(now_seconds),
+      watched_seconds_(now_seconds) {
   if (plan_.resumes_checkpoint) checkpointed_at_ = done_;
   SCAVENGER_CHECK(membership_.workers() > 0 && plan_.samples_per_epoch > 0);
   SCAVENGER_CHECK((plan_.shards == 0) == (plan_.state_home == StateHome::kWorkers));

@@ -199,7 +199,7 @@ class Coordinator final : private ClusterListener, private FleetListener {
 
   std::optional<EndJob> end_;
   bool has_thrown_ = false;  // something did that nobody waited for
-  int interrupts_ = 0;  // that press
+  int interrupts_ = 0;       // that press
   bool interrupt_told_ = false;
   bool removed_log_told_ = false;
 };

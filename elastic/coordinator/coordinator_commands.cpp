@@ -61,13 +61,13 @@ nlohmann::json Coordinator::obey_one(const command::Resize& resize) {
   const std::uint32_t batch_size = resize.batch_size.value_or(controller_.wanted_batch_size());
   if (workers > ps::kMostWorkers)
     refuse_request(fmt::format("{} workers are too many", workers),
-           fmt::format("at most {}", ps::kMostWorkers));
+                   fmt::format("at most {}", ps::kMostWorkers));
   if (batch_size < workers)
     refuse_request(fmt::format("a batch of {} is too small for {} workers", batch_size, workers),
-           "give each worker a sample at least");
+                   "give each worker a sample at least");
   if (batch_size > data_.train_samples)
     refuse_request(fmt::format("a batch of {} is larger than the data set", batch_size),
-           fmt::format("at most {}", data_.train_samples));
+                   fmt::format("at most {}", data_.train_samples));
   const std::string reason =
       fmt::format("resized by the user to K = {}, B = {}", workers, batch_size);
   end_search(workers, batch_size, reason);

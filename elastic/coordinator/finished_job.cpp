@@ -56,6 +56,8 @@ bool is_finished(const RunNumbers& numbers, const StopConfig& stop) {
       return stop.max_epochs > 0.0 && stop.max_epochs <= limits.max_epochs;
     case fact::EndStatus::kMaxIterations:
       return stop.max_iterations > 0 && stop.max_iterations <= numbers.iterations;
+    case fact::EndStatus::kEarlyStopping:
+      return stop.early_stopping.has_value();
     case fact::EndStatus::kMaxTime:
       return stop.max_seconds > 0.0 && stop.max_seconds <= numbers.seconds;
     case fact::EndStatus::kMaxCost:

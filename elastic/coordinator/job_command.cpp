@@ -49,7 +49,8 @@ JobCommand parse_job_command(std::string_view line) {
   if (name == "pause") return command::Pause{true};
   if (name == "continue") return command::Pause{false};
   if (name == "stop") return command::Stop{};
-  refuse_command(fmt::format("\"{}\" is none of status, resize, checkpoint, pause, continue, stop", name));
+  refuse_command(
+      fmt::format("\"{}\" is none of status, resize, checkpoint, pause, continue, stop", name));
 }
 
 }  // namespace scavenger::elastic

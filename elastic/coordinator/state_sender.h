@@ -12,9 +12,9 @@
 
 namespace scavenger::elastic {
 
-// Requires require_optimizer_state(). Sends kState frames of membership `epoch`, a few at a time, in
-// the background of `io`; ends where the connection is lost. Nothing is copied: the checkpoint is
-// kept until all of it was written.
+// Requires require_optimizer_state(). Sends kState frames of membership `epoch`, a few at a time,
+// in the background of `io`; ends where the connection is lost. Nothing is copied: the checkpoint
+// is kept until all of it was written.
 void send_state(asio::io_context& io, std::shared_ptr<FrameConnection> connection,
                 std::shared_ptr<const Checkpoint> checkpoint, const OptimizerConfig& optimizer,
                 const ps::ChunkLayout& layout, std::uint32_t shard, std::uint32_t epoch);

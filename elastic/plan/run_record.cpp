@@ -20,8 +20,8 @@ namespace {
 // Below this a mean of seconds says too little to be kept.
 constexpr std::uint64_t kFewestIterations = 5;
 
-std::string digest(const nlohmann::json& json) {
-  return sha256_hex(json.dump()).substr(0, 16);
+std::string digest(const nlohmann::json& document) {
+  return sha256_hex(document.dump()).substr(0, 16);
 }
 
 // Where a value that was below the goal at one evaluation and not at the next one passed it.

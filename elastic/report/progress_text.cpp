@@ -337,6 +337,8 @@ std::string longer_job(fact::EndStatus status) {
       return "stop.max_seconds=...";
     case fact::EndStatus::kMaxCost:
       return "stop.max_cost=...";
+    case fact::EndStatus::kEarlyStopping:
+      return "stop.early_stopping=null";
     case fact::EndStatus::kInterrupted:
     case fact::EndStatus::kFailed:
       return {};

@@ -56,7 +56,8 @@ bool HostUplink::bring_iteration(std::uint64_t iteration) {
       connection_.gradient_ready(range.first, range.last());
       ++brought;
     } else {
-      board.sleep_unless([&] { return board.waiting_chunks() > 0 || interrupted_; }, kUplinkSleepSeconds);
+      board.sleep_unless([&] { return board.waiting_chunks() > 0 || interrupted_; },
+                         kUplinkSleepSeconds);
     }
   }
   const auto result = connection_.finish();

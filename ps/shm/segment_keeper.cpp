@@ -36,13 +36,13 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
   if (header.shape != shape) refuse_keeping("the model cannot become another one");
   if (message.membership.epoch <= header.membership_epoch)
     refuse_keeping(fmt::format("membership epoch {} follows {}", message.membership.epoch,
-                       header.membership_epoch.load()));
+                               header.membership_epoch.load()));
   const std::uint64_t first = message.membership.first_iteration;
   const bool goes_on = message.goes_on;
   if (goes_on && header.has_weights == 0) refuse_keeping("there are no weights to go on with");
   if (goes_on && first != segment_->board().iteration())
     refuse_keeping(fmt::format("iteration {} cannot be gone on from at {}", first,
-                       segment_->board().iteration()));
+                               segment_->board().iteration()));
   halted_ = false;
   finish_copying();
   header.copying = 0;  // of a keeper that is gone
@@ -98,7 +98,7 @@ void SegmentKeeper::begin_snapshot(std::uint64_t iteration) {
   if (!segment_ || segment_->header().has_weights == 0 ||
       segment_->board().iteration() != iteration)
     refuse_keeping(fmt::format("a snapshot of iteration {} was asked for, but the job is elsewhere",
-                       iteration));
+                               iteration));
   if (segment_->header().copying != 0)
     refuse_keeping("a snapshot was asked for while another is being copied");
   if (!snapshot_ || snapshot_.use_count() > 1) {  // none, or one that is still being sent

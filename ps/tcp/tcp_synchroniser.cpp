@@ -285,8 +285,8 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
     refuse_shard(fmt::format("chunk {} is not of this shard, or has a wrong size", header.chunk));
   const std::lock_guard lock(mutex_);
   if (header.iteration != awaited_iteration_ || arrived_[header.chunk] != 0)
-    refuse_shard(fmt::format("weights of iteration {} came, those of {} are awaited", header.iteration,
-                       awaited_iteration_));
+    refuse_shard(fmt::format("weights of iteration {} came, those of {} are awaited",
+                             header.iteration, awaited_iteration_));
   arrived_[header.chunk] = 1;
 }
 

@@ -13,8 +13,6 @@
 namespace scavenger {
 namespace {
 
-
-
 constexpr int kDepthLimit = 64;         // of the document; copying it goes down as deep
 constexpr std::size_t kMostSlots = 16;  // each is as long as the weights
 
@@ -97,10 +95,12 @@ Checkpoint checkpoint_from(const nlohmann::json& json, const SafetensorsContent&
 
 // Refuses nesting without end while it is read.
 nlohmann::json parse(const std::string& text, const std::string& where) {
-  return nlohmann::json::parse(text, [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kDepthLimit) throw_damaged(where, "is nested too deeply");
-    return true;
-  });
+  return nlohmann::json::parse(text,
+                               [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+                                 if (depth > kDepthLimit)
+                                   throw_damaged(where, "is nested too deeply");
+                                 return true;
+                               });
 }
 
 }  // namespace

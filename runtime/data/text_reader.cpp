@@ -67,11 +67,12 @@ std::vector<std::string> read_words(const DataConfig& data, Split split) {
   };
   const std::ptrdiff_t first = place(source.from), last = place(source.to);
   if (last <= first)
-    throw DataError({.what = "there is no text",
-                     .where = source.files.empty() ? text_section_of(split) : source.files[0].string(),
-                     .remedy = fmt::format("name files with text in {0}.files, or widen {0}.from "
-                                           "and {0}.to",
-                                           text_section_of(split))});
+    throw DataError(
+        {.what = "there is no text",
+         .where = source.files.empty() ? text_section_of(split) : source.files[0].string(),
+         .remedy = fmt::format("name files with text in {0}.files, or widen {0}.from "
+                               "and {0}.to",
+                               text_section_of(split))});
   return {std::make_move_iterator(words.begin() + first),
           std::make_move_iterator(words.begin() + last)};
 }

@@ -56,14 +56,14 @@ FrameHeader decode_frame_header(std::span<const std::byte, kFrameHeaderBytes> by
   std::memcpy(&wire, bytes.data(), sizeof wire);
   if (wire.magic != kMagic) refuse_frame("this is not a Scavenger frame");
   if (wire.version != kProtocolVersion)
-    refuse_frame(fmt::format("the peer speaks protocol version {}, this build speaks {}", wire.version,
-                       kProtocolVersion));
+    refuse_frame(fmt::format("the peer speaks protocol version {}, this build speaks {}",
+                             wire.version, kProtocolVersion));
   if (wire.type < static_cast<std::uint16_t>(FrameType::kControl) ||
       wire.type > static_cast<std::uint16_t>(FrameType::kClip))
     refuse_frame(fmt::format("unknown frame type {}", wire.type));
   if (wire.payload_bytes > payload_limit_bytes)
     refuse_frame(fmt::format("a payload of {} bytes is announced, at most {} are allowed",
-                       wire.payload_bytes, payload_limit_bytes));
+                             wire.payload_bytes, payload_limit_bytes));
   return {static_cast<FrameType>(wire.type),
           wire.membership_epoch,
           wire.chunk,

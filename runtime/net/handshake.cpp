@@ -66,8 +66,8 @@ Nonce check_hello(std::span<const std::byte, kHelloBytes> hello,
   std::uint32_t version = 0;
   std::memcpy(&version, hello.data() + 8, 4);
   if (version != kProtocolVersion)
-    refuse_handshake(fmt::format("the peer speaks protocol version {}, this build speaks {}", version,
-                       kProtocolVersion));
+    refuse_handshake(fmt::format("the peer speaks protocol version {}, this build speaks {}",
+                                 version, kProtocolVersion));
   if (!std::equal(credentials.job_id.begin(), credentials.job_id.end(), hello.begin() + 12))
     refuse_handshake("the peer belongs to another job");
   Nonce nonce;
@@ -103,7 +103,8 @@ Digest make_proof(const JobCredentials& credentials, const Nonce& client_nonce,
 void check_proof(std::span<const std::byte, kProofBytes> proof, const JobCredentials& credentials,
                  const Nonce& client_nonce, const Nonce& server_nonce) {
   const Digest expected = proof_of("client", credentials, client_nonce, server_nonce);
-  if (!equal_in_constant_time(proof, expected)) refuse_handshake("the client does not know the job's secret");
+  if (!equal_in_constant_time(proof, expected))
+    refuse_handshake("the client does not know the job's secret");
 }
 
 }  // namespace scavenger

@@ -26,7 +26,7 @@ constexpr double kSubmitAgainSeconds = 30.0;
 constexpr const char* kNamePrefix = "scavenger-";
 
 [[noreturn]] void refuse_job(RefusalKind kind, Problem problem,
-                         std::optional<double> retry_after_seconds = std::nullopt) {
+                             std::optional<double> retry_after_seconds = std::nullopt) {
   throw MachineRefused({kind, std::move(problem), retry_after_seconds});
 }
 
@@ -156,25 +156,27 @@ awaitable<std::string> SlurmProvider::submit() const {
   const std::string why = result.failure();
   if (result.succeeded()) {
     if (const auto job = submitted_slurm_job(result.output)) co_return *job;
-    refuse_job(RefusalKind::kBroken, {.what = "sbatch tells no job's number: " + why,
-                                  .where = "provider",
-                                  .remedy = "see what sbatch --parsable prints here; "
-                                            "scavenger-ctl clean cancels what it may have made"});
+    refuse_job(RefusalKind::kBroken,
+               {.what = "sbatch tells no job's number: " + why,
+                .where = "provider",
+                .remedy = "see what sbatch --parsable prints here; "
+                          "scavenger-ctl clean cancels what it may have made"});
   }
   const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
   if (says("invalid partition") || says("Invalid") || says("not available"))
-    refuse_job(RefusalKind::kInvalid, {.what = "Slurm does not take the job: " + why,
-                                   .where = "provider",
-                                   .remedy = "set provider.partition, cores and options to what "
-                                             "this cluster has (sinfo)"});
+    refuse_job(RefusalKind::kInvalid,
+               {.what = "Slurm does not take the job: " + why,
+                .where = "provider",
+                .remedy = "set provider.partition, cores and options to what "
+                          "this cluster has (sinfo)"});
   if (says("Access") || says("ermission") || says("account"))
     refuse_job(RefusalKind::kPermission, {.what = "Slurm does not take the job: " + why,
-                                      .where = "provider",
-                                      .remedy = "ask for access, or set --account in "
-                                                "provider.options"});
+                                          .where = "provider",
+                                          .remedy = "ask for access, or set --account in "
+                                                    "provider.options"});
   refuse_job(RefusalKind::kUnreachable,
-         {.what = "Slurm does not take the job: " + why, .where = "provider", .remedy = {}},
-         kSubmitAgainSeconds);
+             {.what = "Slurm does not take the job: " + why, .where = "provider", .remedy = {}},
+             kSubmitAgainSeconds);
 }
 
 // Until the job runs: the name of its node.
@@ -187,11 +189,11 @@ awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string jo
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (!is_wanted(id) || !waits || waited.count() > settings_.wait_seconds)
       refuse_job(RefusalKind::kCapacity,
-             {.what = fmt::format("job {} is {}, after {:.0f} s", job,
-                                  state.empty() ? "gone" : state, waited.count()),
-              .where = "Slurm's queue",
-              .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
-             kSubmitAgainSeconds);
+                 {.what = fmt::format("job {} is {}, after {:.0f} s", job,
+                                      state.empty() ? "gone" : state, waited.count()),
+                  .where = "Slurm's queue",
+                  .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
+                 kSubmitAgainSeconds);
     co_await pause(id, kLookAtQueueSeconds);
   }
   std::vector<std::string> words = {"squeue", "--noheader", "--jobs=" + job, "--format=%N"};
@@ -199,10 +201,10 @@ awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string jo
   const auto node = slurm_node(result.output);
   if (!node)
     refuse_job(RefusalKind::kUnreachable,
-           {.what = "Slurm does not tell the node of job " + job + ": " + result.failure(),
-            .where = "provider",
-            .remedy = {}},
-           kSubmitAgainSeconds);
+               {.what = "Slurm does not tell the node of job " + job + ": " + result.failure(),
+                .where = "provider",
+                .remedy = {}},
+               kSubmitAgainSeconds);
   co_return *node;
 }
 
