@@ -40,10 +40,10 @@ std::string script_text() {
 }
 
 // JSON within a script element: nothing in it may end the element or begin a comment.
-std::string json_for_script(std::string_view json) {
+std::string json_for_script(std::string_view text) {
   std::string result;
-  result.reserve(json.size());
-  for (const char c : json) {
+  result.reserve(text.size());
+  for (const char c : text) {
     if (c == '<')
       result += "\\u003c";
     else
