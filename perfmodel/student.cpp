@@ -12,9 +12,4 @@ double student_quantile(double confidence, double degrees) {
   return boost::math::quantile(boost::math::complement(distribution, (1.0 - confidence) / 2.0));
 }
 
-double student_share(double value, double degrees) {
-  SCAVENGER_CHECK(degrees > 0.0);
-  return boost::math::cdf(boost::math::students_t(degrees), value);
-}
-
 }  // namespace scavenger::perfmodel

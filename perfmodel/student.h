@@ -7,7 +7,4 @@ namespace scavenger::perfmodel {
 // 0 < confidence < 1.
 double student_quantile(double confidence, double degrees);
 
-// The probability that t is below `value`. Requires degrees > 0.
-double student_share(double value, double degrees);
-
 }  // namespace scavenger::perfmodel

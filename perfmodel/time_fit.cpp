@@ -46,12 +46,6 @@ double correlation(double a, double b, double factor) {
   return std::exp(-std::abs(std::log(a / b)) / std::log(factor));
 }
 
-// Local batches are quotients: they are the same up to rounding.
-bool is_alike(double a, double b) {
-  constexpr double kRounding = 1e-9;
-  return std::abs(a - b) <= kRounding * a;
-}
-
 }  // namespace
 
 TimeFit::TimeFit(const TimeForm& form, std::span<const TimeObservation> observations,
@@ -130,20 +124,16 @@ Matrix TimeFit::departure_covariance(std::span<const Configuration> a,
   const double sync = errors_.sync_departure * errors_.sync_departure;
   const double compute = errors_.compute_departure * errors_.compute_departure;
   const double own = errors_.sync_departure_per_workers;
-  const double own_batch = errors_.compute_departure_per_batch;
   Matrix result(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i)
     for (std::size_t j = 0; j < b.size(); ++j) {
       const double alike =
           (1.0 - own) * correlation(a[i].workers, b[j].workers, errors_.correlation_factor) +
           (a[i].workers == b[j].workers ? own : 0.0);
-      const double batch_a = a[i].local_batch(), batch_b = b[j].local_batch();
-      const double alike_batch =
-          (1.0 - own_batch) * correlation(batch_a, batch_b, errors_.correlation_factor) +
-          (is_alike(batch_a, batch_b) ? own_batch : 0.0);
       result(i, j) =
           sync * alike * of_a[i].sync_elasticity * of_b[j].sync_elasticity +
-          compute * of_a[i].compute_elasticity * of_b[j].compute_elasticity * alike_batch;
+          compute * of_a[i].compute_elasticity * of_b[j].compute_elasticity *
+              correlation(a[i].local_batch(), b[j].local_batch(), errors_.correlation_factor);
     }
   return result;
 }

@@ -28,8 +28,7 @@ struct TimeErrors {
   double sync_departure = 0.15;
   double sync_departure_per_workers = 0.5;  // share of its variance that each K has for itself
   double compute_departure = 0.02;
-  double compute_departure_per_batch = 0.0;  // share of its variance that each b has for itself
-  double correlation_factor = 4.0;           // of K, or of b, over which correlation falls to 1/e
+  double correlation_factor = 4.0;     // of K, or of b, over which correlation falls to 1/e
   double unstated_measurement = 0.03;  // scatter where an observation states no standard error
   double repeat = 0.01;                // scatter between runs, beside a stated standard error
 };

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "perfmodel/student.h"
@@ -55,12 +54,9 @@ TimeModel::TimeModel(std::span<const TimeObservation> observations, const TimeMo
     : options_(options) {
   check_observations(observations);
   require_spread(observations);
-  const auto forms = forms_to_try(observations.size() >= options.observations_for_rare_terms);
-  std::vector<TimeFit> rough;
-  for (const TimeForm& form : forms) {
+  for (const TimeForm& form :
+       forms_to_try(observations.size() >= options.observations_for_rare_terms))
     fits_.emplace_back(form, observations, options.errors);
-    rough.emplace_back(form, observations, options.rough_errors);
-  }
   for (std::size_t i = 1; i < fits_.size(); ++i)
     if (fits_[i].score() < fits_[best_].score() - kScoreTie) best_ = i;
   double sum = 0.0;
@@ -69,11 +65,6 @@ TimeModel::TimeModel(std::span<const TimeObservation> observations, const TimeMo
     sum += plausibilities_.back();
   }
   for (double& plausibility : plausibilities_) plausibility /= sum;
-  add_parts(fits_, options.errors, 1.0 - options.rough_share);
-  add_parts(rough, options.rough_errors, options.rough_share);
-  double weights = 0.0;
-  for (const Part& part : parts_) weights += part.weight;
-  for (Part& part : parts_) part.weight /= weights;
   quantile_ = student_quantile(options_.confidence, best().degrees_of_freedom());
 
   const auto by_workers = [](const TimeObservation& a, const TimeObservation& b) {
@@ -100,58 +91,18 @@ bool TimeModel::outside(const Configuration& configuration) const {
 TimePrediction TimeModel::predict(const Configuration& configuration) const {
   const double log_seconds = best().predict_log(configuration);
   const double variance = log_covariance({&configuration, 1})(0, 0);
-  const LogInterval interval = log_interval(configuration);
+  const double reach = quantile_ * std::sqrt(variance + measurement_variance());
   TimePrediction prediction;
   Estimate& seconds = prediction.seconds;
   seconds.value = std::exp(log_seconds);
   seconds.standard_error = seconds.value * std::sqrt(variance);
-  seconds.low = std::exp(std::min(interval.low, log_seconds));
-  seconds.high = std::exp(std::max(interval.high, log_seconds));
+  seconds.low = std::exp(log_seconds - reach);
+  seconds.high = std::exp(log_seconds + reach);
   const TimeParts parts = evaluate(best().form(), best().parameters(), configuration);
   prediction.compute_seconds = parts.compute * seconds.value / parts.seconds;
   prediction.exposed_sync_seconds = seconds.value - prediction.compute_seconds;
   prediction.extrapolated = outside(configuration);
   return prediction;
-}
-
-void TimeModel::add_parts(std::span<const TimeFit> fits, const TimeErrors& errors, double share) {
-  constexpr double kLeast = 1e-4;  // what is less plausible than this beside the best moves no end
-  for (const TimeFit& fit : fits) {
-    const double weight = share * std::exp(-0.5 * (fit.score() - best().score()));
-    const double scatter = errors.unstated_measurement * fit.error_scale();
-    if (weight >= kLeast) parts_.push_back({fit, weight, scatter * scatter});
-  }
-}
-
-TimeModel::LogInterval TimeModel::log_interval(const Configuration& configuration) const {
-  struct Predicted {
-    double weight, mean, deviation, degrees;
-  };
-  std::vector<Predicted> all;
-  LogInterval widest{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
-  const double tail = 0.5 * (1.0 - options_.confidence);
-  for (const auto& [fit, weight, measurement_variance] : parts_) {
-    const double variance = fit.log_covariance({&configuration, 1})(0, 0) + measurement_variance;
-    const Predicted& one = all.emplace_back(Predicted{
-        weight, fit.predict_log(configuration), std::sqrt(variance), fit.degrees_of_freedom()});
-    const double reach = one.deviation * student_quantile(options_.confidence, one.degrees);
-    widest.low = std::min(widest.low, one.mean - reach);
-    widest.high = std::max(widest.high, one.mean + reach);
-  }
-  // A quantile of the mixture lies between the smallest and the largest of its parts'.
-  const auto quantile = [&](double share) {
-    constexpr int kHalvings = 40;
-    LogInterval around = widest;
-    for (int i = 0; i < kHalvings; ++i) {
-      const double middle = 0.5 * (around.low + around.high);
-      double below = 0.0;
-      for (const Predicted& one : all)
-        below += one.weight * student_share((middle - one.mean) / one.deviation, one.degrees);
-      (below < share ? around.low : around.high) = middle;
-    }
-    return around.low;
-  };
-  return {quantile(tail), quantile(1.0 - tail)};
 }
 
 Estimate TimeModel::ratio(const Configuration& a, const Configuration& b) const {

@@ -4,10 +4,6 @@
 // Where the observations cannot tell forms apart, the first in the order of TimeForm is taken
 // (Scavenger's own, linear in K, before the others; without overlap before with), and the spread
 // between the plausible forms goes into the error bars.
-//
-// Intervals are quantiles of a mixture: each form counts as its score says, once with the errors
-// that are assumed of a smooth table, and once with those of a rough one, whose compute departs at
-// each b by itself (a library takes another algorithm) and whose measurements scatter more.
 #pragma once
 
 #include <span>
@@ -20,13 +16,7 @@
 namespace scavenger::perfmodel {
 
 struct TimeModelOptions {
-  TimeErrors errors;      // of a smooth table: predictions are made with these
-  TimeErrors rough_errors{// of a rough one: these only take part in the intervals
-                          .compute_departure = 0.05,
-                          .compute_departure_per_batch = 0.5,
-                          .unstated_measurement = 0.08,
-                          .repeat = 0.08 / 3.0};
-  double rough_share = 0.8;  // probability of a rough table, before there are measurements
+  TimeErrors errors;
   double confidence = 0.95;
   // Floor and batch term are tried from this many observations on: fewer cannot show them.
   std::size_t observations_for_rare_terms = 8;
@@ -62,25 +52,10 @@ class TimeModel final {
   std::span<const TimeFit> fits() const { return fits_; }
 
  private:
-  // A fit whose prediction takes part in the intervals.
-  struct Part {
-    TimeFit fit;
-    double weight = 0.0;
-    double measurement_variance = 0.0;  // of ln(seconds)
-  };
-  struct LogInterval {
-    double low = 0.0;
-    double high = 0.0;
-  };
-
   bool outside(const Configuration& configuration) const;
-  void add_parts(std::span<const TimeFit> fits, const TimeErrors& errors, double share);
-  // Of ln(seconds) of a new measurement.
-  LogInterval log_interval(const Configuration& configuration) const;
 
   TimeModelOptions options_;
   std::vector<TimeFit> fits_;
-  std::vector<Part> parts_;             // of the mixture; weights add up to 1
   std::vector<double> plausibilities_;  // Akaike weights of fits_
   std::size_t best_ = 0;
   double quantile_ = 0.0;  // of Student's t, for the intervals
