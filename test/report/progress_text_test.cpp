@@ -163,7 +163,7 @@ TEST_CASE("The end says what spot machines and the search have saved") {
                                    "cost (75 % less to 84 % less) than K 1  B 50, the "
                                    "slowest, is predicted to take\n"));
   CHECK_THAT(text,
-             Catch::Contains("            25 % more time (56 % more to 0 % more), 96 % less cost "
+             Catch::Contains("            25 % more time (56 % more to 0 % less), 96 % less cost "
                              "(95 % less to 97 % less) than K 8  B 50, the "
                              "dearest, is predicted to take\n"));
 }
