@@ -46,10 +46,10 @@ std::vector<std::string> unit_notes(const Plan& plan) {
           "more epochs a larger B needs: until then compare rows of the same B.");
       break;
     case PlanBasis::kFirstRow:
-      notes.emplace_back("Epochs, times and costs are multiples of the first row's.");
+      notes.emplace_back("Epochs, times and costs are relative: multiples of the first row's.");
       break;
   }
-  if (plan.price_is_assumed)
+  if (plan.price_is_assumed && plan.basis != PlanBasis::kFirstRow)
     notes.emplace_back("No price is known: a worker-hour counts as a dollar (--price names one).");
   return notes;
 }
