@@ -1,6 +1,6 @@
 // Epochs to the target at each global batch B.
 //
-// Two models, since each is right where the other is wrong :
+// Two models, since each is right where the other is wrong:
 //   scavenger    e = e* + theta gamma_n(B), gamma_n(B) = a + c / sqrt(B)      Scavenger eq. 6 and 7
 //   noise_scale  e = e_min (1 + B / B_c)       McCandlish et al. 2018, eq. 2.11, counted in epochs
 // The first falls with B: the learning rate is fixed and the target near the noise floor. The
