@@ -36,12 +36,6 @@ JobConfig convert_checked(LocatedJson& config) {
 }
 
 std::string read_config_text(const std::filesystem::path& path) {
-  std::error_code unreadable;
-  if (std::filesystem::is_character_file(path, unreadable) ||
-      std::filesystem::is_block_file(path, unreadable))
-    throw ConfigError({.what = "this is a device, which may have no end",
-                       .where = path.string(),
-                       .remedy = "name a configuration, such as configs/fashion_mlp.json"});
   try {
     return read_file(path);
   } catch (const SystemError& error) {
