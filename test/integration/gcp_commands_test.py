@@ -63,7 +63,8 @@ class WithoutCredentials(job.JobTest):
         return {key: value for key, value in super().environment().items() if key not in hidden} | {"GCE_METADATA_HOST": "127.0.0.1:9"}
 
     def said_by(self, *options, check=2, **provider):
-        asked = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "machine_types": ["n2d-standard-2"]} | provider
+        asked = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "machine_types": ["n2d-standard-2"],
+                 "programs": "/opt/scavenger/bin"} | provider
         said = self.train(job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(asked), *options, check=check, timeout=60)
         self.assertFalse(self.run_folder().exists(), said)
         return " ".join(said.split())

@@ -217,9 +217,7 @@ class TorchScriptTest(job.JobTest):
             self.assertNotIn("Exception raised from", output)  # LibTorch's backtrace
             self.assertEqual(output.count(message), 1, output)
             self.assertIn("scavenger-train: worker ", output)
-            self.assertEqual(job.events(run, "iterations"), [])
-            self.assertEqual(len([event for event in job.events(run, "process_started") if event["role"] == "worker"]), 2)
-            self.assertEqual(job.events(run, "end")[-1]["exit_code"], 2)
+            self.assertFalse(run.exists(), output)  # nothing was trained: a start that failed leaves nothing
 
 
 if __name__ == "__main__":
