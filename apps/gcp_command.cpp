@@ -75,7 +75,7 @@ class Visit final {
  private:
   const gcp::GcpSettings& settings_;
   SteadyClock clock_;
-  gcp::HttpClient http_;
+  HttpClient http_;
   std::unique_ptr<gcp::TokenSource> tokens_;
 };
 

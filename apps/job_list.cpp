@@ -15,6 +15,7 @@
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger {
 namespace {
@@ -71,7 +72,7 @@ std::optional<Json> ended_job(const fs::path& run_folder) {
   Json job = job_at(run_folder, "no report", nullptr);
   job["name"] = run_folder.filename().string();
   try {
-    const Json report = Json::parse(read_file(run_folder / "report.json"));
+    const Json report = parse_json<Json>(read_file(run_folder / "report.json"));
     const std::string status = report.at("status").get<std::string>();
     job["state"] = status == "running" ? "killed" : status;
     job["name"] = report.at("name");

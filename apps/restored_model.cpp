@@ -9,6 +9,7 @@
 #include "elastic/coordinator/host.h"
 #include "elastic/coordinator/job_facts.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/checkpoint/layout_difference.h"
 #include "runtime/config/config_file.h"
 #include "runtime/data/batch_assembler.h"
@@ -45,8 +46,8 @@ TorchTrainerOptions options_for(const JobConfig& config, const DataShape& shape,
 
 RestoredModel::RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads)
     : checkpoint_(std::move(checkpoint)),
-      config_(
-          parse_resolved_config(checkpoint_.content.config.dump(), checkpoint_.folder.string())),
+      config_(parse_resolved_config(json_text(checkpoint_.content.config),
+                                    checkpoint_.folder.string())),
       shape_(shape_of_data(checkpoint_, config_)),
       weights_(checkpoint_.content.parameters.flat_size()),
       trainer_(make_torch_trainer(options_for(config_, shape_, threads))) {

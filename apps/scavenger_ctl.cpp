@@ -16,6 +16,7 @@
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
@@ -146,7 +147,7 @@ void clean(bool as_json) {
                  });
   io.run();
   if (as_json) {
-    std::cout << Json{{"removed", removed}}.dump() << "\n";
+    std::cout << json_text(Json{{"removed", removed}}) << "\n";
     return;
   }
   for (const std::string& what : removed) std::cout << "removed " << what << "\n";
@@ -157,7 +158,7 @@ void control(const Arguments& arguments) {
   if (arguments.command == "clean") return clean(arguments.json);
   if (arguments.command == "list") {
     const Json jobs = list_jobs(arguments.all ? arguments.folder : "");
-    std::cout << (arguments.json ? jobs.dump() + "\n" : job_table(jobs));
+    std::cout << (arguments.json ? json_text(jobs) + "\n" : job_table(jobs));
     return;
   }
   if (arguments.run.empty())
@@ -167,7 +168,7 @@ void control(const Arguments& arguments) {
   if (arguments.command == "top") return show_top(arguments.run);
   const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
   if (arguments.wait) wait_for_size(arguments.run, answer);
-  std::cout << (arguments.json ? answer.dump() : text_of(arguments.command, answer)) << "\n";
+  std::cout << (arguments.json ? json_text(answer) : text_of(arguments.command, answer)) << "\n";
 }
 
 }  // namespace

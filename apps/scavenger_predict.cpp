@@ -18,6 +18,7 @@
 #include "elastic/report/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/metric.h"
@@ -79,7 +80,7 @@ void print_metrics(const Arguments& arguments, RestoredModel& model) {
     json[name_of(metric)] = value;
     text += "  " + elastic::format_metric(found.split, name_of(metric), value);
   }
-  std::cout << (arguments.json ? json.dump() : text) << "\n";
+  std::cout << (arguments.json ? json_text(json) : text) << "\n";
 }
 
 DataSet open_samples(const Arguments& arguments, const RestoredModel& model) {

@@ -28,6 +28,7 @@
 #include "elastic/search/search_grid.h"
 #include "runtime/base/duration.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/build_features.h"
@@ -208,7 +209,7 @@ int train(const Arguments& arguments) {
                                 "or a run folder (--resume runs/fashion_mlp)"});
   elastic::JobStart start = load_start(arguments);
   if (arguments.print_config) {
-    std::cout << to_json(start.config).dump(2) << "\n";
+    std::cout << json_text(to_json(start.config), {.indent = 2}) << "\n";
     return 0;
   }
   if (start.finished) return tell_finished(start, arguments.quiet);

@@ -1,12 +1,13 @@
 #include "cloud_gcp/gcp_settings.h"
 
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 #include "runtime/config/json.h"
 
 namespace scavenger::gcp {
 
 GcpSettings gcp_settings(const ProviderConfig& config) {
-  const Json object = Json::parse(config.settings);
+  const Json object = parse_json<Json>(config.settings);
   GcpSettings settings;
   settings.place = {.endpoint = object.at("endpoint"), .project = object.at("project")};
   settings.credentials.key_file = object.at("key_file").get<std::string>();

@@ -1,27 +1,14 @@
 #include "cloud_gcp/json_text.h"
 
+#include "runtime/base/json_text.h"
+
 namespace scavenger::gcp {
-namespace {
 
-using json = nlohmann::json;
-
-constexpr int kDepthLimit = 64;
-
-struct TooDeep {};
-
-}  // namespace
+using nlohmann::json;
 
 std::optional<json> parse_object(const std::string& text) {
-  const auto watch = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDepthLimit) throw TooDeep();
-    return true;
-  };
-  try {
-    json document = json::parse(text, watch, /*allow_exceptions=*/false);
-    if (document.is_object()) return document;
-  } catch (const TooDeep&) {
-  }
-  return std::nullopt;
+  std::optional<json> document = try_parse_json(text);
+  return document && document->is_object() ? document : std::nullopt;
 }
 
 std::string text_in(const json& object, const char* key) {

@@ -10,6 +10,7 @@
 
 #include "cloud_gcp/embedded_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 
 namespace scavenger::gcp {
@@ -140,7 +141,7 @@ const PriceCatalog& PriceCatalog::built_in() {
 
 PriceCatalog PriceCatalog::parse(const std::string& text, const std::string& where) {
   try {
-    const json document = json::parse(text);
+    const json document = parse_json(text);
     PriceCatalog catalog;
     catalog.as_of_ = document.at("as_of");
     const Amounts amounts(where);

@@ -14,6 +14,7 @@
 #include "cloud_gcp/json_text.h"
 #include "cloud_gcp/pem_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -76,7 +77,7 @@ std::string signed_statement(const ServiceAccountKey& key, json claims, double n
   claims["scope"] = kCloudScope;
   claims["iat"] = now;
   claims["exp"] = now + static_cast<std::int64_t>(kStatementSeconds);
-  const std::string text = base64url(header.dump()) + "." + base64url(claims.dump());
+  const std::string text = base64url(json_text(header)) + "." + base64url(json_text(claims));
   return text + "." + rs256_signature(text, key);
 }
 

@@ -12,6 +12,7 @@
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/json_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -38,7 +39,7 @@ VmLedger::VmLedger(const std::filesystem::path& folder, const std::string& job_n
   if (!is_new) append("");  // ends a line that a crash has cut off
   if (!job_id_.empty()) return;
   job_id_ = cloud_job_id(job_name, static_cast<std::uint32_t>(random_seed()));
-  append(json{{"job", job_id_}}.dump());
+  append(json_text(json{{"job", job_id_}}));
   sync_to_disk(folder);
 }
 
@@ -60,7 +61,7 @@ void VmLedger::note(const std::string& vm, const std::string& zone, VmStep step,
                     const std::string& request_id) {
   json line = {{"vm", vm}, {"zone", zone}, {"step", kSteps[static_cast<std::size_t>(step)]}};
   if (!request_id.empty()) line["request_id"] = request_id;
-  append(line.dump());
+  append(json_text(line));
   entries_[vm] = {vm, zone, step};
 }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
@@ -113,9 +114,9 @@ awaitable<void> ControlSocket::serve(std::shared_ptr<Socket> socket) {
 
 std::string ControlSocket::answer(const std::string& line) const {
   try {
-    return obey_(parse_job_command(line)).dump() + "\n";
+    return json_text(obey_(parse_job_command(line))) + "\n";
   } catch (const InputError& error) {
-    return nlohmann::json{{"error", error.what()}}.dump() + "\n";
+    return json_text(nlohmann::json{{"error", error.what()}}) + "\n";
   }
 }
 
@@ -141,7 +142,7 @@ nlohmann::json ask_job(const std::filesystem::path& run_folder, const nlohmann::
                       .remedy = "start it with scavenger-train --resume"});
   std::string reply;
   boost::system::error_code failure = asio::error::timed_out;
-  const std::string line = command.dump() + "\n";
+  const std::string line = json_text(command) + "\n";
   asio::async_write(socket, asio::buffer(line),
                     [&](const boost::system::error_code& error, std::size_t) {
                       if (error) failure = error;
@@ -154,7 +155,7 @@ nlohmann::json ask_job(const std::filesystem::path& run_folder, const nlohmann::
     throw ConnectionError({.what = "the job does not answer: " + failure.message(),
                            .where = run_folder.string(),
                            .remedy = "see whether scavenger-train still runs"});
-  nlohmann::json answer = nlohmann::json::parse(reply);
+  nlohmann::json answer = parse_json(reply);
   if (answer.contains("error"))
     throw InputError({.what = answer.at("error").get<std::string>(), .where = {}, .remedy = {}});
   return answer;

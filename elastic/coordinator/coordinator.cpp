@@ -15,6 +15,7 @@
 #include "ps/shm/segment.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
@@ -44,7 +45,7 @@ Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions optio
       start_(with_price(std::move(start), *provider_)),
       data_(std::move(data)),
       shard_count_(shard_count(start_.config)),
-      config_json_(to_json(start_.config).dump()),
+      config_json_(json_text(to_json(start_.config))),
       record_(start_.folder, clock_, options_.display),
       begin_seconds_(clock_.now_seconds()),
       controller_(make_plan(start_, data_, shard_count_, record_.time_before()), begin_seconds_),

@@ -12,6 +12,7 @@
 #include "ps/host/host_synchroniser.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/version.h"
 #include "runtime/checkpoint/layout_difference.h"
 #include "runtime/config/metric.h"
@@ -303,7 +304,7 @@ Checkpoint Coordinator::checkpoint_base() const {
   checkpoint.position = membership.position_at(checkpoint.iteration);
   checkpoint.membership_epoch = membership.epoch;
   checkpoint.seed = start_.config.seed;
-  checkpoint.config = nlohmann::json::parse(config_json_);
+  checkpoint.config = parse_json(config_json_);
   checkpoint.config_digest = sha256_hex(config_json_);
   checkpoint.parameters = parameters_;
   checkpoint.buffers = buffers_;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -33,7 +34,7 @@ void require_only(const Json& json, const std::set<std::string>& keys) {
 }  // namespace
 
 JobCommand parse_job_command(std::string_view line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = try_parse_json<Json>(line).value_or(nullptr);
   if (!json.is_object() || !json.contains("command") || !json.at("command").is_string())
     refuse_command("it is not a line of JSON such as {\"command\": \"status\"}");
   const auto name = json.at("command").get<std::string>();

@@ -9,6 +9,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/learning_rate.h"
@@ -221,7 +222,7 @@ fact::Model make_model_event(const JobConfig& config, const TensorLayout& parame
   for (const TensorLayout* layout : {&parameters, &buffers})
     for (const TensorPlace& tensor : layout->tensors())
       layers.push_back({tensor.name, tensor.shape});
-  model.architecture = sha256_hex(layers.dump()).substr(0, 16);
+  model.architecture = sha256_hex(json_text(layers)).substr(0, 16);
   if (config.noise.per_layer)
     for (const ParameterGroup& group : group_by_layer(parameters))
       model.groups.push_back(group.name);

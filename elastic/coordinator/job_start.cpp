@@ -6,6 +6,7 @@
 #include "elastic/coordinator/finished_job.h"
 #include "elastic/coordinator/state_sender.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/disk.h"
 #include "runtime/config/config_file.h"
@@ -39,7 +40,8 @@ void require_same_job(const JobStart& start) {
   const Checkpoint& checkpoint = start.checkpoint->content;
   const std::string where = start.checkpoint->folder.string();
   if (checkpoint.config.empty()) return;
-  const JobConfig trained = parse_resolved_config(checkpoint.config.dump(), where + "/state.json");
+  const JobConfig trained =
+      parse_resolved_config(json_text(checkpoint.config), where + "/state.json");
   const auto changes = identity_changes(trained, start.config);
   if (!changes.empty())
     refuse_another_job(changes, "that of the checkpoint " + where, start.folder.config().string(),

@@ -11,6 +11,7 @@
 #include "elastic/coordinator/run_lock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -109,7 +110,7 @@ void write_vocabularies(const RunFolder& folder, const std::string& vocabulary,
 }
 
 void write_config(const RunFolder& folder, const JobConfig& config) {
-  write_file_atomically(folder.config(), to_json(config).dump(2) + "\n");
+  write_file_atomically(folder.config(), json_text(to_json(config), {.indent = 2}) + "\n");
 }
 
 }  // namespace scavenger::elastic

@@ -9,6 +9,7 @@
 
 #include "elastic/decisions/controller_json.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -18,7 +19,7 @@ using nlohmann::json;
 constexpr std::size_t kMostInputsPerLine = 64;
 
 std::string text_of(const json& document) {
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(document, {.broken_utf8 = BrokenUtf8::kReplace});
 }
 
 bool ends_in_mid_line(int file) {
@@ -52,7 +53,7 @@ void DecisionLog::begin(const std::string& config_json, const ControllerPlan& pl
   write_line(text_of({{"begin",
                        {{"seconds", now_seconds},
                         {"plan", to_json(plan)},
-                        {"config", json::parse(config_json)}}}}));
+                        {"config", parse_json(config_json)}}}}));
 }
 
 void DecisionLog::add(const ControllerEvent& event, double now_seconds,

@@ -11,6 +11,7 @@
 #include "elastic/decisions/controller_json.h"
 #include "elastic/decisions/decision_log.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -21,19 +22,19 @@ using nlohmann::json;
 class Replay final {
  public:
   void add(const std::string& line, const std::string& where) {
-    const json document = json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (document.is_discarded()) {  // right, where a process was killed as it wrote
+    const std::optional<json> document = try_parse_json(line);
+    if (!document) {  // right, where a process was killed as it wrote
       torn_ = where;
       return;
     }
-    const bool begins = document.contains("begin");
+    const bool begins = document->contains("begin");
     if ((!torn_.empty() && !begins) || (!controller_ && !begins))
       throw InputError({.what = "this line is damaged",
                         .where = torn_.empty() ? where : torn_,
                         .remedy = "only the last line before a resume may be incomplete"});
     torn_.clear();
     try {
-      begins ? begin(document.at("begin"), where) : step(document, where);
+      begins ? begin(document->at("begin"), where) : step(*document, where);
     } catch (const json::exception& error) {
       throw InputError({.what = error.what(), .where = where, .remedy = "the line is damaged"});
     }
@@ -43,7 +44,7 @@ class Replay final {
 
  private:
   void begin(const json& written, const std::string& where) {
-    const JobConfig config = parse_resolved_config(written.at("config").dump(), where);
+    const JobConfig config = parse_resolved_config(json_text(written.at("config")), where);
     controller_.emplace(controller_plan_from(written.at("plan"), config, where),
                         written.at("seconds").get<double>());
     differs_ = false;
@@ -59,14 +60,14 @@ class Replay final {
         decided.push_back(to_json(action));
     }
     // As a reader sees it.
-    decided = json::parse(decided.dump(-1, ' ', false, json::error_handler_t::replace));
+    decided = parse_json(json_text(decided, {.broken_utf8 = BrokenUtf8::kReplace}));
     if (decided == line.at("actions")) {
       result_.decisions += decided.size();
       return;
     }
     differs_ = true;
     result_.differences.push_back(fmt::format("{}: decided {}, and the log has {}", where,
-                                              decided.dump(), line.at("actions").dump()));
+                                              json_text(decided), json_text(line.at("actions"))));
   }
 
   std::optional<Controller> controller_;

@@ -3,6 +3,7 @@
 
 #include "elastic/plan/plan_notes.h"
 #include "elastic/plan/plan_output.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -115,7 +116,7 @@ std::string plan_json(const perfmodel::Plan& plan, const PlanSource& source) {
                            {"noise_observations", plan.noise_points},
                            {"scores", std::move(scores)}}},
                          {"rows", std::move(rows)}};
-  return document.dump(1) + "\n";
+  return json_text(document, {.indent = 1}) + "\n";
 }
 
 }  // namespace scavenger::elastic

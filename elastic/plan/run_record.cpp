@@ -12,6 +12,7 @@
 #include "elastic/report/run_summary.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
@@ -21,7 +22,7 @@ namespace {
 constexpr std::uint64_t kFewestIterations = 5;
 
 std::string digest(const nlohmann::json& document) {
-  return sha256_hex(document.dump()).substr(0, 16);
+  return sha256_hex(json_text(document)).substr(0, 16);
 }
 
 // Where a value that was below the goal at one evaluation and not at the next one passed it.
@@ -130,7 +131,7 @@ perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers
   if (first_file.empty()) first_file = data.at("train").at("format").get<std::string>();
   signature.data_set = first_file + " " + digest(data);
   signature.samples_per_epoch = numbers.start.samples_per_epoch;
-  signature.optimizer = document.at("optimizer").dump();
+  signature.optimizer = json_text(document.at("optimizer"));
   return signature;
 }
 

@@ -18,6 +18,7 @@
 #include "elastic/report/written_iterations.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -121,7 +122,7 @@ class FieldWriter final {
   }
 
   void write(const std::string& text) {
-    append(json(text).dump(-1, ' ', false, json::error_handler_t::replace));
+    append(json_text(json(text), {.broken_utf8 = BrokenUtf8::kReplace}));
   }
 
   template <typename T>
@@ -363,8 +364,8 @@ LoggedEvent from_json_line(std::string_view line, const std::string& where) {
     require_time(written->time, where);
     return std::move(*written);
   }
-  const json object = json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded() || !object.is_object()) fail(where, "this line is not a JSON object");
+  const json object = try_parse_json(line).value_or(nullptr);
+  if (!object.is_object()) fail(where, "this line is not a JSON object");
   const auto time = object.find("time");
   if (time == object.end() || !time->is_number())
     fail(where, "an event must have a 'time' in seconds");

@@ -5,6 +5,7 @@
 
 #include "elastic/report/savings_json.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -18,7 +19,7 @@ json number(double value) {
 
 // An event as it stands in events.jsonl.
 json event_json(const LoggedEvent& logged) {
-  return json::parse(to_json_line(logged));
+  return parse_json(to_json_line(logged));
 }
 
 template <typename Fact>
@@ -296,7 +297,7 @@ std::string to_json_report(const RunNumbers& numbers) {
                  {"savings", savings_json(numbers)},
                  {"machines", list_json(numbers.machines)},
                  {"warnings", list_json(numbers.warnings)}};
-  return report.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  return json_text(report, {.indent = 1, .broken_utf8 = BrokenUtf8::kReplace}) + "\n";
 }
 
 void write_json_report(const std::filesystem::path& path, const RunNumbers& numbers) {

@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -26,21 +27,21 @@ void write_stored_models(const std::filesystem::path& run_folder,
                          const std::vector<perfmodel::ModelRecord>& models) {
   nlohmann::json list = nlohmann::json::array();
   for (const perfmodel::ModelRecord& model : models)
-    list.push_back(nlohmann::json::parse(to_json_text(model)));
-  write_file_atomically(file_in(run_folder), list.dump(1) + "\n");
+    list.push_back(parse_json(to_json_text(model)));
+  write_file_atomically(file_in(run_folder), json_text(list, {.indent = 1}) + "\n");
 }
 
 std::vector<perfmodel::ModelRecord> read_stored_models(const std::filesystem::path& run_folder) {
   const std::filesystem::path file = file_in(run_folder);
   if (!std::filesystem::exists(file)) return {};
-  const nlohmann::json list = nlohmann::json::parse(read_file(file), nullptr, false);
+  const nlohmann::json list = try_parse_json(read_file(file)).value_or(nullptr);
   if (!list.is_array())
     throw DataError({.what = "this is no list of stored models",
                      .where = file.string(),
                      .remedy = "remove the file: the search then goes by what it measures"});
   std::vector<perfmodel::ModelRecord> models;
   for (const nlohmann::json& model : list)
-    models.push_back(perfmodel::parse_model_record(model.dump(), file.string()));
+    models.push_back(perfmodel::parse_model_record(json_text(model), file.string()));
   return models;
 }
 

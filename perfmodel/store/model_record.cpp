@@ -8,6 +8,7 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::perfmodel {
 
@@ -59,7 +60,7 @@ class RecordCheck final {
 }  // namespace
 
 std::string ModelSignature::id() const {
-  return sha256_hex(nlohmann::json(*this).dump()).substr(0, 16);
+  return sha256_hex(json_text(nlohmann::json(*this))).substr(0, 16);
 }
 
 void check_record(const ModelRecord& record) {
@@ -90,12 +91,12 @@ void check_record(const ModelRecord& record) {
 }
 
 std::string to_json_text(const ModelRecord& record) {
-  return nlohmann::json(record).dump(1) + "\n";
+  return json_text(nlohmann::json(record), {.indent = 1}) + "\n";
 }
 
 ModelRecord parse_model_record(const std::string& text, const std::string& where) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = parse_json(text);
     auto record = json.get<ModelRecord>();
     check_record(record);
     return record;

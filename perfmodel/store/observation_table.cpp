@@ -13,6 +13,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 
 namespace scavenger::perfmodel {
@@ -88,7 +89,7 @@ std::vector<Line> read_csv(const std::string& text, const std::string& file) {
 }
 
 std::vector<Line> read_json(const std::string& text, const std::string& file) {
-  const auto document = nlohmann::json::parse(text, nullptr, false);
+  const auto document = try_parse_json(text).value_or(nullptr);
   if (!document.is_array())
     refuse(file, "this is no JSON list of objects",
            "give one object per observation: [{\"workers\": 2, \"batch_size\": 64, ...}, ...]");
@@ -98,7 +99,7 @@ std::vector<Line> read_json(const std::string& text, const std::string& file) {
     if (!document[i].is_object()) refuse(one.where, "this is no object", "see docs/plan.md");
     for (const auto& [key, value] : document[i].items()) {
       if (value.is_null()) continue;
-      one.cells[key] = value.is_string() ? value.get<std::string>() : value.dump();
+      one.cells[key] = value.is_string() ? value.get<std::string>() : json_text(value);
     }
     lines.push_back(std::move(one));
   }

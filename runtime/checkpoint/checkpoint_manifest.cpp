@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/whole_number.h"
@@ -104,7 +105,7 @@ std::string encode_manifest(const CheckpointManifest& manifest) {
                      {"iteration", manifest.iteration},
                      {"is_best", manifest.is_best},
                      {"files", std::move(files)}};
-  std::string body = json.dump(2);
+  std::string body = json_text(json, {.indent = 2});
   body.replace(body.size() - 2, 2, ",\n");  // the closing brace moves behind the seal
   return body + seal(body);
 }
@@ -116,7 +117,7 @@ CheckpointManifest decode_manifest(const std::string& text, const std::string& w
     throw_damaged(where, "does not have the SHA-256 that its last line says");
   }
   try {
-    const Json json = Json::parse(text);
+    const Json json = parse_json<Json>(text);
     if (json.at("format") != kFormatName) throw_damaged(where, "is not a checkpoint's manifest");
     return manifest_from(json, where);
   } catch (const Json::exception& error) {

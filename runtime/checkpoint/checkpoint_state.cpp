@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/json_error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/checkpoint/checkpoint_manifest.h"
 #include "runtime/checkpoint/whole_number.h"
 
@@ -93,14 +94,10 @@ Checkpoint checkpoint_from(const nlohmann::json& json, const SafetensorsContent&
   return checkpoint;
 }
 
-// Refuses nesting without end while it is read.
+// Refuses nesting without end before it is read.
 nlohmann::json parse(const std::string& text, const std::string& where) {
-  return nlohmann::json::parse(text,
-                               [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-                                 if (depth > kDepthLimit)
-                                   throw_damaged(where, "is nested too deeply");
-                                 return true;
-                               });
+  if (json_nests_deeper(text, kDepthLimit)) throw_damaged(where, "is nested too deeply");
+  return parse_json(text);
 }
 
 }  // namespace
@@ -125,7 +122,7 @@ std::string encode_state(const Checkpoint& checkpoint) {
     json["vocabulary"] = checkpoint.vocabulary;
     json["target_vocabulary"] = checkpoint.target_vocabulary;
   }
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 Checkpoint decode_state(const std::string& text, const SafetensorsContent& weights,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 #include "runtime/config/consistency.h"
 #include "runtime/config/job_config_json.h"
 #include "runtime/config/overrides.h"
@@ -17,7 +18,7 @@ namespace scavenger {
 namespace {
 
 const Json& schema() {
-  static const Json kSchema = Json::parse(schema_text());
+  static const Json kSchema = parse_json<Json>(schema_text());
   return kSchema;
 }
 

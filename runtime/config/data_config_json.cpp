@@ -1,5 +1,6 @@
 #include <string>
 
+#include "runtime/base/json_text.h"
 #include "runtime/config/json_fields.h"
 
 namespace scavenger {
@@ -33,7 +34,7 @@ DataSourceConfig source_from(const Json& object) {
   for (const std::string file : object.value("files", Json::array())) source.files.push_back(file);
   if (object.contains("label_column")) {
     const Json& column = object.at("label_column");
-    source.label_column = column.is_string() ? column.get<std::string>() : column.dump();
+    source.label_column = column.is_string() ? column.get<std::string>() : json_text(column);
   }
   read(object, "has_header", source.has_header);
   read(object, "coarse_labels", source.coarse_labels);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger {
 namespace {
@@ -27,7 +28,7 @@ bool is_whole(const Json& value) {
 }
 
 std::string describe_range(const Json& schema) {
-  const auto bound = [&](const char* key) { return schema.at(key).dump(); };
+  const auto bound = [&](const char* key) { return json_text(schema.at(key)); };
   std::string text;
   if (schema.contains("minimum") && schema.contains("maximum"))
     text = fmt::format(" from {} to {}", bound("minimum"), bound("maximum"));
@@ -70,16 +71,16 @@ bool has_type(const Json& value, const Json& type) {
 }
 
 std::string describe_value(const Json& value) {
-  if (value.is_string()) return "the text " + value.dump();
-  if (value.is_number()) return "the number " + value.dump();
+  if (value.is_string()) return "the text " + json_text(value);
+  if (value.is_number()) return "the number " + json_text(value);
   if (value.is_array()) return "a list";
   if (value.is_object()) return "an object";
-  return value.dump();
+  return json_text(value);
 }
 
 std::string describe_expectation(const Json& schema) {
   if (schema.contains("enum")) return list_values(schema.at("enum"));
-  if (schema.contains("const")) return schema.at("const").dump();
+  if (schema.contains("const")) return json_text(schema.at("const"));
   if (schema.contains("oneOf")) {
     if (schema.at("oneOf").front().contains("properties")) return "an object, { ... }";
     std::vector<std::string> words;
@@ -96,7 +97,7 @@ std::string describe_expectation(const Json& schema) {
 
 std::string list_values(const Json& values) {
   std::vector<std::string> words;
-  for (const Json& value : values) words.push_back(value.dump());
+  for (const Json& value : values) words.push_back(json_text(value));
   return join_with_or(words);
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/json_fields.h"
 
@@ -134,7 +135,7 @@ ProviderConfig provider_from(const Json& object) {
   ProviderConfig provider;
   read(object, "type", provider.type);
   read(object, "spot", provider.spot);
-  provider.settings = object.dump();
+  provider.settings = json_text(object);
   return provider;
 }
 
@@ -282,7 +283,7 @@ Json to_json(const JobConfig& config) {
           {"optimizer", optimizer_to_json(config.optimizer)},
           {"batch_size", config.batch_size},
           {"cluster", cluster_to_json(config.cluster)},
-          {"provider", Json::parse(config.provider.settings)},
+          {"provider", parse_json<Json>(config.provider.settings)},
           {"ps",
            {{"shards", count_or_automatic(config.ps.shards)},
             {"placement", config.ps.placement},

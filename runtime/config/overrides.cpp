@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/base/json_text.h"
+
 namespace scavenger {
 namespace {
 
@@ -60,10 +62,9 @@ class Override final {
   }
 
   Json parse_value(const std::string& text) const {
-    Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!value.is_discarded()) return value;
-    const std::string utf8 = Json(text).dump(-1, ' ', false, Json::error_handler_t::ignore);
-    if (Json::parse(utf8) != text) fail("the value is not UTF-8 text", "use UTF-8");
+    if (auto value = try_parse_json<Json>(text)) return std::move(*value);
+    const std::string utf8 = json_text(Json(text), {.broken_utf8 = BrokenUtf8::kIgnore});
+    if (parse_json<Json>(utf8) != text) fail("the value is not UTF-8 text", "use UTF-8");
     return text;
   }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "runtime/base/check.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/config/expectation.h"
 
@@ -64,7 +65,7 @@ std::string owner_of(const std::string& key, const Json& alternatives) {
     if (alternative.at("properties").contains(key)) {
       const std::string tag = tag_of(alternative);
       return fmt::format("\"{}\": {}", tag,
-                         alternative.at("properties").at(tag).at("const").dump());
+                         json_text(alternative.at("properties").at(tag).at("const")));
     }
   return {};
 }
@@ -127,9 +128,9 @@ void SchemaWalk::visit_number(const Json& schema, const Json& value, const JsonP
                            std::fmod(number, schema.at("multipleOf").get<double>()) == 0.0;
   if (inside && is_multiple) return;
   fail(place,
-       inside
-           ? fmt::format("{} is not a multiple of {}", value.dump(), schema.at("multipleOf").dump())
-           : value.dump() + " is out of range",
+       inside ? fmt::format("{} is not a multiple of {}", json_text(value),
+                            json_text(schema.at("multipleOf")))
+              : json_text(value) + " is out of range",
        "use " + describe_expectation(schema));
 }
 
@@ -139,10 +140,10 @@ void SchemaWalk::visit_text(const Json& schema, const Json& value, const JsonPoi
     fail(place, "the text is empty", "use " + describe_expectation(schema));
   if (schema.contains("maxLength") && text.size() > schema.at("maxLength")) {
     fail(place, fmt::format("the text has {} characters", text.size()),
-         fmt::format("use at most {}", schema.at("maxLength").dump()));
+         fmt::format("use at most {}", json_text(schema.at("maxLength"))));
   } else if (schema.contains("pattern") &&
              !std::regex_search(text, std::regex(schema.at("pattern").get<std::string>()))) {
-    fail(place, fmt::format("{} has a character that cannot stand here", value.dump()),
+    fail(place, fmt::format("{} has a character that cannot stand here", json_text(value)),
          schema.at("patternErrorMessage"));
   }
 }
@@ -150,10 +151,10 @@ void SchemaWalk::visit_text(const Json& schema, const Json& value, const JsonPoi
 void SchemaWalk::visit_list(const Json& schema, Json& value, const JsonPointer& place) {
   if (value.size() < schema.value("minItems", std::size_t{0}))
     fail(place, fmt::format("the list has {} items", value.size()),
-         fmt::format("give at least {}", schema.at("minItems").dump()));
+         fmt::format("give at least {}", json_text(schema.at("minItems"))));
   if (schema.contains("maxItems") && value.size() > schema.at("maxItems"))
     fail(place, fmt::format("the list has {} items", value.size()),
-         fmt::format("give at most {}", schema.at("maxItems").dump()));
+         fmt::format("give at most {}", json_text(schema.at("maxItems"))));
   for (std::size_t i = 0; i < value.size(); ++i) visit(schema.at("items"), value[i], place / i);
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 
 namespace scavenger {
@@ -51,12 +52,12 @@ std::string encode(const LaunchTicket& ticket) {
                                {"listen_port", ticket.listen_port},
                                {"has_shared_file", ticket.has_shared_file},
                                {"config", ticket.config}};
-  return json.dump() + "\n";
+  return json_text(json) + "\n";
 }
 
 LaunchTicket decode_launch_ticket(const std::string& line) {
   try {
-    const auto json = nlohmann::json::parse(line);
+    const auto json = parse_json(line);
     LaunchTicket ticket;
     ticket.role = role_of(json.at("role").get<std::string>());
     ticket.index = whole_number<std::uint32_t>(json.at("index"), 0);

@@ -1,11 +1,12 @@
 #include "runtime/provider/emulated_settings.h"
 
+#include "runtime/base/json_text.h"
 #include "runtime/config/json.h"
 
 namespace scavenger {
 
 EmulatedSettings emulated_settings(const ProviderConfig& config) {
-  const Json json = Json::parse(config.settings);
+  const Json json = parse_json<Json>(config.settings);
   EmulatedSettings settings;
   for (const Json& machine : json.at("machines"))
     settings.types.push_back({.name = machine.at("type"),

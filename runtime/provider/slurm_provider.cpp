@@ -10,6 +10,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/config/json.h"
 #include "runtime/net/spawn.h"
@@ -76,7 +77,7 @@ awaitable<std::string> address_of(std::string node) {
 }  // namespace
 
 SlurmSettings slurm_settings(const ProviderConfig& config) {
-  const Json json = Json::parse(config.settings);
+  const Json json = parse_json<Json>(config.settings);
   SlurmSettings settings;
   settings.partition = json.at("partition");
   settings.cores = json.at("cores");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/base/json_text.h"
 #include "runtime/config/json.h"
 
 namespace scavenger {
@@ -40,7 +41,7 @@ constexpr const char* kLaunchScript =
 }  // namespace
 
 SshSettings ssh_settings(const ProviderConfig& config) {
-  const Json json = Json::parse(config.settings);
+  const Json json = parse_json<Json>(config.settings);
   SshSettings settings;
   for (const Json& host : json.at("hosts"))
     settings.hosts.push_back({.destination = host.at("destination"),

@@ -17,6 +17,7 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger {
 namespace {
@@ -62,7 +63,7 @@ const ElementTypeRow& row_of(ElementType type) {
 // Names come from the file: control characters are escaped, and the length has a limit.
 std::string quoted(const std::string& name) {
   constexpr std::size_t kLongest = 200;
-  const std::string text = Json(name).dump(-1, ' ', true);
+  const std::string text = json_text(Json(name), {.ascii_only = true});
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
@@ -134,7 +135,8 @@ ElementType parse_type(const std::string& name, const Json& json, const Complain
   const auto row =
       std::ranges::find(kElementTypes, json.get_ref<const std::string&>(), &ElementTypeRow::name);
   if (row == kElementTypes.end()) {
-    complaint.tensor(name, "has the unknown dtype " + json.dump(-1, ' ', true).substr(0, 40));
+    complaint.tensor(
+        name, "has the unknown dtype " + json_text(json, {.ascii_only = true}).substr(0, 40));
   }
   return row->type;
 }
@@ -197,7 +199,7 @@ TensorEntry parse_tensor(const std::string& name, const Json& json, std::span<co
   if (bytes_of(tensor.type, tensor.shape) != extent.last - extent.first) {
     complaint.tensor(
         name, fmt::format("has {} bytes of data, which is not {} x {}", extent.last - extent.first,
-                          element_type_name(tensor.type), json["shape"].dump().substr(0, 200)));
+                          element_type_name(tensor.type), json_text(json["shape"]).substr(0, 200)));
   }
   tensor.bytes = data.subspan(extent.first, extent.last - extent.first);
   return tensor;
@@ -253,7 +255,7 @@ std::string safetensors_preamble(std::span<const TensorSource> sources,
                            {"data_offsets", {offset, last}}};
     offset = last;
   }
-  std::string text = header.dump();
+  std::string text = json_text(header);
   const std::uint64_t unaligned = (kLengthBytes + text.size()) % kPreambleAlignment;
   if (unaligned != 0) text.append(kPreambleAlignment - unaligned, ' ');
   const std::uint64_t length = text.size();
