@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
+#include <string_view>
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -12,13 +13,29 @@
 #include "runtime/process/child_process.h"
 
 namespace scavenger {
+namespace {
+
+// These programs have no options: scavenger-train tells them all by the launch ticket. A library
+// for command lines would be a tenth of what is compiled before the first training begins.
+std::optional<int> obey_command_line(const std::string& program, int argc, char** argv) {
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  if (word.empty()) return std::nullopt;
+  if (word == "--version") {
+    std::cout << version_line(program) << "\n";
+    return 0;
+  }
+  const bool asks = word == "--help" || word == "-h";
+  (asks ? std::cout : std::cerr) << "Part of a Scavenger job. scavenger-train starts it.\n"
+                                 << "Usage: " << program << " [--help | --version]\n";
+  return asks ? 0 : 2;
+}
+
+}  // namespace
 
 int run_job_process(const std::string& program, int argc, char** argv,
                     const std::function<int(const LaunchTicket&)>& body) {
   die_with_parent();
-  CLI::App app("Part of a Scavenger job. scavenger-train starts it.", program);
-  app.set_version_flag("--version", version_line(program));
-  CLI11_PARSE(app, argc, argv);
+  if (const auto code = obey_command_line(program, argc, argv)) return *code;
   try {
     const LaunchTicket ticket = read_launch_ticket();
     // The parent may have died before we asked to die with it.
