@@ -67,7 +67,7 @@ int PriceCommand::show() const {
 
 int PriceCommand::refresh() const {
   asio::io_context io;
-  gcp::HttpClient http(io);
+  HttpClient http(io);
   const SteadyClock clock;
   const auto tokens =
       gcp::find_credentials({.key_file = key_file_, .self_signed = false}, http, clock);

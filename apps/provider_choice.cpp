@@ -42,7 +42,7 @@ void check_provider(const JobConfig& config) {
   const gcp::GcpSettings settings = gcp::gcp_settings(config.provider);
   const SteadyClock clock;
   asio::io_context io;
-  gcp::HttpClient http(io);
+  HttpClient http(io);
   const auto tokens = gcp::find_credentials(settings.credentials, http, clock);
   std::exception_ptr failure;
   asio::co_spawn(io,

@@ -8,6 +8,8 @@
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/json_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
+#include "runtime/http/url.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -54,7 +56,7 @@ ComputeClient::ComputeClient(ComputePlace place, const Patience& patience, HttpC
       clock_(clock),
       random_(random_seed(), "cloud backoff") {
   while (place_.endpoint.ends_with('/')) place_.endpoint.pop_back();
-  const Url endpoint = parse_url(place_.endpoint);
+  const Url endpoint = parse_url(place_.endpoint, "provider");
   if (!endpoint.is_secure && !is_loopback(endpoint))
     throw InputError({.what = fmt::format("{} would carry the token in clear", place_.endpoint),
                       .where = "provider.endpoint",
@@ -83,7 +85,7 @@ awaitable<ComputeClient::Attempt> ComputeClient::attempt(std::string method, std
   request.url = std::move(url);
   request.deadline_seconds = deadline_seconds;
   if (!body.is_null()) {
-    request.body = body.dump();
+    request.body = json_text(body);
     request.headers.emplace_back("Content-Type", "application/json");
   }
   try {

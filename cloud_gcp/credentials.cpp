@@ -14,6 +14,7 @@
 #include "cloud_gcp/json_text.h"
 #include "cloud_gcp/service_account.h"
 #include "runtime/base/file.h"
+#include "runtime/http/url.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -36,7 +37,7 @@ Token token_from(const HttpReply& reply, const std::string& where) {
   if (reply.status != 200) {
     const CloudFault fault = fault_of_reply(reply.status, reply.body);
     if (fault.kind == FaultKind::kUncertain || fault.kind == FaultKind::kRate)
-      throw HttpError(HttpError::Stage::kNotSent, problem_of(fault, where, ""));
+      throw HttpError(HttpError::Stage::kNotSent, fault.message, problem_of(fault, where, ""));
     throw InputError({.what = fmt::format("no token: {} ({})", fault.message, fault.code),
                       .where = where,
                       .remedy = "make a new key, and check this machine's clock"});

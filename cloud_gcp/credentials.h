@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "cloud_gcp/http.h"
+#include "runtime/http/http_client.h"
 #include "runtime/base/clock.h"
 
 namespace scavenger::gcp {

@@ -13,6 +13,8 @@
 #include "cloud_gcp/cloud_fault.h"
 #include "cloud_gcp/json_text.h"
 #include "cloud_gcp/prices.h"
+#include "runtime/base/json_text.h"
+#include "runtime/http/url.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -76,7 +78,7 @@ double price_of(const json& sku) {
   const auto parsed = std::from_chars(units.data(), end, dollars);
   const double price = static_cast<double>(dollars) + unit.at("nanos").get<double>() / 1e9;
   if (parsed.ec != std::errc() || parsed.ptr != end || !is_amount(price))
-    refuse(fmt::format("\"{}\" dollars and {} are no price", units, unit.at("nanos").dump()));
+    refuse(fmt::format("\"{}\" dollars and {} are no price", units, json_text(unit.at("nanos"))));
   return price;
 }
 
@@ -119,7 +121,7 @@ std::optional<json> pair_of(const std::map<Key, double>& found, const std::strin
 RefreshedPrices refresh_prices(const std::string& base, const std::vector<json>& skus,
                                const std::string& as_of) {
   PriceCatalog::parse(base, "base catalog");
-  json catalog = json::parse(base);
+  json catalog = parse_json(base);
   RefreshedPrices result;
   try {
     const std::map<Key, double> found = prices_in(skus);
@@ -138,7 +140,7 @@ RefreshedPrices refresh_prices(const std::string& base, const std::vector<json>&
   catalog["source"] =
       fmt::format("Cloud Billing Catalog API ({} of {} prices; the others as before)",
                   result.updated, result.updated + result.kept);
-  result.catalog = catalog.dump(1);
+  result.catalog = json_text(catalog, {.indent = 1});
   return result;
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "perfmodel/store/model_store.h"
-#include "runtime/net/asio.h"
+#include "runtime/http/http_server.h"
 
 namespace scavenger::elastic {
 
@@ -19,24 +20,22 @@ ServiceAnswer answer_request(perfmodel::ModelStore& store, const std::string& me
                              const std::string& path, const std::string& body);
 
 // Thread: that which runs `io`. The store must outlive the service.
-class ModelService final {
+class ModelService final : private HttpHandler {
  public:
   // Listens at once. Throws SystemError where the address cannot be had. Who does not bring the
   // token learns nothing.
   ModelService(asio::io_context& io, const std::string& host, std::uint16_t port, std::string token,
                perfmodel::ModelStore& store);
 
-  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
+  std::uint16_t port() const { return server_.port(); }
 
  private:
-  awaitable<void> accept_all();
-  awaitable<void> serve(tcp::socket socket);
+  std::optional<HttpResponse> refuse(const HttpHead& head) override;
+  awaitable<void> answer(HttpHead head, std::string body, HttpConnection& connection) override;
 
-  asio::io_context& io_;
-  tcp::acceptor acceptor_;
   const std::string token_;
   perfmodel::ModelStore& store_;
-  int connections_ = 0;
+  HttpServer server_;
 };
 
 // The token in a file; made, for this user alone, where the file is not there. Throws InputError

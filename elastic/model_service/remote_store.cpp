@@ -2,42 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
-#include <chrono>
-#include <exception>
+#include <boost/asio/use_future.hpp>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
+#include "runtime/http/http_client.h"
 #include "runtime/net/asio.h"
 
 namespace scavenger::elastic {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = beast::http;
-using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
-
-constexpr auto kReplyPatience = std::chrono::seconds(10);
+constexpr double kDeadlineSeconds = 20.0;
 constexpr std::string_view kScheme = "http://";
 
-awaitable<void> exchange(std::string host, std::string port, Request request, Response& response) {
-  const auto executor = co_await asio::this_coro::executor;
-  tcp::resolver resolver(executor);
-  beast::tcp_stream stream(executor);
-  const auto addresses = co_await resolver.async_resolve(host, port, use_awaitable);
-  stream.expires_after(kReplyPatience);
-  co_await stream.async_connect(addresses, use_awaitable);
-  co_await http::async_write(stream, request, use_awaitable);
-  beast::flat_buffer buffer;
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(std::uint64_t{64} << 20);
-  stream.expires_after(kReplyPatience);
-  co_await http::async_read(stream, buffer, parser, use_awaitable);
-  response = parser.release();
+HttpReply ask_and_wait(HttpRequest request) {
+  asio::io_context io;
+  HttpClient client(io);
+  std::future<HttpReply> reply =
+      asio::co_spawn(io, client.send(std::move(request)), asio::use_future);
+  io.run();
+  return reply.get();
 }
 
 }  // namespace
@@ -57,32 +44,25 @@ RemoteStore::RemoteStore(const std::string& url, std::string token) : token_(std
 std::optional<std::string> RemoteStore::ask(const std::string& method, const std::string& path,
                                             const std::string& body) {
   const std::string where = fmt::format("http://{}:{}", host_, port_);
-  Request request(http::string_to_verb(method), path, 11);
-  request.set(http::field::host, host_);
-  request.set(http::field::authorization, "Bearer " + token_);
-  request.body() = body;
-  request.prepare_payload();
-  Response response;
-  std::exception_ptr failure;
-  asio::io_context io;
-  asio::co_spawn(io, exchange(host_, port_, std::move(request), response),
-                 [&failure](std::exception_ptr error) { failure = std::move(error); });
-  io.run();
+  HttpReply reply;
   try {
-    if (failure) std::rethrow_exception(failure);
-  } catch (const boost::system::system_error& error) {
-    throw ConnectionError({.what = "the model service does not answer: " + error.code().message(),
+    reply = ask_and_wait({.method = method,
+                          .url = where + path,
+                          .headers = {{"Authorization", "Bearer " + token_}},
+                          .body = body,
+                          .deadline_seconds = kDeadlineSeconds});
+  } catch (const HttpError& error) {
+    throw ConnectionError({.what = "the model service does not answer: " + error.cause(),
                            .where = where,
                            .remedy = "start it there: scavenger-plan serve"});
   }
-  const unsigned status = response.result_int();
-  if (status == 200) return std::move(response.body());
-  if (status == 404) return std::nullopt;
-  const auto json = nlohmann::json::parse(response.body(), nullptr, false);
+  if (reply.status == 200) return std::move(reply.body);
+  if (reply.status == 404) return std::nullopt;
+  const auto json = try_parse_json(reply.body).value_or(nullptr);
   const std::string reason = json.is_object() && json.contains("error") && json["error"].is_string()
                                  ? json["error"].get<std::string>()
-                                 : fmt::format("it answered {}", status);
-  if (status == 503)
+                                 : fmt::format("it answered {}", reply.status);
+  if (reply.status == 503)
     throw ConnectionError({.what = reason, .where = where, .remedy = "see to its store"});
   throw InputError(
       {.what = reason, .where = where, .remedy = "check token_file, and the versions"});
@@ -96,7 +76,7 @@ std::vector<perfmodel::ModelSummary> RemoteStore::list() {
   const std::string body = ask("GET", "/models").value_or("");
   try {
     std::vector<perfmodel::ModelSummary> models;
-    const auto list = nlohmann::json::parse(body);
+    const auto list = parse_json(body);
     for (const auto& model : list)
       models.push_back(
           {model.at("id").get<std::string>(), model.at("name").get<std::string>(),

@@ -7,13 +7,11 @@
 
 #include <algorithm>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http.hpp>
 #include <chrono>
 #include <future>
-#include <list>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -24,26 +22,18 @@
 #include "elastic/page/prometheus_text.h"
 #include "elastic/page/report_page.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
-#include "runtime/net/authentication.h"
+#include "runtime/http/http_server.h"
 #include "runtime/net/spawn.h"
 
 namespace scavenger::elastic {
 namespace {
 
-namespace beast = boost::beast;
-namespace http = beast::http;
 using std::chrono::milliseconds;
 using Time = std::chrono::steady_clock;
-using Request = http::request<http::string_body>;
-using Response = http::response<http::string_body>;
 
-constexpr int kMostConnections = 64;
 constexpr int kMostLookers = 16;  // that get events
-constexpr std::uint32_t kHeadLimitBytes = 8 << 10;
-constexpr std::uint64_t kBodyLimitBytes = 4 << 10;       // as the control socket's
-constexpr auto kPatience = std::chrono::seconds(10);     // with a peer that says or takes nothing
-constexpr auto kHeadPatience = std::chrono::seconds(3);  // with one that is not known yet
 constexpr auto kHeartbeat = std::chrono::seconds(5);
 constexpr milliseconds kReadSlice(100);  // of the log, before others have their turn
 constexpr milliseconds kLook(200);       // for something new to send
@@ -52,52 +42,43 @@ constexpr int kRestFactor = 20;          // so much longer than the update took
 constexpr milliseconds kFarewell(2000);
 constexpr int kNiceness = 10;
 
-std::string text_of(beast::string_view view) {
-  return {view.data(), view.size()};
-}
-
-PageRequest head_of(const Request& request) {
-  const auto field = [&](auto name) { return text_of(request[name]); };
-  return {.method = text_of(request.method_string()),
-          .target = text_of(request.target()),
-          .host = field(http::field::host),
-          .origin = field(http::field::origin),
-          .cookie = field(http::field::cookie),
-          .authorization = field(http::field::authorization),
-          .content_type = field(http::field::content_type),
+PageRequest page_request(const HttpHead& head) {
+  const auto field = [&](std::string_view name) { return std::string(head.field(name)); };
+  return {.method = head.method,
+          .target = head.target,
+          .host = field("Host"),
+          .origin = field("Origin"),
+          .cookie = field("Cookie"),
+          .authorization = field("Authorization"),
+          .content_type = field("Content-Type"),
           .fetch_site = field("Sec-Fetch-Site")};
 }
 
-Response make_response(unsigned status, const std::string& type, std::string body) {
-  Response response(static_cast<http::status>(status), 11);
-  response.set(http::field::content_type, type);
-  response.set(http::field::cache_control, "no-store");
-  response.set("X-Content-Type-Options", "nosniff");
-  response.set("X-Frame-Options", "DENY");
-  response.set("Referrer-Policy", "no-referrer");
-  response.keep_alive(false);
-  response.body() = std::move(body);
-  response.prepare_payload();
-  return response;
+HttpResponse make_response(unsigned status, const std::string& type, std::string body) {
+  return {.status = status,
+          .type = type,
+          .body = std::move(body),
+          .fields = {{"Cache-Control", "no-store"},
+                     {"X-Content-Type-Options", "nosniff"},
+                     {"X-Frame-Options", "DENY"},
+                     {"Referrer-Policy", "no-referrer"}}};
 }
 
-Response make_refusal(unsigned status, const std::string& reason) {
-  return make_response(status, "application/json", nlohmann::json{{"error", reason}}.dump());
+HttpResponse make_refusal(unsigned status, const std::string& reason) {
+  return make_response(status, "application/json", json_text(nlohmann::json{{"error", reason}}));
 }
 
 }  // namespace
 
-class LivePage::Server final {
+class LivePage::Server final : private HttpHandler {
  public:
   explicit Server(LivePageOptions options)
       : options_(std::move(options)),
-        acceptor_(listen_on(io_, {options_.address, options_.port})),
+        http_(io_, {options_.address, options_.port}, HttpLimits{}, *this),
         update_timer_(io_),
-        access_{.token = options_.token,
-                .port = acceptor_.local_endpoint().port(),
-                .is_loopback = acceptor_.local_endpoint().address().is_loopback()},
+        access_{
+            .token = options_.token, .port = http_.port(), .is_loopback = http_.is_on_loopback()},
         follower_(options_.run_folder / "events.jsonl") {
-    spawn(io_, accept_all());
     spawn(io_, keep_up_to_date());
     runner_ = std::thread([this] { run(); });
   }
@@ -106,7 +87,7 @@ class LivePage::Server final {
   ~Server() {
     std::promise<void> said;
     asio::post(io_, [this, &said] {
-      acceptor_.close();
+      http_.close();
       farewell_ = &said;
       ending_ = true;
       update_timer_.cancel();
@@ -122,25 +103,19 @@ class LivePage::Server final {
 
  private:
   void run();
-  awaitable<void> accept_all();
-  awaitable<void> serve(tcp::socket socket);
-  awaitable<void> take_request(beast::tcp_stream& stream);
-  awaitable<void> answer(beast::tcp_stream& stream, const PageDecision& decision,
-                         const std::string& body);
-  bool make_room();
-  awaitable<void> send(beast::tcp_stream& stream, Response response);
-  awaitable<void> write(beast::tcp_stream& stream, std::string text);
-  awaitable<void> stream_events(beast::tcp_stream& stream);
+  std::optional<HttpResponse> refuse(const HttpHead& head) override;
+  awaitable<void> answer(HttpHead head, std::string body, HttpConnection& connection) override;
+  awaitable<void> stream_events(HttpConnection& connection);
   awaitable<void> keep_up_to_date();
   awaitable<void> read_log();
   void publish();
   void leave_if_alone();
-  Response page_response(bool sets_cookie) const;
-  Response command_response(const std::string& body) const;
+  HttpResponse page_response(bool sets_cookie) const;
+  HttpResponse command_response(const std::string& body) const;
 
   const LivePageOptions options_;
   asio::io_context io_{1};
-  tcp::acceptor acceptor_;
+  HttpServer http_;
   asio::steady_timer update_timer_;
   const PageAccess access_;
   // Of the thread from here on.
@@ -148,8 +123,6 @@ class LivePage::Server final {
   bool is_reading_ = false;
   std::string trouble_;  // why the log is not read on
   PageBoard board_;
-  int connections_ = 0;
-  std::list<beast::tcp_stream*> strangers_;  // that have not shown the token, the oldest first
   int lookers_ = 0;
   bool ending_ = false;
   bool is_last_state_ = false;
@@ -171,121 +144,49 @@ void LivePage::Server::run() {
   }
 }
 
-awaitable<void> LivePage::Server::accept_all() {
-  asio::steady_timer pause(io_);
-  for (;;) {
-    boost::system::error_code error;
-    tcp::socket socket =
-        co_await acceptor_.async_accept(asio::redirect_error(use_awaitable, error));
-    if (error == asio::error::operation_aborted || error == asio::error::bad_descriptor) co_return;
-    if (error) {  // such as too many open files
-      pause.expires_after(kLook);
-      co_await pause.async_wait(use_awaitable);
-      continue;
-    }
-    if (connections_ >= kMostConnections && !make_room()) continue;  // and close it
-    spawn(io_, serve(std::move(socket)));
-  }
+std::optional<HttpResponse> LivePage::Server::refuse(const HttpHead& head) {
+  const PageDecision decision = decide(page_request(head), access_);
+  if (decision.answer != PageAnswer::kRefused) return std::nullopt;
+  return make_refusal(decision.status, decision.reason);
 }
 
-// Closes the oldest connection of a stranger: however many come and say nothing, whoever brings the
-// token is heard. False where there is none.
-bool LivePage::Server::make_room() {
-  if (strangers_.empty()) return false;
-  beast::tcp_stream* const oldest = strangers_.front();
-  strangers_.pop_front();
-  oldest->close();
-  return true;
-}
-
-awaitable<void> LivePage::Server::serve(tcp::socket socket) {
-  ++connections_;
-  beast::tcp_stream stream(std::move(socket));
-  strangers_.push_back(&stream);
-  try {
-    co_await take_request(stream);
-  } catch (const boost::system::system_error&) {  // it is gone, or takes nothing
-  }
-  boost::system::error_code ignored;
-  stream.socket().shutdown(tcp::socket::shutdown_both, ignored);
-  strangers_.remove(&stream);
-  --connections_;
-}
-
-awaitable<void> LivePage::Server::take_request(beast::tcp_stream& stream) {
-  const auto is_too_long = [](const boost::system::error_code& error) {
-    return error == http::error::header_limit || error == http::error::buffer_overflow ||
-           error == http::error::body_limit;
-  };
-  beast::flat_buffer buffer(kHeadLimitBytes + kBodyLimitBytes);
-  http::request_parser<http::string_body> parser;
-  parser.header_limit(kHeadLimitBytes);
-  parser.body_limit(kBodyLimitBytes);
-  stream.expires_after(kHeadPatience);
-  boost::system::error_code error;
-  co_await http::async_read_header(stream, buffer, parser,
-                                   asio::redirect_error(use_awaitable, error));
-  PageDecision decision;
-  if (!error) decision = decide(head_of(parser.get()), access_);
-  if (!error && decision.answer != PageAnswer::kRefused) strangers_.remove(&stream);
-  if (!error) {
-    stream.expires_after(decision.answer == PageAnswer::kRefused ? kHeadPatience : kPatience);
-    co_await http::async_read(stream, buffer, parser, asio::redirect_error(use_awaitable, error));
-  }
-  if (is_too_long(error))
-    co_await send(stream, make_refusal(413, "the request is too long"));
-  else if (!error)
-    co_await answer(stream, decision, parser.get().body());
-}
-
-awaitable<void> LivePage::Server::answer(beast::tcp_stream& stream, const PageDecision& decision,
-                                         const std::string& body) {
+awaitable<void> LivePage::Server::answer(HttpHead head, std::string body,
+                                         HttpConnection& connection) {
+  const PageDecision decision = decide(page_request(head), access_);
   switch (decision.answer) {
-    case PageAnswer::kRefused:
-      co_await send(stream, make_refusal(decision.status, decision.reason));
+    case PageAnswer::kRefused:  // refuse() has seen to it
       break;
     case PageAnswer::kPage:
-      co_await send(stream, page_response(decision.brings_token));
+      co_await connection.send(page_response(decision.brings_token));
       break;
     case PageAnswer::kCommand:
-      co_await send(stream, command_response(body));
+      co_await connection.send(command_response(body));
       break;
     case PageAnswer::kMetrics:
       co_await read_log();
-      co_await send(stream, make_response(200, "text/plain; version=0.0.4; charset=utf-8",
-                                          prometheus_text(follower_.history())));
+      co_await connection.send(make_response(200, "text/plain; version=0.0.4; charset=utf-8",
+                                             prometheus_text(follower_.history())));
       break;
     case PageAnswer::kEvents:
-      co_await stream_events(stream);
+      co_await stream_events(connection);
       break;
   }
 }
 
-awaitable<void> LivePage::Server::send(beast::tcp_stream& stream, Response response) {
-  stream.expires_after(kPatience);
-  co_await http::async_write(stream, response, use_awaitable);
-}
-
-awaitable<void> LivePage::Server::write(beast::tcp_stream& stream, std::string text) {
-  stream.expires_after(kPatience);
-  const auto bytes = asio::buffer(text);
-  co_await asio::async_write(stream, bytes, use_awaitable);
-}
-
-Response LivePage::Server::page_response(bool sets_cookie) const {
+HttpResponse LivePage::Server::page_response(bool sets_cookie) const {
   std::string policy;
   const std::string page = live_page(options_.run_folder.string(), policy);
-  Response response = make_response(200, "text/html; charset=utf-8", page);
-  response.set("Content-Security-Policy", policy);
-  if (sets_cookie) response.set(http::field::set_cookie, cookie_for(access_));
+  HttpResponse response = make_response(200, "text/html; charset=utf-8", page);
+  response.fields.emplace_back("Content-Security-Policy", policy);
+  if (sets_cookie) response.fields.emplace_back("Set-Cookie", cookie_for(access_));
   return response;
 }
 
-Response LivePage::Server::command_response(const std::string& body) const {
-  const nlohmann::json command = nlohmann::json::parse(body, nullptr, false);
+HttpResponse LivePage::Server::command_response(const std::string& body) const {
+  const nlohmann::json command = try_parse_json(body).value_or(nullptr);
   if (!command.is_object()) return make_refusal(400, "a command is a JSON object");
   try {
-    return make_response(200, "application/json", options_.tell(command).dump());
+    return make_response(200, "application/json", json_text(options_.tell(command)));
   } catch (const Error& error) {
     return make_refusal(409, error.what());
   }
@@ -293,9 +194,9 @@ Response LivePage::Server::command_response(const std::string& body) const {
 
 // Each looker-on has a pace of its own: whoever is slow is sent the newest state when it has taken
 // the last one, and nothing waits for it in between.
-awaitable<void> LivePage::Server::stream_events(beast::tcp_stream& stream) {
+awaitable<void> LivePage::Server::stream_events(HttpConnection& connection) {
   if (lookers_ >= kMostLookers) {
-    co_await send(stream, make_refusal(503, "too many look on already"));
+    co_await connection.send(make_refusal(503, "too many look on already"));
     co_return;
   }
   ++lookers_;
@@ -304,22 +205,21 @@ awaitable<void> LivePage::Server::stream_events(beast::tcp_stream& stream) {
     std::uint64_t sent = 0;
     Time::time_point last_write = Time::now();
     asio::steady_timer pause(io_);
-    co_await write(
-        stream,
+    co_await connection.write(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
         "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\nretry: 1000\n\n");
     for (;;) {
       const std::uint64_t version = board_.version();
       if (version > sent) {
-        co_await write(stream, fmt::format("event: sections\nid: {}\ndata: {}\n\n", version,
-                                           board_.changes_since(sent)));
+        co_await connection.write(fmt::format("event: sections\nid: {}\ndata: {}\n\n", version,
+                                              board_.changes_since(sent)));
         sent = version;
         last_write = Time::now();
       } else if (is_last_state_) {
-        co_await write(stream, "event: ended\ndata: {}\n\n");
+        co_await connection.write("event: ended\ndata: {}\n\n");
         break;
       } else if (Time::now() - last_write > kHeartbeat) {
-        co_await write(stream, ":\n\n");
+        co_await connection.write(":\n\n");
         last_write = Time::now();
       }
       pause.expires_after(kLook);
@@ -380,7 +280,7 @@ void LivePage::Server::publish() {
     } catch (const Error&) {  // it does not listen yet, or is busy ending
     }
   }
-  if (follower_.has_begun()) sections.push_back({.name = "job", .json = job.dump()});
+  if (follower_.has_begun()) sections.push_back({.name = "job", .json = json_text(job)});
   board_.post(std::move(sections));
 }
 

@@ -11,6 +11,7 @@
 #include "elastic/report/progress_text.h"
 #include "elastic/report/savings_json.h"
 #include "elastic/report/time_to_go.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -429,7 +430,7 @@ std::vector<PageSection> page_sections(const RunHistory& history, const std::str
   const RunNumbers& numbers = history.numbers();
   std::vector<PageSection> sections;
   const auto add = [&](std::string_view name, const json& content) {
-    sections.push_back({name, content.dump(-1, ' ', false, json::error_handler_t::replace)});
+    sections.push_back({name, json_text(content, {.broken_utf8 = BrokenUtf8::kReplace})});
   };
   add("identity", identity_json(numbers, folder));
   add("totals", totals_json(history));

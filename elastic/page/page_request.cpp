@@ -3,22 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstddef>
-#include <span>
 
-#include "runtime/base/digest.h"
+#include "runtime/http/bearer.h"
 
 namespace scavenger::elastic {
 namespace {
 
 constexpr std::string_view kTokenQuery = "/?token=";
-constexpr std::string_view kBearer = "Bearer ";
-
-bool is_token(std::string_view text, const PageAccess& access) {
-  return text.size() == access.token.size() &&
-         equal_in_constant_time(std::as_bytes(std::span(text)),
-                                std::as_bytes(std::span(access.token)));
-}
 
 std::string cookie_name(const PageAccess& access) {
   // Cookies do not know ports, and a machine may have several jobs.
@@ -70,11 +61,9 @@ PageDecision decide(const PageRequest& request, const PageAccess& access) {
   if (!is_own_host(request.host, access)) return refuse(421, "this is not the server's name");
   const std::string_view target = request.target;
   const bool in_address =
-      target.starts_with(kTokenQuery) && is_token(target.substr(kTokenQuery.size()), access);
-  const bool in_header =
-      request.authorization.starts_with(kBearer) &&
-      is_token(std::string_view(request.authorization).substr(kBearer.size()), access);
-  const bool in_cookie = is_token(cookie_value(request.cookie, cookie_name(access)), access);
+      target.starts_with(kTokenQuery) && is_token(target.substr(kTokenQuery.size()), access.token);
+  const bool in_header = brings_bearer_token(request.authorization, access.token);
+  const bool in_cookie = is_token(cookie_value(request.cookie, cookie_name(access)), access.token);
   if (!in_address && !in_header && !in_cookie)
     return refuse(401, "open the page by the address that scavenger-train has printed");
   if (target == "/command") {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "cloud_gcp/http.h"
+#include "runtime/http/http_client.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
 

@@ -8,7 +8,7 @@ from source_tree import CPP_SUFFIXES, Finding, folder_of, line_of
 LAYERS = [
     ["runtime/base"],
     ["runtime/config", "runtime/net", "runtime/training"],
-    ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],
+    ["runtime/protocol", "runtime/metrics", "runtime/safetensors", "runtime/http"],
     ["runtime/process", "runtime/data", "runtime/checkpoint"],
     ["runtime/torch", "runtime/worker", "runtime/provider"],
     ["noise", "perfmodel", "ps", "cloud_gcp"],

@@ -1,4 +1,4 @@
-#include "cloud_gcp/http.h"
+#include "runtime/http/http_client.h"
 
 #include <fmt/format.h>
 #include <openssl/ssl.h>
@@ -10,12 +10,12 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
-#include <cctype>
 #include <chrono>
 #include <optional>
-#include <string_view>
 
-namespace scavenger::gcp {
+#include "runtime/http/url.h"
+
+namespace scavenger {
 namespace {
 
 namespace beast = boost::beast;
@@ -67,10 +67,10 @@ awaitable<void> connect(beast::tcp_stream& stream, const Url& url, double deadli
 }
 
 [[noreturn]] void fail(HttpError::Stage stage, const HttpRequest& request, const std::string& why) {
-  const Url url = parse_url(request.url);
+  const Url url = parse_url(request.url, "request");
   const bool is_stranger = stage == HttpError::Stage::kStranger;
   throw HttpError(
-      stage,
+      stage, why,
       {.what = is_stranger ? "this server is not to be trusted: " + why : "no answer: " + why,
        .where = fmt::format("{}:{}", url.host, url.port),
        .remedy =
@@ -95,7 +95,7 @@ HttpClient::HttpClient(asio::io_context& io) : io_(io) {}
 HttpClient::~HttpClient() = default;
 
 awaitable<HttpReply> HttpClient::send(HttpRequest from) {
-  const Url url = parse_url(from.url);
+  const Url url = parse_url(from.url, "request");
   Request request = make_request(from, url);
   auto stage = HttpError::Stage::kNotSent;
   std::optional<std::string> failure;
@@ -124,45 +124,4 @@ awaitable<HttpReply> HttpClient::send(HttpRequest from) {
   fail(stage, from, *failure);
 }
 
-Url parse_url(const std::string& text) {
-  Url url;
-  std::string_view rest = text;
-  if (rest.starts_with("https://")) {
-    rest.remove_prefix(8);
-  } else if (rest.starts_with("http://")) {
-    rest.remove_prefix(7);
-    url.is_secure = false;
-  } else {
-    rest = {};
-  }
-  const auto slash = rest.find('/');
-  const std::string_view authority = rest.substr(0, slash);
-  url.target = slash == std::string_view::npos ? "/" : std::string(rest.substr(slash));
-  const auto colon = authority.rfind(':');
-  url.host = authority.substr(0, colon);
-  url.port = colon == std::string_view::npos ? (url.is_secure ? "443" : "80")
-                                             : std::string(authority.substr(colon + 1));
-  if (url.host.empty() || url.port.empty() || text.find_first_of(" \r\n") != std::string::npos)
-    throw InputError({.what = fmt::format("\"{}\" is no URL", text),
-                      .where = "provider",
-                      .remedy = "write https://HOST or https://HOST:PORT"});
-  return url;
-}
-
-bool is_loopback(const Url& url) {
-  return url.host == "localhost" || url.host.starts_with("127.");
-}
-
-std::string percent_encoded(const std::string& text) {
-  std::string encoded;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 128 && (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~'))
-      encoded += c;
-    else
-      encoded += fmt::format("%{:02X}", byte);
-  }
-  return encoded;
-}
-
-}  // namespace scavenger::gcp
+}  // namespace scavenger

@@ -1,5 +1,5 @@
 // One HTTP request and its reply: TLS checked against the system's roots, one deadline for all of
-// it, bounded. Knows nothing of clouds.
+// it, bounded.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 #include "runtime/base/error.h"
 #include "runtime/net/asio.h"
 
-namespace scavenger::gcp {
+namespace scavenger {
 
 struct HttpRequest {
   std::string method = "GET";
@@ -33,11 +33,14 @@ class HttpError final : public ConnectionError {
     kStranger,   // its certificate is not to be trusted: nothing was sent, and never will be
     kMaybeDone,  // the request was under way
   };
-  HttpError(Stage stage, Problem problem) : ConnectionError(std::move(problem)), stage_(stage) {}
+  HttpError(Stage stage, std::string cause, Problem problem)
+      : ConnectionError(std::move(problem)), stage_(stage), cause_(std::move(cause)) {}
   Stage stage() const noexcept { return stage_; }
+  const std::string& cause() const noexcept { return cause_; }  // "Connection refused"
 
  private:
   Stage stage_;
+  std::string cause_;
 };
 
 // Makes a connection for each request. Thread: the io_context's.
@@ -60,16 +63,4 @@ class HttpClient final {
   std::shared_ptr<Roots> roots_;  // read from the system at the first https:// request
 };
 
-struct Url {
-  bool is_secure = true;
-  std::string host;
-  std::string port;
-  std::string target;  // path and query
-};
-Url parse_url(const std::string& text);  // throws InputError
-bool is_loopback(const Url& url);
-
-// "a b&c" -> "a%20b%26c".
-std::string percent_encoded(const std::string& text);
-
-}  // namespace scavenger::gcp
+}  // namespace scavenger
