@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "runtime/http/http_client.h"
 #include "runtime/base/clock.h"
+#include "runtime/http/http_client.h"
 
 namespace scavenger::gcp {
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "runtime/http/http_client.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/http/http_client.h"
 
 namespace scavenger::gcp {
 namespace {
