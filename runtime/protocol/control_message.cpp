@@ -1,6 +1,7 @@
 #include "runtime/protocol/control_message.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -101,27 +102,15 @@ void from_json(const nlohmann::json&, Message&) {}
 
 namespace {
 
-constexpr const char* kNames[] = {"joined",
-                                  "configure_shard",
-                                  "configure_worker",
-                                  "ready",
-                                  "train",
-                                  "iteration_stats",
-                                  "evaluate",
-                                  "evaluated",
-                                  "send_buffers",
-                                  "buffers",
-                                  "snapshot",
-                                  "snapshot_taken",
-                                  "halt",
-                                  "halted",
-                                  "stuck",
-                                  "leaving",
-                                  "stop",
-                                  "heartbeat",
-                                  "sample_memory",
-                                  "failed"};
-static_assert(std::size(kNames) == std::variant_size_v<ControlMessage>);
+template <typename... Messages>
+constexpr bool have_different_names(std::type_identity<std::variant<Messages...>>) {
+  constexpr std::array kNames = {Messages::kName...};
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (kNames[i] == kNames[j]) return false;
+  return true;
+}
+static_assert(have_different_names(std::type_identity<ControlMessage>()));
 
 // Goes through MessagePack before it is taken apart, since the parser follows any nesting down the
 // stack, and a container of one byte takes 50 in memory. Says no to what no message needs.
@@ -228,14 +217,16 @@ void check(const Evaluated& message) {
 template <typename Message>
 void check(const Message&) {}
 
-template <std::size_t... Is>
-ControlMessage from_index(std::size_t index, const nlohmann::json& body,
-                          std::index_sequence<Is...>) {
+template <typename... Messages>
+ControlMessage message_of(std::string_view name, const nlohmann::json& body,
+                          std::type_identity<std::variant<Messages...>>) {
   ControlMessage message;
-  ((Is == index
-        ? static_cast<void>(message = body.get<std::variant_alternative_t<Is, ControlMessage>>())
-        : void()),
-   ...);
+  const auto take = [&]<typename Message>(std::type_identity<Message>) {
+    if (name != Message::kName) return false;
+    message = body.get<Message>();
+    return true;
+  };
+  require((take(std::type_identity<Messages>()) || ...), "it is of an unknown kind");
   return message;
 }
 
@@ -243,8 +234,12 @@ ControlMessage from_index(std::size_t index, const nlohmann::json& body,
 
 std::vector<std::byte> encode(const ControlMessage& message) {
   nlohmann::json json;
-  json["message"] = kNames[message.index()];
-  std::visit([&json](const auto& content) { json["body"] = content; }, message);
+  std::visit(
+      [&json](const auto& content) {
+        json["message"] = content.kName;
+        json["body"] = content;
+      },
+      message);
   // MessagePack keeps doubles and floats exactly, NaN included, and is quicker than text.
   const std::vector<std::uint8_t> packed = nlohmann::json::to_msgpack(json);
   const auto bytes = std::as_bytes(std::span(packed));
@@ -255,11 +250,8 @@ ControlMessage decode_control_message(std::span<const std::byte> bytes) {
   try {
     const nlohmann::json json = unpack(bytes);
     const auto& name = json.at("message").get_ref<const std::string&>();
-    const auto* const kind = std::ranges::find(kNames, name);
-    require(kind != std::end(kNames), "it is of an unknown kind");
     ControlMessage message =
-        from_index(static_cast<std::size_t>(kind - kNames), json.at("body"),
-                   std::make_index_sequence<std::variant_size_v<ControlMessage>>());
+        message_of(name, json.at("body"), std::type_identity<ControlMessage>());
     // The JSON library bends numbers until they fit, and passes over what it does not know. Only
     // one text says this message: if it was another, something was bent or left out.
     require(std::ranges::equal(encode(message), bytes),

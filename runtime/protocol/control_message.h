@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,8 +21,12 @@ namespace scavenger {
 
 enum class Role { kWorker, kShard };
 
+// Each message carries its name in the protocol, kName, so that the order of the variant below has
+// no meaning.
+
 // Process -> controller, first message: who I am. A worker brings the model that it has built.
 struct Joined {
+  static constexpr std::string_view kName = "joined";
   Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::int64_t pid = 0;
@@ -38,6 +43,7 @@ struct Joined {
 // vector of optimizer state in the optimizer's order. With neither, the first worker brings initial
 // weights.
 struct ConfigureShard {
+  static constexpr std::string_view kName = "configure_shard";
   std::uint32_t index = 0;
   std::uint32_t shards = 1;
   std::uint64_t flat_size = 0;
@@ -51,6 +57,7 @@ struct ConfigureShard {
 
 // Controller -> worker, at the start and at each change of membership.
 struct ConfigureWorker {
+  static constexpr std::string_view kName = "configure_worker";
   SyncGroup group;
   bool has_buffers = false;
   std::vector<float> buffers;  // the model's buffers, of a checkpoint or of another worker
@@ -61,6 +68,7 @@ struct ConfigureWorker {
 
 // Process -> controller: configured, connected, holding current weights.
 struct Ready {
+  static constexpr std::string_view kName = "ready";
   std::uint32_t membership_epoch = 0;
   bool operator==(const Ready&) const = default;
 };
@@ -68,6 +76,7 @@ struct Ready {
 // Controller -> worker: go on until `until_iteration` iterations of the job are done. Only ever
 // grows within a membership; a Halt takes it back.
 struct Train {
+  static constexpr std::string_view kName = "train";
   std::uint64_t until_iteration = 0;
   bool operator==(const Train&) const = default;
 };
@@ -88,6 +97,7 @@ struct HalfBatchNorms {
 // Worker -> controller: what the iterations [first, first + loss.size()) cost here. All vectors
 // but the last have one length.
 struct IterationStats {
+  static constexpr std::string_view kName = "iteration_stats";
   std::uint64_t first = 0;
   double learning_rate = 0.0;    // of the first
   std::vector<double> loss_sum;  // over this worker's samples
@@ -104,6 +114,7 @@ struct IterationStats {
 
 // Controller -> worker: sums over the samples [first, last) of a split, at the current weights.
 struct Evaluate {
+  static constexpr std::string_view kName = "evaluate";
   std::string split;  // "train" or "test"
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -112,15 +123,18 @@ struct Evaluate {
 };
 
 struct Evaluated {
+  static constexpr std::string_view kName = "evaluated";
   EvaluationSums sums;
   bool operator==(const Evaluated&) const = default;
 };
 
 struct SendBuffers {
+  static constexpr std::string_view kName = "send_buffers";
   bool operator==(const SendBuffers&) const = default;
 };  // controller -> worker
 
 struct Buffers {
+  static constexpr std::string_view kName = "buffers";
   std::vector<float> values;
   bool operator==(const Buffers&) const = default;
 };
@@ -128,12 +142,14 @@ struct Buffers {
 // Controller -> shard, at a boundary: keep a copy of your state as of now and send it as kState
 // frames.
 struct Snapshot {
+  static constexpr std::string_view kName = "snapshot";
   std::uint64_t iteration = 0;
   bool operator==(const Snapshot&) const = default;
 };
 
 // Shard -> controller: the copy is safe, training may go on; the kState frames follow.
 struct SnapshotTaken {
+  static constexpr std::string_view kName = "snapshot_taken";
   std::uint64_t iteration = 0;
   std::uint64_t optimizer_steps = 0;
   bool operator==(const SnapshotTaken&) const = default;
@@ -142,10 +158,12 @@ struct SnapshotTaken {
 // Controller -> worker and shard: end the iteration under way, or an evaluation, without finishing
 // it, and wait to be configured anew.
 struct Halt {
+  static constexpr std::string_view kName = "halt";
   bool operator==(const Halt&) const = default;
 };
 
-struct Halted {                 // the answer: where it stands
+struct Halted {  // the answer: where it stands
+  static constexpr std::string_view kName = "halted";
   std::uint64_t iteration = 0;  // the first that is not done here
   bool has_weights = false;  // those of `iteration`, with the optimizer's state where it lives here
   std::vector<float> buffers;  // worker: the model's, as they were before `iteration`
@@ -155,6 +173,7 @@ struct Halted {                 // the answer: where it stands
 // Worker -> controller: an iteration cannot end, because a connection to a peer was lost. It waits
 // to be halted.
 struct Stuck {
+  static constexpr std::string_view kName = "stuck";
   std::string reason;
   bool operator==(const Stuck&) const = default;
 };
@@ -162,16 +181,19 @@ struct Stuck {
 // Worker -> controller: it was told (SIGTERM) that its machine is about to go, and works on until
 // it is let go at a boundary.
 struct Leaving {
+  static constexpr std::string_view kName = "leaving";
   std::string reason;
   bool operator==(const Leaving&) const = default;
 };
 
 struct Stop {
+  static constexpr std::string_view kName = "stop";
   bool operator==(const Stop&) const = default;
 };  // controller -> process: end in order
 
 // Process -> controller, at least every kHeartbeatSeconds, from a thread that does not compute.
 struct Heartbeat {
+  static constexpr std::string_view kName = "heartbeat";
   std::uint64_t iteration = 0;
   double seconds_in_iteration = 0.0;
   bool operator==(const Heartbeat&) const = default;
@@ -180,6 +202,7 @@ inline constexpr double kHeartbeatSeconds = 0.5;
 
 // Process -> controller, its last message, and its only one where it cannot even join.
 struct Failed {
+  static constexpr std::string_view kName = "failed";
   Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::string reason;
