@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "noise/noise_identities.h"
 #include "runtime/base/check.h"
@@ -158,6 +159,51 @@ std::optional<NoiseEstimate> NoiseEstimator::estimate() const {
   result.stable = stability_.stable();
   result.iterations = averages_.iterations;
   return result;
+}
+
+// The one list of what state() and restore() hold, in its order.
+template <typename Self, typename Visit>
+void NoiseEstimator::visit_state(Self& self, const Visit& visit) {
+  auto& now = self.averages_;
+  visit(self.phase_, self.phase_learning_rate_, self.reference_parts_, self.reference_batch_,
+        now.gradient, now.trace, now.weight, now.sqr_weight, now.iterations, now.age,
+        now.batch_sum.gradient_sqr_norm, now.batch_sum.trace_per_sample,
+        now.previous_batch_mean.gradient_sqr_norm, now.previous_batch_mean.trace_per_sample,
+        now.in_batch, now.batch_length, now.previous_batch, now.batches,
+        now.errors.gradient_gradient, now.errors.trace_trace, now.errors.gradient_trace,
+        now.errors.weight, now.errors.sqr_weight);
+}
+
+std::array<double, NoiseEstimator::kStateNumbers> NoiseEstimator::state() const {
+  std::array<double, kStateNumbers> numbers{};
+  std::size_t next = 0;
+  const auto keep = [&](const auto&... value) {
+    ((numbers.at(next++) = static_cast<double>(value)), ...);
+  };
+  visit_state(*this, keep);
+  const StabilityDetector::State& stability = stability_.state();
+  keep(stability.numerator, stability.denominator, stability.previous_ratio, stability.has_previous,
+       stability.stable, stability.iterations, stability.in_window);
+  SCAVENGER_CHECK(next == numbers.size());
+  return numbers;
+}
+
+void NoiseEstimator::restore(const std::array<double, kStateNumbers>& state) {
+  std::size_t next = 0;
+  const auto take_one = [&]<typename T>(T& value) {
+    const double number = state.at(next++);
+    if constexpr (std::is_floating_point_v<T>)
+      value = number;
+    else  // a damaged one is none
+      value = number > 0.0 && number < 0x1p53 ? static_cast<T>(static_cast<std::uint64_t>(number))
+                                              : T{};
+  };
+  const auto take = [&](auto&... value) { (take_one(value), ...); };
+  visit_state(*this, take);
+  StabilityDetector::State stability;
+  take(stability.numerator, stability.denominator, stability.previous_ratio, stability.has_previous,
+       stability.stable, stability.iterations, stability.in_window);
+  stability_.restore(stability);
 }
 
 }  // namespace scavenger::noise

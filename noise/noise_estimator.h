@@ -8,6 +8,8 @@
 // Thread: one at a time.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -77,6 +79,12 @@ class NoiseEstimator final {
   // Nothing before the first iteration of a phase.
   std::optional<NoiseEstimate> estimate() const;
 
+  // All that it goes by, as kStateNumbers numbers, for one that is to go on from there: whoever has
+  // added the iterations hands it to whoever has not seen them. Whole numbers stay whole.
+  static constexpr std::size_t kStateNumbers = 30;
+  std::array<double, kStateNumbers> state() const;
+  void restore(const std::array<double, kStateNumbers>& state);
+
   // Learning-rate phases started so far, and the learning rate of the present one.
   std::uint32_t phase() const { return phase_; }
   double phase_learning_rate() const { return phase_learning_rate_; }
@@ -108,6 +116,8 @@ class NoiseEstimator final {
     BatchMeanErrors errors;
   };
 
+  template <typename Self, typename Visit>
+  static void visit_state(Self& self, const Visit& visit);
   void enter_phase(double learning_rate);
   void average(const GradientMoments& moments, std::uint32_t spacing);
   void watch_stability(const NoiseIteration& iteration, const GradientMoments& moments);

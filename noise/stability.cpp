@@ -11,11 +11,11 @@ StabilityDetector::StabilityDetector(StabilityOptions options) : options_(option
 }
 
 void StabilityDetector::add(double numerator, double denominator, std::uint32_t iterations) {
-  numerator_ += numerator;
-  denominator_ += denominator;
-  iterations_ += iterations;
-  in_window_ += iterations;
-  if (in_window_ >= options_.window_iterations) finish_window();
+  state_.numerator += numerator;
+  state_.denominator += denominator;
+  state_.iterations += iterations;
+  state_.in_window += iterations;
+  if (state_.in_window >= options_.window_iterations) finish_window();
 }
 
 void StabilityDetector::reset() {
@@ -23,15 +23,15 @@ void StabilityDetector::reset() {
 }
 
 void StabilityDetector::finish_window() {
-  const double ratio = numerator_ / denominator_;
-  const double mean = 0.5 * (std::abs(ratio) + std::abs(previous_ratio_));
-  if (has_previous_ && std::abs(ratio - previous_ratio_) <= options_.tolerance * mean)
-    stable_ = true;
-  has_previous_ = std::isfinite(ratio);
-  previous_ratio_ = ratio;
-  numerator_ = 0.0;
-  denominator_ = 0.0;
-  in_window_ = 0;
+  const double ratio = state_.numerator / state_.denominator;
+  const double mean = 0.5 * (std::abs(ratio) + std::abs(state_.previous_ratio));
+  if (state_.has_previous && std::abs(ratio - state_.previous_ratio) <= options_.tolerance * mean)
+    state_.stable = true;
+  state_.has_previous = std::isfinite(ratio);
+  state_.previous_ratio = ratio;
+  state_.numerator = 0.0;
+  state_.denominator = 0.0;
+  state_.in_window = 0;
 }
 
 }  // namespace scavenger::noise

@@ -25,21 +25,28 @@ class StabilityDetector final {
   void add(double numerator, double denominator, std::uint32_t iterations = 1);
   void reset();
 
-  bool stable() const { return stable_; }
+  // What it goes by, to be kept and taken up again.
+  struct State {
+    double numerator = 0.0;  // sums over the window that is being filled
+    double denominator = 0.0;
+    double previous_ratio = 0.0;
+    bool has_previous = false;
+    bool stable = false;
+    std::uint64_t iterations = 0;
+    std::uint64_t in_window = 0;
+  };
+  const State& state() const { return state_; }
+  void restore(const State& state) { state_ = state; }
+
+  bool stable() const { return state_.stable; }
   // Iterations seen since the reset.
-  std::uint64_t iterations() const { return iterations_; }
+  std::uint64_t iterations() const { return state_.iterations; }
 
  private:
   void finish_window();
 
   StabilityOptions options_;
-  double numerator_ = 0.0;  // sums over the window that is being filled
-  double denominator_ = 0.0;
-  double previous_ratio_ = 0.0;
-  bool has_previous_ = false;
-  bool stable_ = false;
-  std::uint64_t iterations_ = 0;
-  std::uint64_t in_window_ = 0;
+  State state_;
 };
 
 }  // namespace scavenger::noise

@@ -27,7 +27,7 @@ constexpr double kMostRestraint = 6.0;
 // Less than this is no fall of a worker's throughput.
 constexpr double kThroughputTolerance = 0.05;
 // How long a bound holds that was learned: after that, it is tried again.
-constexpr std::uint64_t kBoundIterations = 2000;
+constexpr double kBoundIterations = 2000.0;
 
 // How far apart alike workers' times may come to lie by chance, in standard errors of one: the
 // range of so many normal variables, and one more.
@@ -62,6 +62,7 @@ BatchController::BatchController(BatchingSettings settings)
 
 std::optional<ShareProposal> BatchController::observe(const RunEvent& event) {
   if (const auto* iterations = std::get_if<fact::Iterations>(&event)) return observe(*iterations);
+  if (const auto* block = std::get_if<fact::IterationBlock>(&event)) return observe(*block);
   if (const auto* machine = std::get_if<fact::Machine>(&event)) observe(*machine);
   if (const auto* membership = std::get_if<fact::Membership>(&event)) observe(*membership);
   if (const auto* recovery = std::get_if<fact::Recovery>(&event)) observe(*recovery);
@@ -97,24 +98,40 @@ std::optional<ShareProposal> BatchController::observe(const fact::Iterations& it
   if (iterations.membership_epoch != membership_.membership_epoch || membership_.workers < 2)
     return std::nullopt;
   if (iterations.workers.size() != membership_.workers) return std::nullopt;  // one was lost
-  for (std::size_t i = 0; i < iterations.count; ++i)
-    if (add(iterations, i))
+  for (std::size_t i = 0; i < iterations.count; ++i) {
+    std::vector<double> seconds;
+    for (const fact::WorkerSeries& worker : iterations.workers)
+      seconds.push_back(worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
+    if (add(std::move(seconds), 1.0))
       if (auto proposal = propose()) return proposal;
+  }
+  return std::nullopt;
+}
+
+// Of a block only some iterations are known, so a difference takes longer to stand out.
+std::optional<ShareProposal> BatchController::observe(const fact::IterationBlock& block) {
+  if (block.membership_epoch != membership_.membership_epoch || membership_.workers < 2)
+    return std::nullopt;
+  for (const fact::PaceSample& sample : block.pace) {
+    if (sample.seconds.size() != membership_.workers) continue;
+    const double stands_for =
+        static_cast<double>(block.count) / static_cast<double>(block.pace.size());
+    if (add(sample.seconds, stands_for))
+      if (auto proposal = propose()) return proposal;
+  }
   return std::nullopt;
 }
 
 // True where the case for a change is made.
-bool BatchController::add(const fact::Iterations& iterations, std::size_t i) {
+bool BatchController::add(std::vector<double> seconds, double stands_for) {
   if (waits_ || ++seen_ <= kSettlingIterations) return false;
-  std::vector<double> seconds;
-  for (const fact::WorkerSeries& worker : iterations.workers)
-    seconds.push_back(worker.data_wait[i] + worker.forward[i] + worker.backward[i]);
+  stands_for_ = stands_for;
   const auto is_a_time = [](double time) { return std::isfinite(time) && time > 0.0; };
   if (!std::ranges::all_of(seconds, is_a_time)) return false;
   if (!settings_.gains.are_off()) errors_.add(seconds);
   window_.add(std::move(seconds));
-  ++measured_;
-  restraint_ = std::max(0.0, restraint_ - 1.0 / kRestraintIterations);
+  measured_ += stands_for;
+  restraint_ = std::max(0.0, restraint_ - stands_for / kRestraintIterations);
   forget_old_bounds();
   if (window_.iterations() == kLearningIterations) learn_from_last_change();
   return window_.iterations() >= kFewestIterations && evidence_is_enough();
@@ -129,7 +146,7 @@ bool BatchController::evidence_is_enough() {
     evidence_iterations_ = 0;
     return lasts(outlook);
   }
-  seconds_lost_ += outlook.seconds;
+  seconds_lost_ += outlook.seconds * stands_for_;
   ++evidence_iterations_;
   // Whoever changes when not changing has cost as much loses at most twice what was unavoidable.
   return evidence_ >= kEvidence * std::exp2(restraint_) && seconds_lost_ >= change_seconds_;
@@ -144,7 +161,8 @@ bool BatchController::lasts(const Outlook& recent) {
   const Outlook outlook = this->outlook(corrected(window_.means(iterations)));
   const double noise = reach_of_noise(membership_.workers) * window_.relative_error(iterations);
   if (outlook.gain <= settings_.dead_band + noise || recent.gain < 0.5 * outlook.gain) return false;
-  if (outlook.seconds * static_cast<double>(iterations) < change_seconds_ * std::exp2(restraint_))
+  if (outlook.seconds * stands_for_ * static_cast<double>(iterations) <
+      change_seconds_ * std::exp2(restraint_))
     return false;
   evidence_iterations_ = iterations;
   return true;

@@ -51,6 +51,8 @@ class BatchController final {
   // next membership.
   std::optional<ShareProposal> observe(const fact::Iterations& iterations);
 
+  std::optional<ShareProposal> observe(const fact::IterationBlock& block);
+
   // What was proposed last; in the beginning the bounds, and what is known of machines.
   const ShareRule& rule() const { return rule_; }
 
@@ -63,7 +65,7 @@ class BatchController final {
   // A share above which a worker was seen to get slower, and what it did with that share.
   struct LearnedBound {
     Measured best;
-    std::uint64_t learned_at = 0;  // as measured_
+    double learned_at = 0.0;  // as measured_
   };
   // What new shares would do.
   struct Outlook {
@@ -74,7 +76,8 @@ class BatchController final {
     double slowest_then = 0.0;
   };
 
-  bool add(const fact::Iterations& iterations, std::size_t i);
+  // Seconds by rank of an iteration that stands for so many.
+  bool add(std::vector<double> seconds, double stands_for);
   bool evidence_is_enough();
   bool lasts(const Outlook& recent);
   std::uint32_t share_of(std::uint32_t worker) const;  // in the membership, 0: it is not in it
@@ -90,9 +93,10 @@ class BatchController final {
   fact::Membership membership_;  // no workers: there is none yet
   PaceWindow window_;
   PaceErrors errors_;
-  std::uint64_t seen_ = 0;      // iterations of the membership
-  std::uint64_t measured_ = 0;  // iterations in all
-  bool waits_ = false;          // for the membership that was proposed
+  std::uint64_t seen_ = 0;   // iterations of the membership
+  double measured_ = 0.0;    // iterations in all
+  double stands_for_ = 1.0;  // iterations, the one that was added last
+  bool waits_ = false;       // for the membership that was proposed
 
   // The case for a change, which grows while one would help: in iterations, and in seconds lost.
   double evidence_ = 0.0;

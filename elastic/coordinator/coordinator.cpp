@@ -207,7 +207,7 @@ void Coordinator::log_pause() {
 
 void Coordinator::tick() {
   cluster_->check_signs_of_life();
-  log_iterations();
+  log_iterations(JobRecord::Until::kLater);
   log_pause();
   meter_cost();
   feed(TimePassed{});
@@ -288,7 +288,7 @@ void Coordinator::on_all_ended() {
 }
 
 void Coordinator::carry_out(const EndProcesses&) {
-  log_iterations();
+  log_iterations(JobRecord::Until::kEndOfMembership);
   const auto& ending = controller_.ending();
   if (!cluster_) return feed_later(AllProcessesEnded{});
   if (ending && ending->status == Status::kFailed)

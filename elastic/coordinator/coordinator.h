@@ -137,8 +137,9 @@ class Coordinator final : private ClusterListener, private FleetListener {
   std::vector<ProcessName> state_holders() const;
   void log_and_decide(RunEvent event);
   void request_evaluations();
-  void log_iterations();  // those that all workers have reported
-  void feed_store();      // with what was measured so far
+  void log_iterations(JobRecord::Until until);  // those that all workers have reported
+  void log_measured(std::optional<fact::Iterations> series, JobRecord::Until until);
+  void feed_store();  // with what was measured so far
   void tell_store_problem();
   void tell_decision_problem();
   void tell_removed_log();

@@ -205,7 +205,8 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
   const bool goes_on = action.source == StateSource::kPresent;
   for (fact::Iterations& series :
        iterations_.close(goes_on ? membership.first_iteration : iterations_.most_reported()))
-    log_and_decide(std::move(series));
+    log_measured(std::move(series), JobRecord::Until::kLater);
+  log_measured(std::nullopt, JobRecord::Until::kEndOfMembership);
   iterations_.begin(membership);
   log_and_decide(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
                                   controller_.ranks(), membership.shares,
@@ -237,19 +238,24 @@ void Coordinator::log_and_decide(RunEvent event) {
   if (batching_)
     if (auto proposal = batching_->observe(logged.event))
       feed_later(SharesWanted{std::move(proposal->rule), std::move(proposal->reason)});
-  if (!std::holds_alternative<fact::Iterations>(logged.event)) return;
+  if (!is_measurement(logged.event)) return;
   continue_search();
   follow_noise();
 }
 
-void Coordinator::log_iterations() {
-  if (auto merged = iterations_.take()) log_and_decide(std::move(*merged));
+void Coordinator::log_iterations(JobRecord::Until until) {
+  log_measured(iterations_.take(), until);
+}
+
+void Coordinator::log_measured(std::optional<fact::Iterations> series, JobRecord::Until until) {
+  for (RunEvent& event : record_.condense(std::move(series), until))
+    log_and_decide(std::move(event));
 }
 
 // ---- Evaluation. ----
 
 void Coordinator::carry_out(const EvaluateModel& action) {
-  log_iterations();
+  log_iterations(JobRecord::Until::kBoundary);
   const std::uint64_t samples =
       action.split == Split::kTrain ? data_.train_samples : data_.test_samples;
   evaluation_.emplace(action.split, samples, start_.config.evaluation.batch_size,
@@ -324,7 +330,7 @@ Checkpoint Coordinator::checkpoint_base() const {
 }
 
 void Coordinator::carry_out(const TakeCheckpoint& action) {
-  log_iterations();
+  log_iterations(JobRecord::Until::kBoundary);
   std::vector<std::string> state_names;
   for (const std::string_view name : ps::Optimizer(start_.config.optimizer).state_names())
     state_names.emplace_back(name);

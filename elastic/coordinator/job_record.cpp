@@ -1,5 +1,9 @@
 #include "elastic/coordinator/job_record.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -8,11 +12,18 @@
 #include "runtime/base/log.h"
 
 namespace scavenger::elastic {
+namespace {
+
+// Where the log has room for less than this, warnings and the like are counted only.
+constexpr double kWarningBytes = 0.5 * LogBudget::kReservedBytes;
+
+}  // namespace
 
 JobRecord::JobRecord(RunFolder folder, const Clock& clock, const Display& display)
     : folder_(std::move(folder)),
       lock_(folder_.path),
       events_(folder_.events(), clock),
+      condenser_(events_.budget()),
       progress_(
           display.output, clock, display.style,
           [file = display.file_descriptor] { return terminal_width(file); },
@@ -28,17 +39,67 @@ void JobRecord::recall(const std::function<void(const RunEvent&)>& show) {
 }
 
 LoggedEvent JobRecord::log(RunEvent event) {
+  if (is_left_out(event)) {  // people see it all the same
+    ++left_out_;
+    LoggedEvent shown{events_.now(), std::move(event)};
+    progress_.show_event(shown, summary_.numbers());
+    return shown;
+  }
+  tell_what_was_left_out();
+  return write(std::move(event));
+}
+
+// What can come again and again while nothing is decided by it, once it would fill the log.
+bool JobRecord::is_left_out(const RunEvent& event) const {
+  const auto* machine = std::get_if<fact::Machine>(&event);
+  const bool can_be = std::holds_alternative<fact::Warning>(event) ||
+                      std::holds_alternative<fact::CheckpointFailed>(event) ||
+                      std::holds_alternative<fact::CheckpointDamaged>(event) ||
+                      (machine != nullptr && machine->change == fact::MachineChange::kRefused);
+  return can_be && events_.budget().available(events_.now()) < kWarningBytes;
+}
+
+void JobRecord::tell_what_was_left_out() {
+  if (left_out_ == 0 || events_.budget().available(events_.now()) < kWarningBytes) return;
+  write(
+      fact::Warning{fmt::format("{} warnings, refusals or failures are not in the log, which "
+                                "would have grown by more than {:g} MB an hour",
+                                std::exchange(left_out_, 0), LogBudget::kBytesPerHour / 1e6)});
+}
+
+LoggedEvent JobRecord::write(RunEvent event) {
+  if (auto* lost = std::get_if<fact::ProcessLost>(&event);
+      lost != nullptr && events_.budget().available(events_.now()) < kWarningBytes)
+    lost->log_tail = "(left out: the log grows too fast)";
+  const bool begins = std::holds_alternative<fact::Membership>(event);
   LoggedEvent logged = events_.append(std::move(event));
   if (events_.problem() != log_problem_) {
     log_problem_ = events_.problem();
     progress_.clear();
     if (!log_problem_.empty()) log_error("{}", log_problem_);
   }
+  if (begins) condenser_.begin();
   summary_.apply(logged);
   progress_.show_event(logged, summary_.numbers());
-  if (std::holds_alternative<fact::Iterations>(logged.event))
-    if (const auto settled = summary_.numbers().noise.news()) log(*settled);
+  if (is_measurement(logged.event))
+    if (const auto settled = summary_.numbers().noise.news()) write(*settled);
   return logged;
+}
+
+std::vector<RunEvent> JobRecord::condense(std::optional<fact::Iterations> series, Until until) {
+  std::vector<RunEvent> events;
+  if (series) events = condenser_.add(std::move(*series), summary_.numbers(), events_.now());
+  const double now = events_.now();
+  if (until == Until::kBoundary)
+    std::ranges::move(condenser_.take(now), std::back_inserter(events));
+  if (until == Until::kEndOfMembership)
+    std::ranges::move(condenser_.close(now), std::back_inserter(events));
+  return events;
+}
+
+void JobRecord::show_tick() {
+  tell_what_was_left_out();
+  progress_.tick(summary_.numbers());
 }
 
 void JobRecord::show_end(bool has_report) {

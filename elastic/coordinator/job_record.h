@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "elastic/coordinator/run_folder.h"
 #include "elastic/coordinator/run_lock.h"
 #include "elastic/report/event_log.h"
+#include "elastic/report/iteration_condenser.h"
 #include "elastic/report/progress_display.h"
 #include "elastic/report/run_summary.h"
 #include "runtime/base/clock.h"
@@ -36,9 +39,13 @@ class JobRecord final {
   LoggedEvent log(RunEvent event);
   // For those who look on; the log does not have it.
   void tell(const std::string& text) { progress_.show_note(text); }
+  // Takes iterations, and returns what is to be logged of them now (IterationCondenser). At a
+  // boundary what waits is to be logged, too, and at the end of a membership all of it.
+  enum class Until { kLater, kBoundary, kEndOfMembership };
+  std::vector<RunEvent> condense(std::optional<fact::Iterations> series, Until until);
   // The report is replaced; training goes on where that fails.
   bool write_report();
-  void show_tick() { progress_.tick(summary_.numbers()); }
+  void show_tick();
   // `has_report`: of the job's end.
   void show_end(bool has_report);
   // Nobody can read it any more, since somebody has removed it.
@@ -51,10 +58,16 @@ class JobRecord final {
   const RunNumbers& numbers() const { return summary_.numbers(); }
 
  private:
+  bool is_left_out(const RunEvent& event) const;
+  void tell_what_was_left_out();
+  LoggedEvent write(RunEvent event);
+
   const RunFolder folder_;
   const RunLock lock_;
   EventLogWriter events_;
-  std::string log_problem_;  // why the event log is behind, once it was said
+  IterationCondenser condenser_;
+  std::uint64_t left_out_ = 0;  // events, since that was told
+  std::string log_problem_;     // why the event log is behind, once it was said
   RunSummary summary_;
   ProgressDisplay progress_;
 };

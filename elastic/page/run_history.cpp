@@ -7,7 +7,9 @@
 #include <variant>
 
 #include "elastic/report/evaluation_metric.h"
+#include "elastic/report/iteration_timers.h"
 #include "elastic/report/quantity_text.h"
+#include "elastic/report/series_digest.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -47,6 +49,31 @@ void RunHistory::forget_after(std::uint64_t iteration) {
 
 void RunHistory::add(const LoggedEvent& logged, const fact::Iterations& iterations) {
   add_timers(logged, iterations);
+  sample_noise(logged.time);
+}
+
+// One point of each curve.
+void RunHistory::add(const LoggedEvent& logged, const fact::IterationBlock& block) {
+  const auto phase = std::find_if(
+      numbers().phases.rbegin(), numbers().phases.rend(), [&](const PhaseNumbers& one) {
+        return one.membership.membership_epoch == block.membership_epoch;
+      });
+  const IterationPlace place =
+      place_of(*phase, block, logged.time, numbers().start.samples_per_epoch);
+  timers_.seconds.add(curve_point(block, place, block.seconds));
+  timers_.data_wait.add(curve_point(block, place, block.data_wait));
+  timers_.forward.add(curve_point(block, place, block.forward));
+  timers_.backward.add(curve_point(block, place, block.backward));
+  timers_.sync_wait.add(curve_point(block, place, block.sync_wait));
+  const std::vector<std::uint32_t>& indices = phase->membership.indices;
+  for (std::size_t rank = 0; rank < indices.size(); ++rank) {
+    if (indices[rank] >= kMaxWorkerCurves) continue;
+    SeriesStatistics seconds;
+    for (const fact::PaceSample& sample : block.pace)
+      if (rank < sample.seconds.size()) seconds.add(sample.seconds[rank]);
+    worker_seconds_[indices[rank]].add(curve_point(
+        block, place, digest_of(seconds.moments(), seconds.minimum(), seconds.maximum())));
+  }
   sample_noise(logged.time);
 }
 

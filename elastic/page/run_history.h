@@ -125,6 +125,7 @@ class RunHistory final {
 
  private:
   void add(const LoggedEvent& logged, const fact::Iterations& iterations);
+  void add(const LoggedEvent& logged, const fact::IterationBlock& block);
   void add(const LoggedEvent& logged, const fact::Evaluation& evaluation);
   void add(const LoggedEvent& logged, const fact::Start& start);
   void add(const LoggedEvent& logged, const fact::End& end);

@@ -184,6 +184,20 @@ void TensorboardLog::add_fact(double time, const fact::Iterations& iterations) {
              mean_of(iterations, &fact::WorkerSeries::sync_wait));
 }
 
+void TensorboardLog::add_fact(double time, const fact::IterationBlock& block) {
+  const std::uint64_t step = block.first + block.count;
+  const auto add_mean = [&](std::string_view tag, const fact::SeriesDigest& digest) {
+    if (digest.count > 0) add_scalar(time, step, tag, digest.moments.front());
+  };
+  add_mean("loss/training", block.loss);
+  add_scalar(time, step, "learning_rate", block.learning_rate);
+  add_mean("seconds/iteration", block.seconds);
+  add_mean("seconds/data_wait", block.data_wait);
+  add_mean("seconds/forward", block.forward);
+  add_mean("seconds/backward", block.backward);
+  add_mean("seconds/exposed_synchronisation", block.sync_wait);
+}
+
 void TensorboardLog::add_fact(double time, const fact::Evaluation& evaluation) {
   for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"})
     if (const auto value = metric_of(evaluation, metric))

@@ -29,6 +29,7 @@ class TensorboardLog final {
   void add_fact(double time, const fact::Start& start);
   void add_fact(double time, const fact::Membership& membership);
   void add_fact(double time, const fact::Iterations& iterations);
+  void add_fact(double time, const fact::IterationBlock& block);
   void add_fact(double time, const fact::Evaluation& evaluation);
   void add_fact(double time, const fact::NoiseStable& stable);
   void add_fact(double time, const fact::Checkpoint& checkpoint);

@@ -36,27 +36,40 @@ void DownsampledCurve::add(std::uint64_t iteration, double epoch, double time, d
                          .mean = kept,
                          .minimum = kept,
                          .maximum = kept};
-  if (!points_.empty() && values_in_last_ < values_per_point_) {
+  add(point);
+}
+
+void DownsampledCurve::add(const CurvePoint& point) {
+  const std::uint64_t values = point.last_iteration - point.first_iteration + 1;
+  if (!points_.empty() && values_.back() < values_per_point_) {
     merge(points_.back(), point);
-    ++values_in_last_;
+    values_.back() += values;
     return;
   }
-  if (points_.size() == kMaxPoints) {
-    for (std::size_t i = 0; i < kMaxPoints / 2; ++i) {
-      points_[i] = points_[2 * i];
-      merge(points_[i], points_[2 * i + 1]);
-    }
-    points_.resize(kMaxPoints / 2);
-    values_per_point_ *= 2;
-  }
+  if (points_.size() == kMaxPoints) halve();
   points_.push_back(point);
-  values_in_last_ = 1;
+  values_.push_back(values);
+}
+
+void DownsampledCurve::halve() {
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < kMaxPoints / 2; ++i) {
+    points_[i] = points_[2 * i];
+    merge(points_[i], points_[2 * i + 1]);
+    values_[i] = values_[2 * i] + values_[2 * i + 1];
+    most = std::max(most, values_[i]);
+  }
+  points_.resize(kMaxPoints / 2);
+  values_.resize(kMaxPoints / 2);
+  // What is to come is no finer than what was.
+  values_per_point_ = std::max(2 * values_per_point_, most);
 }
 
 void DownsampledCurve::forget_after(std::uint64_t iteration) {
   while (!points_.empty() && points_.back().first_iteration > iteration) {
     points_.pop_back();
-    values_in_last_ = values_per_point_;
+    values_.pop_back();
+    if (!values_.empty()) values_.back() = std::max(values_.back(), values_per_point_);
   }
 }
 

@@ -29,15 +29,19 @@ class DownsampledCurve final {
 
   // Iterations must not go back.
   void add(std::uint64_t iteration, double epoch, double time, double value);
+  // The values of neighbouring iterations as one point, which stay together.
+  void add(const CurvePoint& point);
   // The job is resumed from `iteration`: what came after it is done again. A point that reaches
   // across it stays, for its values cannot be told apart.
   void forget_after(std::uint64_t iteration);
   const std::vector<CurvePoint>& points() const { return points_; }
 
  private:
+  void halve();
+
   std::vector<CurvePoint> points_;
+  std::vector<std::uint64_t> values_;  // of each point, those included that are not finite
   std::uint64_t values_per_point_ = 1;
-  std::uint64_t values_in_last_ = 0;
 };
 
 }  // namespace scavenger::elastic

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "elastic/report/event_fields.h"
+#include "elastic/report/job_noise.h"
+#include "elastic/report/series_statistics.h"
 #include "elastic/report/written_iterations.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
@@ -63,6 +65,15 @@ std::string inconsistency(const fact::Membership& membership) {
   return {};
 }
 
+std::string inconsistency(const std::vector<fact::HalfBatches>& half_batches) {
+  for (const fact::HalfBatches& halves : half_batches)
+    if (halves.whole_sqr_norm.empty() ||
+        halves.first_sqr_norm.size() != halves.whole_sqr_norm.size() ||
+        halves.second_sqr_norm.size() != halves.whole_sqr_norm.size())
+      return "half_batches must have the same groups in each list";
+  return {};
+}
+
 std::string inconsistency(const fact::Iterations& iterations) {
   const auto wrong = [&](const std::vector<double>& series) {
     return series.size() != iterations.count;
@@ -73,12 +84,31 @@ std::string inconsistency(const fact::Iterations& iterations) {
     if (wrong(worker.data_wait) || wrong(worker.forward) || wrong(worker.backward) ||
         wrong(worker.sync_wait) || wrong(worker.local_sqr_norm))
       return "each worker's series must have count entries";
-  for (const fact::HalfBatches& halves : iterations.half_batches)
-    if (halves.whole_sqr_norm.empty() ||
-        halves.first_sqr_norm.size() != halves.whole_sqr_norm.size() ||
-        halves.second_sqr_norm.size() != halves.whole_sqr_norm.size())
-      return "half_batches must have the same groups in each list";
-  return {};
+  return inconsistency(iterations.half_batches);
+}
+
+bool is_digest(const fact::SeriesDigest& digest) {
+  return (digest.count == 0 ? digest.moments.empty() : digest.moments.size() == 4) &&
+         QuantileSketch::is_encoded(digest.quantiles);
+}
+
+std::string inconsistency(const fact::IterationBlock& block) {
+  bool are_digests = true;
+  for (const fact::SeriesDigest* digest :
+       {&block.loss, &block.seconds, &block.data_wait, &block.forward, &block.backward,
+        &block.compute, &block.sync_wait, &block.transfer, &block.straggler_skew})
+    are_digests &= is_digest(*digest);
+  for (const fact::WorkerDigest& worker : block.workers)
+    for (const fact::SeriesDigest* digest :
+         {&worker.data_wait, &worker.forward, &worker.backward, &worker.compute, &worker.sync_wait,
+          &worker.straggler_wait})
+      are_digests &= is_digest(*digest);
+  if (!are_digests) return "a digest must have four moments, or a count of 0, and its quantiles";
+  for (const std::vector<fact::Exact>* noise : {&block.job_noise, &block.membership_noise})
+    if (noise->size() != NoiseMeter::kStateNumbers)
+      return fmt::format("the state of a noise estimator has {} numbers",
+                         NoiseMeter::kStateNumbers);
+  return inconsistency(block.half_batches);
 }
 
 template <typename Fact>
@@ -120,6 +150,8 @@ class FieldWriter final {
     else
       append("null");
   }
+
+  void write(const fact::Exact& number) { write(number.value); }
 
   void write(const std::string& text) {
     append(json_text(json(text), {.broken_utf8 = BrokenUtf8::kReplace}));
@@ -248,6 +280,10 @@ class FieldReader final {
       refuse(key, "a number or null");
   }
 
+  void read(const json& node, fact::Exact& number, const char* key) {
+    read(node, number.value, key);
+  }
+
   void read(const json& node, std::string& value, const char* key) {
     if (!node.is_string()) refuse(key, "text");
     value = node.get_ref<const std::string&>();
@@ -323,6 +359,11 @@ void refuse_newer_schema(const json& object, const std::string& where) {
 
 std::string_view event_name(const RunEvent& event) {
   return std::visit([](const auto& fact) { return fact.kName; }, event);
+}
+
+bool is_measurement(const RunEvent& event) {
+  return std::holds_alternative<fact::Iterations>(event) ||
+         std::holds_alternative<fact::IterationBlock>(event);
 }
 
 std::string_view to_text(fact::ProcessRole role) {

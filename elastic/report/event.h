@@ -19,6 +19,9 @@
 #include <variant>
 #include <vector>
 
+#include "elastic/report/half_batches.h"
+#include "elastic/report/iteration_block.h"
+
 namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
@@ -156,20 +159,6 @@ struct WorkerSeries {
   std::vector<double> local_sqr_norm;  // |g_k|^2 of its mean gradient
 
   bool operator==(const WorkerSeries&) const = default;
-};
-
-// Of one worker's batch: its halves' gradients at the weights of `iteration`, which train nothing.
-// One number per group of the `model` event's, or one for all parameters.
-struct HalfBatches {
-  std::uint64_t iteration = 0;
-  std::uint32_t first_samples = 0;
-  std::uint32_t second_samples = 0;
-  double seconds = 0.0;  // that they took
-  std::vector<double> first_sqr_norm;
-  std::vector<double> second_sqr_norm;
-  std::vector<double> whole_sqr_norm;  // of their weighted mean
-
-  bool operator==(const HalfBatches&) const = default;
 };
 
 // Iterations first, ..., first + count - 1, of one membership. Measured series are written with
@@ -428,10 +417,11 @@ struct End {
 
 using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
-                 fact::Recovery, fact::Membership, fact::Iterations, fact::Model, fact::NoiseStable,
-                 fact::RateDecision, fact::SampleMemory, fact::Evaluation, fact::Checkpoint,
-                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause, fact::TargetReached,
-                 fact::Machine, fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
+                 fact::Recovery, fact::Membership, fact::Iterations, fact::IterationBlock,
+                 fact::Model, fact::NoiseStable, fact::RateDecision, fact::SampleMemory,
+                 fact::Evaluation, fact::Checkpoint, fact::CheckpointFailed,
+                 fact::CheckpointDamaged, fact::Pause, fact::TargetReached, fact::Machine,
+                 fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
 
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back
@@ -441,6 +431,8 @@ struct LoggedEvent {
 };
 
 std::string_view event_name(const RunEvent& event);
+// Iterations, one by one or as a block: decisions are made when one was logged.
+bool is_measurement(const RunEvent& event);
 std::string_view to_text(fact::ProcessRole role);
 std::string_view to_text(fact::MachineChange change);
 std::string_view to_text(fact::SearchPhase phase);

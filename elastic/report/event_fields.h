@@ -136,6 +136,54 @@ void visit_fields(Visitor& field, T& halves) {
   field("whole_sqr_norm", halves.whole_sqr_norm);
 }
 
+template <typename Visitor, MaybeConst<fact::SeriesDigest> T>
+void visit_fields(Visitor& field, T& digest) {
+  field("count", digest.count);
+  field("moments", digest.moments);
+  field("quantiles", digest.quantiles);
+}
+
+template <typename Visitor, MaybeConst<fact::WorkerDigest> T>
+void visit_fields(Visitor& field, T& worker) {
+  field("rank", worker.rank);
+  field("data_wait", worker.data_wait);
+  field("forward", worker.forward);
+  field("backward", worker.backward);
+  field("compute", worker.compute);
+  field("sync_wait", worker.sync_wait);
+  field("straggler_wait", worker.straggler_wait);
+}
+
+template <typename Visitor, MaybeConst<fact::PaceSample> T>
+void visit_fields(Visitor& field, T& sample) {
+  field("iteration", sample.iteration);
+  field("seconds", sample.seconds);
+}
+
+template <typename Visitor, MaybeConst<fact::IterationBlock> T>
+void visit_fields(Visitor& field, T& block) {
+  field("membership_epoch", block.membership_epoch);
+  field("first", block.first);
+  field("count", block.count);
+  field("discarded", block.discarded);
+  field("learning_rate", block.learning_rate);
+  field("loss", block.loss);
+  field("seconds", block.seconds);
+  field("data_wait", block.data_wait);
+  field("forward", block.forward);
+  field("backward", block.backward);
+  field("compute", block.compute);
+  field("sync_wait", block.sync_wait);
+  field("transfer", block.transfer);
+  field("straggler_skew", block.straggler_skew);
+  field("workers", block.workers);
+  field("pace", block.pace);
+  field("job_noise", block.job_noise);
+  field("membership_noise", block.membership_noise);
+  field("half_batches", block.half_batches);
+  field("half_batch_seconds", block.half_batch_seconds);
+}
+
 template <typename Visitor, MaybeConst<fact::Model> T>
 void visit_fields(Visitor& field, T& model) {
   field("parameter_count", model.parameter_count);

@@ -62,6 +62,7 @@ void EventLogWriter::adopt_existing_content() {
                        .time;
     last_time_ = time_before_;
   }
+  budget_ = LogBudget(time_before_, static_cast<double>(size));
   if (bytes_cut_ > 0 && ::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
     fail("cut a torn line off", path_);
 }
@@ -75,8 +76,9 @@ LoggedEvent EventLogWriter::append(RunEvent event) {
   LoggedEvent logged{.time = now(), .event = std::move(event)};
   last_time_ = logged.time;
   const bool has_room = waiting_.size() <= kMaxWaitingBytes;
-  const bool is_rounded = std::holds_alternative<fact::Iterations>(logged.event);
+  const bool is_rounded = is_measurement(logged.event);
   const std::string line = to_json_line(logged);
+  budget_.spend(static_cast<double>(line.size() + 1), logged.time);
   if (has_room || !is_rounded) waiting_ += line + "\n";
   write_waiting();
   // Decisions that are made from it must be those that a replay makes.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "elastic/report/event.h"
+#include "elastic/report/log_budget.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 
@@ -19,8 +20,8 @@ namespace scavenger::elastic {
 // and problem() says so. One thread.
 class EventLogWriter final {
  public:
-  // While more waits than this, further `iterations` events are dropped, which are measurements
-  // only; all others are kept.
+  // While more waits than this, further `iterations` and `iteration_block` events are dropped,
+  // which are measurements only; all others are kept.
   static constexpr std::size_t kMaxWaitingBytes = std::size_t{16} << 20;
 
   // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
@@ -42,6 +43,8 @@ class EventLogWriter final {
 
   // The file that is written to has no name any more: somebody has removed it.
   bool is_removed() const;
+  // What may still be written before the log grows faster than it should.
+  const LogBudget& budget() const { return budget_; }
 
   // Tries again to write what waits, and forces all to disk: against a power cut, which kills do
   // not need.
@@ -65,6 +68,7 @@ class EventLogWriter final {
   double time_before_ = 0.0;
   double clock_origin_ = 0.0;
   double last_time_ = 0.0;
+  LogBudget budget_;
 };
 
 // Streams the events of a log of any size; may follow one that is still written.

@@ -1,9 +1,12 @@
 #include "elastic/report/job_noise.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <utility>
+
+#include "runtime/base/check.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -42,6 +45,23 @@ void NoiseMeter::add_norms(const noise::NoiseIteration& iteration, std::uint64_t
   if (estimator_.add(spaced)) last_ = index;
 }
 
+std::vector<fact::Exact> NoiseMeter::state() const {
+  std::vector<fact::Exact> numbers;
+  for (const double number : estimator_.state()) numbers.push_back({number});
+  numbers.push_back({last_ ? static_cast<double>(*last_) : -1.0});
+  return numbers;
+}
+
+void NoiseMeter::restore(const std::vector<fact::Exact>& state) {
+  SCAVENGER_CHECK(state.size() == kStateNumbers);
+  std::array<double, noise::NoiseEstimator::kStateNumbers> numbers{};
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = state[i].value;
+  estimator_.restore(numbers);
+  const double last = state.back().value;
+  last_.reset();
+  if (last >= 0.0 && last < 0x1p53) last_ = static_cast<std::uint64_t>(last);
+}
+
 std::optional<NoiseNumbers> NoiseMeter::numbers() const {
   const auto estimate = estimator_.estimate();
   if (!estimate) return std::nullopt;
@@ -58,22 +78,39 @@ void JobNoise::set_groups(std::vector<std::string> names) {
 void JobNoise::add(const fact::Membership& membership, const fact::Iterations& iterations) {
   const auto before = meter_.numbers();
   meter_.add(membership, iterations);
-  const auto after = meter_.numbers();
-  if (before && after && after->phase != before->phase) {
-    ended_.push_back(*before);
-    if (ended_.size() > kMaxListed) ended_.erase(ended_.begin());
-  }
-  for (const fact::HalfBatches& halves : iterations.half_batches) {
+  end_phase(before);
+  for (const fact::HalfBatches& halves : iterations.half_batches)
     half_batch_seconds_ += halves.seconds;
+  add_halves(iterations.half_batches, iterations.learning_rate);
+}
+
+void JobNoise::add(const fact::IterationBlock& block) {
+  const auto before = meter_.numbers();
+  meter_.restore(block.job_noise);
+  end_phase(before);
+  half_batch_seconds_ += block.half_batch_seconds;
+  add_halves(block.half_batches, block.learning_rate);
+}
+
+// Where the learning rate has left the phase in which it was `before`.
+void JobNoise::end_phase(const std::optional<NoiseNumbers>& before) {
+  const auto after = meter_.numbers();
+  if (!before || !after || after->phase == before->phase) return;
+  ended_.push_back(*before);
+  if (ended_.size() > kMaxListed) ended_.erase(ended_.begin());
+}
+
+void JobNoise::add_halves(const std::vector<fact::HalfBatches>& half_batches,
+                          double learning_rate) {
+  for (const fact::HalfBatches& halves : half_batches)
     for (std::size_t g = 0; g < groups_.size() && g < halves.whole_sqr_norm.size(); ++g) {
       const noise::PartNorm parts[] = {
           {static_cast<double>(halves.first_samples), halves.first_sqr_norm[g]},
           {static_cast<double>(halves.second_samples), halves.second_sqr_norm[g]}};
       // Rare, so each is a batch mean of its own.
-      groups_[g].add({parts, halves.whole_sqr_norm[g], iterations.learning_rate,
+      groups_[g].add({parts, halves.whole_sqr_norm[g], learning_rate,
                       noise::NoiseOptions{}.batch_mean_iterations});
     }
-  }
 }
 
 std::vector<GroupNoise> JobNoise::groups() const {

@@ -2,6 +2,7 @@
 // worker, of its batch's halves.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,10 @@ class NoiseMeter final {
   explicit NoiseMeter(noise::NoiseOptions options = {}) : estimator_(options) {}
 
   void add(const fact::Membership& membership, const fact::Iterations& iterations);
+  // All that it goes by, for a log, and the way back: another that has seen the same iterations.
+  static constexpr std::size_t kStateNumbers = noise::NoiseEstimator::kStateNumbers + 1;
+  std::vector<fact::Exact> state() const;
+  void restore(const std::vector<fact::Exact>& state);
   // Of the present phase of the learning rate; nothing where nothing was measured in it.
   std::optional<NoiseNumbers> numbers() const;
 
@@ -46,6 +51,8 @@ class JobNoise final {
  public:
   void set_groups(std::vector<std::string> names);
   void add(const fact::Membership& membership, const fact::Iterations& iterations);
+  void add(const fact::IterationBlock& block);
+  const NoiseMeter& meter() const { return meter_; }
   void note_announced(std::uint32_t phase) { announced_phase_ = phase; }
 
   // Of the present phase: the trace per sample is kept across memberships.
@@ -59,6 +66,9 @@ class JobNoise final {
 
  private:
   static constexpr std::size_t kMaxListed = 200;
+
+  void end_phase(const std::optional<NoiseNumbers>& before);
+  void add_halves(const std::vector<fact::HalfBatches>& half_batches, double learning_rate);
 
   NoiseMeter meter_;
   std::vector<NoiseNumbers> ended_;

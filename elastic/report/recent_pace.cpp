@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace scavenger::elastic {
 namespace {
@@ -25,6 +26,8 @@ void RecentPace::apply(const LoggedEvent& logged) {
     iterations_ = seconds_ = loss_ = compute_ = sync_wait_ = 0.0;
   } else if (const auto* iterations = std::get_if<fact::Iterations>(&logged.event)) {
     add(*iterations);
+  } else if (const auto* block = std::get_if<fact::IterationBlock>(&logged.event)) {
+    add(*block);
   }
 }
 
@@ -42,6 +45,16 @@ void RecentPace::add(const fact::Iterations& iterations) {
     compute_ += (finite_sum(worker.forward) + finite_sum(worker.backward)) / workers;
     sync_wait_ += finite_sum(worker.sync_wait) / workers;
   }
+}
+
+void RecentPace::add(const fact::IterationBlock& block) {
+  const auto count = static_cast<double>(block.count);
+  iterations_ += count;
+  for (const auto& [sum, digest] : {std::pair{&seconds_, &block.seconds},
+                                    {&loss_, &block.loss},
+                                    {&compute_, &block.compute},
+                                    {&sync_wait_, &block.sync_wait}})
+    if (digest->count > 0) *sum += count * digest->moments.front();
 }
 
 double RecentPace::samples_per_second() const {

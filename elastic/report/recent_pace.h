@@ -23,6 +23,7 @@ class RecentPace final {
  private:
   void fade(double seconds);
   void add(const fact::Iterations& iterations);
+  void add(const fact::IterationBlock& block);
   double average(double sum) const { return known() ? sum / iterations_ : 0.0; }
 
   std::uint32_t batch_size_ = 0;

@@ -12,6 +12,8 @@
 #include <variant>
 
 #include "elastic/report/evaluation_metric.h"
+#include "elastic/report/iteration_timers.h"
+#include "elastic/report/series_digest.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -38,39 +40,10 @@ PhaseNumbers new_phase(double time, const fact::Membership& membership, double p
   return phase;
 }
 
-void add_iteration(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
+void add_to_phase(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
   if (std::isnan(iterations.seconds[i])) return;  // nobody lived to tell
-  phase.iteration_seconds.add(iterations.seconds[i]);
+  add_iteration(iterations, i, phase, phase.workers);
   phase.latest_iteration_seconds.add(iterations.seconds[i]);
-  if (iterations.workers.empty()) return;
-  double data_wait = 0.0, forward = 0.0, backward = 0.0, sync_wait = 0.0;
-  double most_compute = 0.0, transfer = std::numeric_limits<double>::infinity();
-  for (const fact::WorkerSeries& worker : iterations.workers) {
-    data_wait += worker.data_wait[i];
-    forward += worker.forward[i];
-    backward += worker.backward[i];
-    sync_wait += worker.sync_wait[i];
-    most_compute = std::max(most_compute, worker.forward[i] + worker.backward[i]);
-    transfer = std::min(transfer, worker.sync_wait[i]);
-  }
-  const auto count = static_cast<double>(iterations.workers.size());
-  const double compute = (forward + backward) / count;
-  phase.data_wait_seconds.add(data_wait / count);
-  phase.forward_seconds.add(forward / count);
-  phase.backward_seconds.add(backward / count);
-  phase.compute_seconds.add(compute);
-  phase.sync_wait_seconds.add(sync_wait / count);
-  phase.transfer_seconds.add(transfer);
-  if (compute > 0.0) phase.straggler_skew.add(most_compute / compute);
-  for (const fact::WorkerSeries& series : iterations.workers) {
-    WorkerNumbers& worker = phase.workers[series.rank];
-    worker.data_wait_seconds.add(series.data_wait[i]);
-    worker.forward_seconds.add(series.forward[i]);
-    worker.backward_seconds.add(series.backward[i]);
-    worker.compute_seconds.add(series.forward[i] + series.backward[i]);
-    worker.sync_wait_seconds.add(series.sync_wait[i]);
-    worker.straggler_wait_seconds.add(series.sync_wait[i] - transfer);
-  }
 }
 
 }  // namespace
@@ -216,44 +189,64 @@ void RunSummary::apply_fact(double time, const fact::Membership& membership) {
   in_phase_ = true;
 }
 
-PhaseNumbers& RunSummary::phase_of(const fact::Iterations& iterations) {
+PhaseNumbers& RunSummary::phase_of(std::uint32_t membership_epoch, std::uint64_t first,
+                                   std::uint32_t ranks) {
   // From the end: what comes late is of the phase before at most.
   for (std::size_t i = numbers_.phases.size(); i > first_phase_; --i) {
     PhaseNumbers& phase = numbers_.phases[i - 1];
-    if (phase.membership.membership_epoch != iterations.membership_epoch) continue;
-    if (iterations.first < phase.membership.first_iteration) break;
-    for (const fact::WorkerSeries& worker : iterations.workers)
-      if (worker.rank >= phase.workers.size())
-        contradiction(fmt::format("iterations from {} have a rank {} in a membership of {} workers",
-                                  iterations.first, worker.rank, phase.workers.size()));
+    if (phase.membership.membership_epoch != membership_epoch) continue;
+    if (first < phase.membership.first_iteration) break;
+    if (ranks > phase.workers.size())
+      contradiction(fmt::format("iterations from {} have a rank {} in a membership of {} workers",
+                                first, ranks - 1, phase.workers.size()));
     return phase;
   }
   contradiction(fmt::format("iterations from {} belong to membership {}, which was not announced",
-                            iterations.first, iterations.membership_epoch));
+                            first, membership_epoch));
+}
+
+void RunSummary::count(PhaseNumbers& phase, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t samples = count * phase.membership.batch_size;
+  phase.iterations += count;
+  phase.samples += samples;
+  numbers_.iterations_trained += count;
+  numbers_.samples_trained += samples;
+  const std::uint64_t complete = first + count;
+  if (complete <= numbers_.iterations) return;
+  numbers_.iterations = complete;
+  numbers_.position = phase.membership.position +
+                      (complete - phase.membership.first_iteration) * phase.membership.batch_size;
 }
 
 void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
-  PhaseNumbers& phase = phase_of(iterations);
+  std::uint32_t ranks = 0;
+  for (const fact::WorkerSeries& worker : iterations.workers)
+    ranks = std::max(ranks, worker.rank + 1);
+  PhaseNumbers& phase = phase_of(iterations.membership_epoch, iterations.first, ranks);
   for (std::size_t i = 0; i < iterations.count; ++i) {
     if (phase.discarded_iterations < PhaseNumbers::kDiscardedIterations)
       ++phase.discarded_iterations;
     else
-      add_iteration(iterations, i, phase);
+      add_to_phase(iterations, i, phase);
   }
-  const std::uint64_t samples = std::uint64_t{iterations.count} * phase.membership.batch_size;
-  phase.iterations += iterations.count;
-  phase.samples += samples;
-  numbers_.iterations_trained += iterations.count;
-  numbers_.samples_trained += samples;
-  const std::uint64_t complete = iterations.first + iterations.count;
-  if (complete > numbers_.iterations) {
-    numbers_.iterations = complete;
-    numbers_.position = phase.membership.position +
-                        (complete - phase.membership.first_iteration) * phase.membership.batch_size;
-  }
+  count(phase, iterations.first, iterations.count);
   phase.noise.add(phase.membership, iterations);
   numbers_.noise.add(phase.membership, iterations);
   add_to_curve(time, phase, iterations);
+}
+
+void RunSummary::apply_fact(double time, const fact::IterationBlock& block) {
+  std::uint32_t ranks = 0;
+  for (const fact::WorkerDigest& worker : block.workers) ranks = std::max(ranks, worker.rank + 1);
+  PhaseNumbers& phase = phase_of(block.membership_epoch, block.first, ranks);
+  phase.discarded_iterations += block.discarded;
+  add_block(block, phase, phase.workers);
+  phase.latest_iteration_seconds.add(statistics_of(block.seconds));
+  count(phase, block.first, block.count);
+  phase.noise.restore(block.membership_noise);
+  numbers_.noise.add(block);
+  const IterationPlace place = place_of(phase, block, time, numbers_.start.samples_per_epoch);
+  numbers_.training_loss.add(curve_point(block, place, block.loss));
 }
 
 void RunSummary::add_to_curve(double time, const PhaseNumbers& phase,

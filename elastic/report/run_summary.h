@@ -21,6 +21,7 @@ class RunSummary final {
   void apply_fact(double time, const fact::Start& start);
   void apply_fact(double time, const fact::Membership& membership);
   void apply_fact(double time, const fact::Iterations& iterations);
+  void apply_fact(double time, const fact::IterationBlock& block);
   void apply_fact(double time, const fact::Model& model);
   void apply_fact(double time, const fact::NoiseStable& stable);
   void apply_fact(double time, const fact::RateDecision& decision);
@@ -43,7 +44,9 @@ class RunSummary final {
 
   void leave_phase();
   void go_back_to(std::uint64_t iteration);
-  PhaseNumbers& phase_of(const fact::Iterations& iterations);
+  // `ranks`: one more than the highest that has measured something.
+  PhaseNumbers& phase_of(std::uint32_t membership_epoch, std::uint64_t first, std::uint32_t ranks);
+  void count(PhaseNumbers& phase, std::uint64_t first, std::uint64_t count);
   void add_to_curve(double time, const PhaseNumbers& phase, const fact::Iterations& iterations);
 
   RunNumbers numbers_;

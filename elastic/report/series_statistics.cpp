@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -15,6 +17,16 @@ constexpr double kBase =
 int bucket_of(double value) {
   static const double inverse_log_base = 1.0 / std::log(kBase);
   return static_cast<int>(std::ceil(std::log(value) * inverse_log_base));
+}
+
+// Beyond all buckets that values have.
+constexpr std::int64_t kFarthest = 10000;
+constexpr std::int64_t kWidest = 1000;
+constexpr std::int64_t kMostInBucket = 0xffffffff;
+
+// Rounded down.
+std::int64_t wide_bucket(std::int64_t bucket, std::int64_t width) {
+  return bucket >= 0 ? bucket / width : -((-bucket + width - 1) / width);
 }
 
 // Of the outlier's fence.
@@ -60,6 +72,61 @@ void QuantileSketch::merge(const QuantileSketch& other) {
   }
 }
 
+std::vector<std::int64_t> QuantileSketch::encode(int width) const {
+  if (count_ == 0) return {};
+  std::vector<std::int64_t> wide = {static_cast<std::int64_t>(zeros_), width};
+  std::optional<std::int64_t> last;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    if (buckets_[i] == 0) continue;
+    const std::int64_t index = wide_bucket(first_bucket_ + static_cast<int>(i), width);
+    if (!last) wide.push_back(index);
+    if (last && index > *last + 1) wide.push_back(-(index - *last - 1));
+    if (last == index)
+      wide.back() += buckets_[i];
+    else
+      wide.push_back(buckets_[i]);
+    last = index;
+  }
+  return wide;
+}
+
+QuantileSketch QuantileSketch::decode(const std::vector<std::int64_t>& encoded) {
+  SCAVENGER_CHECK(is_encoded(encoded));
+  QuantileSketch sketch;
+  if (encoded.empty()) return sketch;
+  sketch.zeros_ = sketch.count_ = static_cast<std::uint64_t>(encoded[0]);
+  const std::int64_t width = encoded[1];
+  std::int64_t index = encoded.size() > 2 ? encoded[2] : 0;
+  for (std::size_t i = 3; i < encoded.size(); ++i) {
+    if (encoded[i] <= 0) {
+      index -= encoded[i];
+      continue;
+    }
+    const auto bucket = static_cast<int>(index * width + width / 2);
+    sketch.reach(bucket);
+    sketch.buckets_[static_cast<std::size_t>(bucket - sketch.first_bucket_)] +=
+        static_cast<std::uint32_t>(encoded[i]);
+    sketch.count_ += static_cast<std::uint64_t>(encoded[i]);
+    ++index;
+  }
+  return sketch;
+}
+
+// A log may hold anything: what would take endless memory is none.
+bool QuantileSketch::is_encoded(const std::vector<std::int64_t>& encoded) {
+  if (encoded.empty()) return true;
+  if (encoded.size() == 2) return encoded[0] >= 0 && encoded[1] >= 1;
+  if (encoded.size() < 4 || encoded[0] < 0 || encoded[1] < 1 || encoded[1] > kWidest) return false;
+  std::int64_t index = encoded[2];
+  if (index < -kFarthest || index > kFarthest) return false;
+  for (std::size_t i = 3; i < encoded.size(); ++i) {
+    if (encoded[i] < -kFarthest || encoded[i] > kMostInBucket) return false;
+    index += encoded[i] > 0 ? 1 : -encoded[i];
+    if (std::abs(index * encoded[1]) > kFarthest) return false;
+  }
+  return std::abs(encoded[2] * encoded[1]) <= kFarthest;
+}
+
 double QuantileSketch::quantile(double q) const {
   SCAVENGER_CHECK(q >= 0.0 && q <= 1.0);
   if (count_ == 0) return 0.0;
@@ -92,6 +159,15 @@ void RunningMoments::merge(const RunningMoments& other) {
   squares_ += other.squares_ + difference * difference * mine * theirs / (mine + theirs);
 }
 
+RunningMoments RunningMoments::of(std::uint64_t count, double mean, double standard_deviation) {
+  RunningMoments moments;
+  moments.count_ = count;
+  moments.mean_ = mean;
+  if (count > 1)
+    moments.squares_ = standard_deviation * standard_deviation * static_cast<double>(count - 1);
+  return moments;
+}
+
 double RunningMoments::standard_deviation() const {
   return count_ < 2 ? 0.0 : std::sqrt(squares_ / static_cast<double>(count_ - 1));
 }
@@ -115,6 +191,16 @@ void SeriesStatistics::merge(const SeriesStatistics& other) {
   maximum_ = is_first ? other.maximum_ : std::max(maximum_, other.maximum_);
   moments_.merge(other.moments_);
   sketch_.merge(other.sketch_);
+}
+
+SeriesStatistics SeriesStatistics::of(RunningMoments moments, QuantileSketch sketch, double minimum,
+                                      double maximum) {
+  SeriesStatistics statistics;
+  statistics.moments_ = moments;
+  statistics.sketch_ = std::move(sketch);
+  statistics.minimum_ = minimum;
+  statistics.maximum_ = maximum;
+  return statistics;
 }
 
 RobustMean SeriesStatistics::robust_mean() const {
@@ -147,6 +233,15 @@ RobustMean SeriesStatistics::robust_mean() const {
 
 void LatestSeries::add(double seconds) {
   current_.add(seconds);
+  end_stretch();
+}
+
+void LatestSeries::add(const SeriesStatistics& seconds) {
+  current_.merge(seconds);
+  end_stretch();
+}
+
+void LatestSeries::end_stretch() {
   const RunningMoments& moments = current_.moments();
   if (moments.count() < kFewest || moments.mean() * static_cast<double>(moments.count()) < kSeconds)
     return;

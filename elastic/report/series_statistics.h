@@ -27,6 +27,15 @@ class QuantileSketch final {
   double quantile(double q) const;
   void merge(const QuantileSketch& other);
   std::uint64_t count() const { return count_; }
+
+  // For a log: the zeros; how many neighbouring buckets make one, `width`; the index of the first
+  // of those; then their counts, where -n stands for n empty ones. Nothing where there are no
+  // values. With a width of 1 nothing is lost; else the error grows with it.
+  std::vector<std::int64_t> encode(int width) const;
+  // Requires what encode() made: see is_encoded().
+  static QuantileSketch decode(const std::vector<std::int64_t>& encoded);
+  static bool is_encoded(const std::vector<std::int64_t>& encoded);
+
   // Calls visit(value, count) for the values in ascending order, those of a bucket as one.
   template <typename Visit>
   void for_each(const Visit& visit) const {
@@ -51,6 +60,7 @@ class RunningMoments final {
  public:
   void add(double value);
   void merge(const RunningMoments& other);
+  static RunningMoments of(std::uint64_t count, double mean, double standard_deviation);
   std::uint64_t count() const { return count_; }
   double mean() const { return mean_; }
   // Of the sample, with n - 1; 0 below two values.
@@ -79,6 +89,9 @@ class SeriesStatistics final {
   void add(double value);
   void merge(const SeriesStatistics& other);
   const RunningMoments& moments() const { return moments_; }
+  static SeriesStatistics of(RunningMoments moments, QuantileSketch sketch, double minimum,
+                             double maximum);
+  const QuantileSketch& sketch() const { return sketch_; }
   RobustMean robust_mean() const;
   double quantile(double q) const { return sketch_.quantile(q); }
   double minimum() const { return minimum_; }
@@ -99,10 +112,14 @@ class LatestSeries final {
   static constexpr std::uint64_t kFewest = 20;
 
   void add(double seconds);
+  // Many at once, which stay together.
+  void add(const SeriesStatistics& seconds);
   // The last complete stretch; empty before there is one.
   const SeriesStatistics& last() const { return last_; }
 
  private:
+  void end_stretch();
+
   SeriesStatistics current_;
   SeriesStatistics last_;
 };

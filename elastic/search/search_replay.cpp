@@ -60,7 +60,7 @@ std::optional<std::string> SearchReplay::add(const LoggedEvent& logged) {
     expected_.clear();
   }
   summary_.apply(logged);
-  iterations_came_ |= std::holds_alternative<fact::Iterations>(logged.event);
+  iterations_came_ |= is_measurement(logged.event);
   return difference;
 }
 
