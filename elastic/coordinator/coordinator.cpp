@@ -24,6 +24,8 @@
 namespace scavenger::elastic {
 namespace {
 
+// Of limits.iteration_seconds: then the controller is told who is behind.
+constexpr double kStillShare = 0.4;
 constexpr auto kTickPeriod = std::chrono::milliseconds(200);
 constexpr double kPausePeriodSeconds = 5.0;
 constexpr double kStorePeriodSeconds = 10.0;
@@ -210,6 +212,9 @@ void Coordinator::tick() {
   log_iterations(JobRecord::Until::kLater);
   log_pause();
   meter_cost();
+  const bool stands_still = clock_.now_seconds() - fed_progress_seconds_ >
+                            kStillShare * start_.config.limits.iteration_seconds;
+  feed_progress(stands_still ? Progress::kAll : Progress::kWhereDue);
   feed(TimePassed{});
   if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
   tell_store_problem();
@@ -267,11 +272,18 @@ void Coordinator::tell_removed_log() {
 }
 
 void Coordinator::feed(const ControllerEvent& event) {
-  const double now_seconds = clock_.now_seconds();
+  // How many iterations are lost with a state depends on who has done how many.
+  if (std::holds_alternative<ProcessLost>(event) || std::holds_alternative<CheckpointFound>(event))
+    feed_progress(Progress::kAll);
+  feed_at(event, clock_.now_seconds());
+}
+
+bool Coordinator::feed_at(const ControllerEvent& event, double now_seconds) {
   const std::vector<ControllerAction> actions = controller_.step(event, now_seconds);
   decisions_->add(event, now_seconds, actions);
   for (const ControllerAction& action : actions)
     std::visit([this](const auto& what) { carry_out(what); }, action);
+  return !actions.empty();
 }
 
 // For what is found while actions are being carried out.

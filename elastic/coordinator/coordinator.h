@@ -65,6 +65,11 @@ class Coordinator final : private ClusterListener, private FleetListener {
   void log_pause();
   void tick();
   void feed(const ControllerEvent& event);
+  bool feed_at(const ControllerEvent& event, double now_seconds);  // whether it led to anything
+  // What the workers have done: what all have done where that is due, or all that is known, also
+  // of those that are ahead.
+  enum class Progress { kWhereDue, kAll };
+  void feed_progress(Progress progress);
   void feed_later(const ControllerEvent& event);
   void feed_shortage(const ControllerEvent& event, const std::string& why);
 
@@ -167,6 +172,11 @@ class Coordinator final : private ClusterListener, private FleetListener {
   std::optional<DecisionLog> decisions_;  // from the first event on
   bool decision_problem_told_ = false;
   IterationMerge iterations_;
+  // What the controller was told of them.
+  std::optional<std::uint32_t> fed_membership_;
+  std::uint64_t fed_iterations_ = 0;
+  std::vector<std::uint64_t> fed_by_rank_;
+  double fed_progress_seconds_ = 0.0;
   std::optional<BatchController> batching_;  // where batches are dynamic
   FileDescriptor shared_file_;  // the memory that the workers share, kept from their loss
   Fleet fleet_;

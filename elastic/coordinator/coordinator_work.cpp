@@ -20,6 +20,12 @@
 #include "runtime/metrics/metric_value.h"
 
 namespace scavenger::elastic {
+namespace {
+
+// From one report of progress to the controller to the next, unless workers wait for a grant.
+constexpr double kProgressSeconds = 0.025;
+
+}  // namespace
 
 void Coordinator::on_message(const ProcessName& process, const ControlMessage& message) {
   std::visit([&](const auto& what) { on(process, what); }, message);
@@ -208,6 +214,9 @@ void Coordinator::begin_membership(const ConfigureWorkers& action) {
     log_measured(std::move(series), JobRecord::Until::kLater);
   log_measured(std::nullopt, JobRecord::Until::kEndOfMembership);
   iterations_.begin(membership);
+  fed_membership_ = membership.epoch;
+  fed_iterations_ = membership.first_iteration;
+  fed_by_rank_.assign(membership.workers(), membership.first_iteration);
   log_and_decide(fact::Membership{membership.epoch, membership.workers(), membership.batch_size,
                                   controller_.ranks(), membership.shares,
                                   membership.first_iteration, membership.first_position,
@@ -229,7 +238,34 @@ void Coordinator::on(const ProcessName& process, const IterationStats& stats) {
     throw ProtocolError(
         {.what = "statistics came from outside of the membership", .where = {}, .remedy = {}});
   iterations_.add(*rank, stats);
-  feed(IterationsDone{*rank, iterations_.reported(*rank)});
+  feed_progress(Progress::kWhereDue);
+}
+
+// The controller hears of what all workers have done, and not of each report: K workers that report
+// twenty times a second would make its log grow with K.
+void Coordinator::feed_progress(Progress progress) {
+  const Membership& membership = controller_.membership();
+  if (fed_membership_ != membership.epoch) return;  // there is another one to come
+  const std::uint64_t done = iterations_.least_reported();
+  double now_seconds = clock_.now_seconds();
+  const bool is_due = done >= iterations_.allowed() || progress == Progress::kAll ||
+                      now_seconds - fed_progress_seconds_ >= kProgressSeconds;
+  const std::uint32_t workers = membership.workers();
+  if (done > fed_iterations_ && is_due) {
+    fed_iterations_ = done;
+    fed_progress_seconds_ = now_seconds;
+    for (std::uint32_t rank = 0; rank < workers; ++rank) {
+      if (feed_at(IterationsDone{rank, done}, now_seconds)) now_seconds = clock_.now_seconds();
+      if (fed_membership_ != controller_.membership().epoch) return;
+    }
+  }
+  if (progress == Progress::kWhereDue) return;
+  for (std::uint32_t rank = 0; rank < workers; ++rank) {
+    const std::uint64_t own = iterations_.reported(rank);
+    if (own <= std::max(fed_by_rank_[rank], fed_iterations_)) continue;
+    fed_by_rank_[rank] = own;
+    feed_at(IterationsDone{rank, own}, clock_.now_seconds());
+  }
 }
 
 // What decides sees what was logged, in its order, so that a replay of the log decides the same.

@@ -86,6 +86,12 @@ std::optional<fact::Iterations> IterationMerge::take() {
   return merge(count, ranks);
 }
 
+std::uint64_t IterationMerge::least_reported() const {
+  std::size_t least = SIZE_MAX;
+  for (const IterationStats& pending : pending_) least = std::min(least, pending.loss_sum.size());
+  return least == SIZE_MAX ? next_ : next_ + least;
+}
+
 std::uint64_t IterationMerge::most_reported() const {
   std::uint64_t most = next_;
   for (const IterationStats& pending : pending_)

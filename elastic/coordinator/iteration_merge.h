@@ -27,6 +27,9 @@ class IterationMerge final {
   // What is complete and was not taken before.
   std::optional<fact::Iterations> take();
 
+  std::uint64_t allowed() const { return allowed_; }
+  // How many iterations of the job all workers have reported.
+  std::uint64_t least_reported() const;
   // How many iterations of the job any worker has reported.
   std::uint64_t most_reported() const;
   // The end of the membership: all iterations below `until` that were not taken before. They are

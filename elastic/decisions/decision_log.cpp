@@ -1,6 +1,7 @@
 #include "elastic/decisions/decision_log.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -58,10 +59,29 @@ void DecisionLog::begin(const std::string& config_json, const ControllerPlan& pl
 
 void DecisionLog::add(const ControllerEvent& event, double now_seconds,
                       std::span<const ControllerAction> actions) {
-  json input = to_json(event);
-  input.insert(input.begin(), now_seconds);
-  inputs_.push_back(std::move(input));
+  if (!extends_last(event, now_seconds)) {
+    json input = to_json(event);
+    input.insert(input.begin(), now_seconds);
+    inputs_.push_back(std::move(input));
+  }
+  budget_.spend(std::exchange(unbudgeted_, 0.0), now_seconds);
+  if (budget_.available(now_seconds) < 0.0 && problem_.empty())
+    problem_ = fmt::format("they take more than {:g} MB an hour", LogBudget::kBytesPerHour / 1e6);
   if (!actions.empty() || inputs_.size() >= kMostInputsPerLine) flush(actions);
+}
+
+// That one rank after the other has done the same is one input.
+bool DecisionLog::extends_last(const ControllerEvent& event, double now_seconds) {
+  const auto* done = std::get_if<IterationsDone>(&event);
+  if (done == nullptr || inputs_.empty()) return false;
+  json& last = inputs_.back();
+  const bool is_one = last.at(1) == "iterations_done";
+  if ((!is_one && last.at(1) != kIterationsDoneBy) || last.at(0) != now_seconds) return false;
+  const json& last_rank = is_one ? last.at(2) : last.at(3);
+  if (last.back() != done->count || last_rank.get<std::uint32_t>() + 1 != done->rank) return false;
+  const json first_rank = last.at(2);
+  last = {now_seconds, kIterationsDoneBy, first_rank, done->rank, done->count};
+  return true;
 }
 
 void DecisionLog::flush(std::span<const ControllerAction> actions) {
@@ -74,6 +94,7 @@ void DecisionLog::flush(std::span<const ControllerAction> actions) {
 void DecisionLog::write_line(std::string line) {
   if (!problem_.empty()) return;
   line += '\n';
+  unbudgeted_ += static_cast<double>(line.size());
   const ssize_t count = ::write(file_.get(), line.data(), line.size());
   if (count == static_cast<ssize_t>(line.size())) return;
   problem_ = count < 0 ? std::strerror(errno) : "the disk is full";

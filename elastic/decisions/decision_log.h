@@ -8,14 +8,18 @@
 #include <string>
 
 #include "elastic/control/controller.h"
+#include "elastic/report/log_budget.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {
 
+// In place of an input for each of the ranks first, ..., last: [seconds, this, first, last, count].
+inline constexpr const char* kIterationsDoneBy = "iterations_done_by";
+
 std::filesystem::path decision_file(const std::filesystem::path& run_folder);
 
 // One thread, and one process at a time: who writes events.jsonl. Nothing is lost by a kill but
-// what has led to no decision yet.
+// what has led to no decision yet. Where a job takes more than LogBudget allows, the record ends.
 class DecisionLog final {
  public:
   // Goes on with the log that is there. Throws SystemError where it cannot be opened.
@@ -31,12 +35,15 @@ class DecisionLog final {
   const std::string& problem() const { return problem_; }
 
  private:
+  bool extends_last(const ControllerEvent& event, double now_seconds);
   void write_line(std::string line);
   void flush(std::span<const ControllerAction> actions);
 
   FileDescriptor file_;
   nlohmann::json inputs_ = nlohmann::json::array();  // that led to nothing
   std::string problem_;
+  LogBudget budget_;         // by the process's clock
+  double unbudgeted_ = 0.0;  // bytes that were written and not yet taken from it
 };
 
 }  // namespace scavenger::elastic

@@ -54,6 +54,10 @@ class Replay final {
     if (differs_) return;  // all that follows would
     json decided = json::array();
     for (const json& input : line.at("inputs")) {
+      if (input.at(1) == kIterationsDoneBy) {
+        step_for_ranks(input, decided);
+        continue;
+      }
       ++result_.inputs;
       const auto event = controller_event_from(json(input.begin() + 1, input.end()), where);
       for (const ControllerAction& action : controller_->step(event, input.at(0).get<double>()))
@@ -68,6 +72,16 @@ class Replay final {
     differs_ = true;
     result_.differences.push_back(fmt::format("{}: decided {}, and the log has {}", where,
                                               json_text(decided), json_text(line.at("actions"))));
+  }
+
+  void step_for_ranks(const json& input, json& decided) {
+    const auto first = input.at(2).get<std::uint32_t>(), last = input.at(3).get<std::uint32_t>();
+    for (std::uint32_t rank = first; rank <= last; ++rank) {
+      ++result_.inputs;
+      const IterationsDone event{rank, input.at(4).get<std::uint64_t>()};
+      for (const ControllerAction& action : controller_->step(event, input.at(0).get<double>()))
+        decided.push_back(to_json(action));
+    }
   }
 
   std::optional<Controller> controller_;

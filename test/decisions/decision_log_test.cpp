@@ -88,6 +88,11 @@ class LoggedJob final {
     for (const ControllerAction& action : actions)
       if (const auto* grant = std::get_if<GrantIterations>(&action)) granted_ = grant->until;
   }
+  void feed_at_once(const ControllerEvent& event) {
+    now_ -= 0.1;
+    feed(event);
+  }
+  const std::string& problem() const { return log_.problem(); }
   // From the start to its third iteration.
   void train() {
     const ProcessName workers[] = {{Role::kWorker, 0}, {Role::kWorker, 1}};
@@ -207,6 +212,49 @@ TEST_CASE("A log that was changed does not replay, and one that is damaged is re
   with(R"("process_joined")", R"("process_came")");
   CHECK_THROWS_AS(replay_decisions(folder.path()), InputError);
   CHECK_THROWS_AS(replay_decisions(folder.path() / "no"), InputError);
+}
+
+TEST_CASE("Ranks that have done the same are one input, and the replay is the same") {
+  const TemporaryFolder folder;
+  {
+    DecisionLog log(folder.path());
+    ControllerPlan plan = small_plan();
+    plan.membership = {1, 64, std::vector<std::uint32_t>(64, 1), 0, 0};
+    Controller controller(plan, 0.0);
+    log.begin(to_json(small_config()).dump(), plan, 0.0);
+    double now = 0.0;
+    const auto feed = [&](const ControllerEvent& event) {
+      log.add(event, now, controller.step(event, now));
+    };
+    std::vector<ProcessName> processes = {kShard};
+    for (std::uint32_t rank = 0; rank < 64; ++rank) processes.push_back({Role::kWorker, rank});
+    for (const ProcessName& process : processes) feed(ProcessStarted{process});
+    for (const ProcessName& process : processes) feed(ProcessJoined{process});
+    for (const ProcessName& process : processes) feed(ProcessReady{process, 1});
+    for (std::uint64_t count = 1; count <= 3; ++count) {
+      now += 0.025;
+      for (std::uint32_t rank = 0; rank < 64; ++rank) feed(IterationsDone{rank, count});
+    }
+  }
+  const std::string text = text_of(decision_file(folder.path()));
+  CHECK(text.find(R"("iterations_done_by",0,63,3])") != std::string::npos);
+  CHECK(text.find(R"("iterations_done",)") == std::string::npos);
+  const ReplayedDecisions replayed = replay_decisions(folder.path());
+  CHECK(replayed.differences.empty());
+  CHECK(replayed.inputs == 3 * 65 + 3 * 64);
+}
+
+TEST_CASE("What would be too much ends the record, and what was recorded replays") {
+  const TemporaryFolder folder;
+  {
+    LoggedJob job(folder.path());
+    job.train();
+    for (int i = 0; i < 40000; ++i)
+      job.feed_at_once(MachineRefused{{Role::kWorker, 0}, std::string(100, 'x'), 1e6});
+    CHECK_FALSE(job.problem().empty());
+  }
+  CHECK(std::filesystem::file_size(decision_file(folder.path())) < 2.1e6);
+  CHECK(replay_decisions(folder.path()).differences.empty());
 }
 
 }  // namespace scavenger::elastic
