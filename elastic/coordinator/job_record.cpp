@@ -45,7 +45,7 @@ LoggedEvent JobRecord::log(RunEvent event) {
     progress_.show_event(shown, summary_.numbers());
     return shown;
   }
-  tell_what_was_left_out();
+  if (std::holds_alternative<fact::End>(event)) tell_what_was_left_out();
   return write(std::move(event));
 }
 

@@ -317,5 +317,25 @@ TEST_CASE("A proposal says why") {
         "300 ms");
 }
 
+TEST_CASE("Of iterations that were logged as a block some tell who is slow") {
+  const auto block_of = [](std::uint32_t epoch, const std::vector<double>& seconds) {
+    fact::IterationBlock block;
+    block.membership_epoch = epoch;
+    block.count = 1600;
+    for (std::uint64_t i = 0; i < 16; ++i) block.pace.push_back({i, seconds});
+    return block;
+  };
+  BatchController controller({});
+  controller.observe(membership_of(1, {32, 32}));
+  CHECK_FALSE(controller.observe(block_of(2, {0.001, 0.003})));
+  CHECK_FALSE(controller.observe(block_of(1, {0.001})));
+  CHECK_FALSE(controller.observe(block_of(1, {0.001, 0.001})));
+  std::optional<ShareProposal> proposal;
+  for (int blocks = 0; !proposal && blocks < 10; ++blocks)
+    proposal = controller.observe(block_of(1, {0.001, 0.003}));
+  REQUIRE(proposal);
+  CHECK(proposal->rule.speeds.at(0) > 2.0 * proposal->rule.speeds.at(1));
+}
+
 }  // namespace
 }  // namespace scavenger::elastic

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "elastic/report/event.h"
+#include "elastic/report/job_noise.h"
 
 namespace scavenger::elastic {
 
@@ -83,6 +84,29 @@ inline fact::Iterations sample_half_batches(std::uint32_t epoch, std::uint64_t f
   return iterations;
 }
 
+inline fact::IterationBlock sample_block(std::uint32_t epoch, std::uint64_t first) {
+  const fact::SeriesDigest digest{2, {0.25, 0.125, 0.0, 0.5}, {1, 4, -300, 1}};
+  const fact::SeriesDigest moments{2, {0.25, 0.125, 0.0, 0.5}, {}};
+  const std::vector<fact::Exact> state(NoiseMeter::kStateNumbers, {1.0 / 3.0});
+  fact::IterationBlock block;
+  block.membership_epoch = epoch;
+  block.first = first;
+  block.count = 3;
+  block.discarded = 1;
+  block.learning_rate = 0.05;
+  block.loss = moments;
+  for (auto* one : {&block.seconds, &block.data_wait, &block.forward, &block.backward,
+                    &block.compute, &block.sync_wait, &block.transfer})
+    *one = digest;
+  block.straggler_skew = moments;
+  block.workers = {{1, digest, digest, digest, digest, digest, digest}};
+  block.pace = {{first, {0.25, 0.5}}};
+  block.job_noise = block.membership_noise = state;
+  block.half_batches = sample_half_batches(epoch, first).half_batches;
+  block.half_batch_seconds = 0.01;
+  return block;
+}
+
 inline fact::Evaluation sample_evaluation(std::uint64_t iteration, double epoch, double loss,
                                           double accuracy) {
   return {.iteration = iteration,
@@ -131,6 +155,7 @@ inline std::vector<RunEvent> one_of_each() {
       sample_membership(7, {40, 24}, 100, 6400),
       sample_iterations(7, 100, 3, 2),
       sample_half_batches(7, 103),
+      sample_block(7, 104),
       fact::Model{.parameter_count = 123456,
                   .architecture = "0123456789abcdef",
                   .groups = {"layers.0", "layers.1"}},
