@@ -25,7 +25,7 @@ class Thinned final {
   void keep(T one) {
     kept_.push_back(std::move(one));
     if (kept_.size() < 2 * most_) return;
-    for (std::size_t i = 0; i < most_; ++i) kept_[i] = std::move(kept_[2 * i]);
+    for (std::size_t i = 1; i < most_; ++i) kept_[i] = std::move(kept_[2 * i]);
     kept_.resize(most_);
     stride_ *= 2;
   }

@@ -30,7 +30,7 @@ TEST_CASE("What comes again and again does not fill the log, and the log says so
     }
     record.show_tick();
   }
-  CHECK(std::filesystem::file_size(run.events()) <
+  CHECK(static_cast<double>(std::filesystem::file_size(run.events())) <
         LogBudget::kBurstBytes + LogBudget::kBytesPerSecond * 600.0);
 
   clock.seconds += 600.0;

@@ -253,7 +253,7 @@ TEST_CASE("What would be too much ends the record, and what was recorded replays
       job.feed_at_once(MachineRefused{{Role::kWorker, 0}, std::string(100, 'x'), 1e6});
     CHECK_FALSE(job.problem().empty());
   }
-  CHECK(std::filesystem::file_size(decision_file(folder.path())) < 2.1e6);
+  CHECK(std::filesystem::file_size(decision_file(folder.path())) < 2'100'000);
   CHECK(replay_decisions(folder.path()).differences.empty());
 }
 

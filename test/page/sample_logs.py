@@ -4,7 +4,7 @@ import json
 import math
 import random
 
-START = {"schema_version": 7, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
+START = {"schema_version": 8, "utc": "2026-11-22T04:00:00Z", "job_id": "3f2a7c", "name": "fashion_cnn", "version": "0.1.0", "commit": "abc123",
          "config_digest": "9f86d081", "host": {"name": "vm1", "cores": 16, "memory_bytes": 68719476736, "cpu": "AMD EPYC 7B13"},
          "resumed_from_iteration": None, "time_before": 0.0, "workers": 2, "price_per_worker_hour": 0.134, "samples_per_epoch": 60000,
          "parameter_count": 1663370, "target": {"metric": "accuracy", "split": "test", "value": 0.92},

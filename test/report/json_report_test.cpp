@@ -25,7 +25,8 @@ RunSummary eventful_run() {
                                   sample_iterations(2, 50, 10, 4)};
   for (const RunEvent& event : one_of_each())
     if (!std::holds_alternative<fact::Membership>(event) &&
-        !std::holds_alternative<fact::Iterations>(event))
+        !std::holds_alternative<fact::Iterations>(event) &&
+        !std::holds_alternative<fact::IterationBlock>(event))
       events.push_back(event);
   events.insert(events.end() - 1,
                 {sample_membership(3, {10}, 40, 4000), sample_iterations(3, 40, 4, 1)});
