@@ -153,6 +153,7 @@ json phase_json(const PhaseNumbers& phase) {
   const double mean_seconds = phase.iteration_seconds.moments().mean();
   json object = {
       {"membership_epoch", phase.membership.membership_epoch},
+      {"memberships", phase.memberships},
       {"workers", phase.membership.workers},
       {"batch_size", phase.membership.batch_size},
       {"reason", phase.membership.reason},
@@ -198,12 +199,14 @@ json phases_json(const RunNumbers& numbers) {
   return phases;
 }
 
-// A resize is a membership whose K or B differs from the one before it.
+// A resize is a membership whose K or B differs from the one before it. Those among folded phases
+// are not known any more.
 json resizes_json(const RunNumbers& numbers) {
   json resizes = json::array();
   for (std::size_t i = 1; i < numbers.phases.size(); ++i) {
     const fact::Membership& before = numbers.phases[i - 1].membership;
     const fact::Membership& after = numbers.phases[i].membership;
+    if (numbers.phases[i - 1].memberships > 1 || numbers.phases[i].memberships > 1) continue;
     if (before.workers == after.workers && before.batch_size == after.batch_size) continue;
     resizes.push_back({{"time", numbers.phases[i].begin_time},
                        {"iteration", after.first_iteration},

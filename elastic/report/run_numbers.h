@@ -72,12 +72,14 @@ struct IterationTimers {
   void merge(const IterationTimers& other);
 };
 
-// One membership: a period with the same workers and the same B. The first kDiscardedIterations are
+// One membership: a period with the same workers and the same B; old ones of a run with very many
+// are folded together (phase_folding.h). The first kDiscardedIterations are
 // left out of the timers (caches, connections and memory are still being set up).
 struct PhaseNumbers : IterationTimers {
   static constexpr std::uint32_t kDiscardedIterations = 3;
 
   fact::Membership membership;
+  std::uint64_t memberships = 1;  // above 1: many with one (K, B) that were folded together
   double begin_time = 0.0;
   double seconds = 0.0;         // wall, with evaluations and all pauses
   double paused_seconds = 0.0;  // part of it in which it stood still since somebody asked for it
@@ -95,6 +97,9 @@ struct PhaseNumbers : IterationTimers {
   // Of the time of all workers; not a number before there are iterations.
   double waiting_share() const;
 };
+
+// As even as whole samples can be.
+bool has_even_shares(const fact::Membership& membership);
 
 // Where an iteration lies that is complete: the abscissas of curves.
 struct IterationPlace {

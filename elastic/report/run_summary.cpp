@@ -13,6 +13,7 @@
 
 #include "elastic/report/evaluation_metric.h"
 #include "elastic/report/iteration_timers.h"
+#include "elastic/report/phase_folding.h"
 #include "elastic/report/series_digest.h"
 #include "runtime/base/error.h"
 
@@ -108,13 +109,17 @@ double PhaseNumbers::waiting_share() const {
                               static_cast<double>(workers.size()));
 }
 
+bool has_even_shares(const fact::Membership& membership) {
+  const auto [least, most] = std::ranges::minmax(membership.shares);
+  return most - least <= 1;
+}
+
 std::vector<ConfigurationNumbers> RunNumbers::configurations() const {
   std::map<std::tuple<std::uint32_t, std::uint32_t, bool>, ConfigurationNumbers> merged;
   for (const PhaseNumbers& phase : phases) {
     if (phase.iterations == 0) continue;
     const fact::Membership& membership = phase.membership;
-    const auto [least, most] = std::ranges::minmax(membership.shares);
-    const bool even = most - least <= 1;
+    const bool even = has_even_shares(membership);
     ConfigurationNumbers& one = merged[{membership.workers, membership.batch_size, !even}];
     one.workers = membership.workers;
     one.batch_size = membership.batch_size;
@@ -180,6 +185,7 @@ void RunSummary::go_back_to(std::uint64_t from) {
 
 void RunSummary::apply_fact(double time, const fact::Membership& membership) {
   numbers_.phases.push_back(new_phase(time, membership, numbers_.start.price_per_worker_hour));
+  fold_old_phases(numbers_.phases, first_phase_);
   if (numbers_.iterations > membership.first_iteration) go_back_to(membership.first_iteration);
   numbers_.iterations = membership.first_iteration;
   numbers_.position = membership.position;

@@ -92,6 +92,11 @@ double progress_to_target(const RunNumbers& numbers, const fact::Prediction& pre
   std::uint64_t end = numbers.position;
   for (auto phase = numbers.phases.rbegin(); phase != numbers.phases.rend(); ++phase) {
     const fact::Membership& membership = phase->membership;
+    if (phase->memberships > 1) {  // their places in the order of samples are not known any more
+      progress += static_cast<double>(phase->samples) / per_epoch /
+                  epochs_at(prediction, membership.batch_size);
+      continue;
+    }
     if (membership.position >= end) continue;
     progress += static_cast<double>(end - membership.position) / per_epoch /
                 epochs_at(prediction, membership.batch_size);

@@ -49,7 +49,7 @@ class LogBound(job.JobTest):
     def test_a_search_decides_by_what_was_logged(self):
         """The tear-down replays it."""
         run = self.run_folder()
-        self.train_for(20, run, "--search", "partial", "--policy", "min-time", "--set", "search.max_workers=2")
+        self.train_for(20, run, "--search", "partial", "--policy", "min-time", "--set", "search.workers=[1,2]")
         self.assertTrue(job.events(run, "search_step"))
         self.assert_bounded(run)
 
