@@ -46,12 +46,12 @@ def measure_job(options, model):
     config = training_job.configuration(model, options.workers, BATCH[model] * options.workers, threads)
     with training_job.TrainingJob(options.build, config) as job:
         job.wait_until_it_trains()
-        before, first = processor_seconds(job.process.pid), len(job.events("iterations"))
+        before, first = processor_seconds(job.process.pid), len(job.iterations())
         time.sleep(options.seconds)
-        while len(job.events("iterations")) < first + 2:
+        while len(job.iterations()) < first + 2:
             time.sleep(0.05)
         spent = processor_seconds(job.process.pid) - before
-        events = job.events("iterations")
+        events = job.iterations()
         job.interrupt()
         job.wait_for_end()
     iterations = sum(event["count"] for event in events[first:])

@@ -115,7 +115,7 @@ def rate_of_new_job(options, serves):
             looker.leave()
         job.interrupt()
         job.wait_for_end()
-        return training_job.iterations_per_second(job.events("iterations"), from_, from_ + options.seconds)
+        return training_job.iterations_per_second(job.iterations(), from_, from_ + options.seconds)
 
 
 def separate_jobs(options):
@@ -144,7 +144,7 @@ def main():
                 from_ = time.time() - begin + options.seconds / 4
                 spent, looker = turn(job, options.seconds, address if looked_at else None)
                 turns.append((looked_at, from_, from_ + spent[0], spent, looker))
-        events = job.events("iterations")
+        events = job.iterations()
         job.interrupt()
         job.wait_for_end()
     values = {"without": separate[False], "with": separate[True], "alone": [], "looked at": [], "page": [], "job": [], "page, alone": []}

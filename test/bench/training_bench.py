@@ -68,7 +68,7 @@ class Conditions:
             self.let_pass(job)
             job.interrupt()
             job.wait_for_end()
-            return self.batch * self.workers * training_job.iterations_per_second(job.events("iterations"))
+            return self.batch * self.workers * training_job.iterations_per_second(job.iterations())
 
     def ours_alone(self):
         """The sum over K jobs of one worker, while all of them train."""
@@ -85,7 +85,7 @@ class Conditions:
             for job in jobs:
                 job.wait_for_end()
             return sum(self.batch * training_job.iterations_per_second(
-                job.events("iterations"), begin - job.begin_seconds(), end - job.begin_seconds()) for job in jobs)
+                job.iterations(), begin - job.begin_seconds(), end - job.begin_seconds()) for job in jobs)
 
     def let_pass(self, job, begin=None):
         """Waits for the turn's time, and for 4 iterations after the warm-up; without looking before, which costs time."""
@@ -123,8 +123,8 @@ class Conditions:
 
 def after(job, begin):
     since = begin - job.begin_seconds()
-    return [seconds for event in job.events("iterations")[training_job.WARM_UP_EVENTS:] if event["time"] >= since
-            for seconds in event["seconds"]]
+    return [seconds for event in job.iterations()[training_job.WARM_UP_EVENTS:] if event["time"] >= since
+            for seconds in training_job.seconds_of_each(event)]
 
 
 def seconds_of(answers):

@@ -73,9 +73,14 @@ class TrainingJob:
         """Returns when the warm-up is over."""
         self.wait_for_events("iterations", WARM_UP_EVENTS + 1, seconds)
 
+    def iterations(self):
+        """The events with iterations: one by one, and in blocks."""
+        return [event for event in self.events() if event["event"] in ("iterations", "iteration_block")]
+
     def wait_for_events(self, name, count, seconds=240):
+        logged = self.iterations if name == "iterations" else lambda: self.events(name)
         deadline = time.monotonic() + seconds
-        while len(self.events(name)) < count:
+        while len(logged()) < count:
             if self.process.poll() is not None:
                 raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{self.text()}")
             if time.monotonic() > deadline:
@@ -103,10 +108,17 @@ class TrainingJob:
         return (self.run / "config.json").stat().st_mtime
 
 
+def seconds_of_each(event):
+    """The seconds of each iteration of an event; of a block, their mean for each."""
+    if event["event"] == "iterations":
+        return event["seconds"]
+    return [event["seconds"]["moments"][0]] * event["count"]
+
+
 def iterations_per_second(events, begin=0.0, end=float("inf")):
-    """Of events "iterations" within [begin, end] of the job's life, after the warm-up. The seconds of an iteration go from its
+    """Of TrainingJob.iterations() within [begin, end] of the job's life, after the warm-up. The seconds of an iteration go from its
     begin to that of the next one."""
     within = [event for event in events[WARM_UP_EVENTS:] if begin <= event["time"] <= end]
     if not within:
         raise RuntimeError("no measurements: let the turns be longer (--seconds)")
-    return sum(event["count"] for event in within) / sum(sum(event["seconds"]) for event in within)
+    return sum(event["count"] for event in within) / sum(sum(seconds_of_each(event)) for event in within)

@@ -129,7 +129,7 @@ class ControllerKillTest(job.JobTest):
                 while not any(step["phase"] == name for step in job.events(run, "search_step")):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.005)
-                done = job.events(run, "iterations")[-1]["first"]
+                done = job.trained(run)[-1]["first"]
                 self.kill_and_resume(run, process, "--set", f"stop.max_iterations={done + 1000}")
 
 

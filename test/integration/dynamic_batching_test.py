@@ -57,7 +57,7 @@ class DynamicBatchingTest(job.JobTest):
             self.assertEqual(sum(membership["shares"]), membership["batch_size"])
             iteration, batch_size = membership["first_iteration"], membership["batch_size"]
         done = 0
-        for event in job.events(run, "iterations"):
+        for event in job.trained(run):
             self.assertEqual(event["first"], done)
             done += event["count"]
         self.assertEqual(done, job.events(run, "end")[-1]["iteration"])
@@ -137,7 +137,7 @@ class DynamicBatchingTest(job.JobTest):
         self.wait_for_event(uneven, "iterations")
         self.throttle(worker_pids(uneven)[1], 0.1)
         self.wait_until("worker 1 gets less", lambda: shares(uneven)[-1][1] < 64)
-        self.wait_for_event(uneven, "iterations", len(job.events(uneven, "iterations")) + 3)
+        self.wait_for_event(uneven, "iterations", len(job.trained(uneven)) + 3)
         self.stop(uneven, process)
         iterations = job.events(uneven, "end")[-1]["iteration"]
         self.train(*job_settings, *ENDLESS, "--set", f"stop.max_iterations={iterations}", "--run", even)

@@ -28,9 +28,9 @@ class FaultTest(job.JobTest):
         self.assertEqual(len(lost), 1)
         self.assertIn(how, lost[0]["how"])
         # What was done since the last checkpoint may be done again first.
-        last = max(event["first"] for event in job.events(run, "iterations"))
+        last = max(event["first"] for event in job.trained(run))
         deadline = time.monotonic() + 30
-        while job.events(run, "iterations")[-1]["first"] <= last:
+        while job.trained(run)[-1]["first"] <= last:
             self.assertLess(time.monotonic(), deadline, "training does not go on")
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -55,7 +55,7 @@ class FaultTest(job.JobTest):
         time.sleep(4)  # twice as long as anyone may be silent
         for pid in everyone:
             os.kill(pid, signal.SIGCONT)
-        self.wait_for_event(run, "iterations", count=len(job.events(run, "iterations")) + 3)
+        self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 3)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130, output)

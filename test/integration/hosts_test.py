@@ -53,7 +53,7 @@ class HostsTest(job.JobTest):
         return process
 
     def assert_goes_on(self, process):
-        count = len(job.events(self.run_folder(), "iterations"))
+        count = len(job.trained(self.run_folder()))
         self.wait_for_event(self.run_folder(), "iterations", count=count + 3)
         self.assertIsNone(process.poll())
 

@@ -72,10 +72,13 @@ class JobTest(unittest.TestCase):
         return self.folder / name
 
     def wait_for_event(self, run, name, count=1, timeout=60):
+        """For "iterations", blocks of them count, too."""
+        logged = (lambda: trained(run)) if name == "iterations" else (lambda: events(run, name))
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            if len(events(run, name)) >= count:
-                return events(run, name)
+            found = logged()
+            if len(found) >= count:
+                return found
             time.sleep(0.01)
         self.fail(f"no {count} events {name} in {run} within {timeout} s")
 
@@ -108,6 +111,11 @@ def processes_of(folder):
 
 def run_program(name, *arguments):
     subprocess.run([programs / name, *arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def trained(run):
+    """The events with iterations, one by one or in blocks; each has `first` and `count`."""
+    return [event for event in events(run) if event["event"] in ("iterations", "iteration_block")]
 
 
 def events(run, name=None):

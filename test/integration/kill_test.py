@@ -140,7 +140,7 @@ def iterations_logged(run):
             lines = log.read().split(b"\n")[:-1]
     except OSError:
         return 0
-    found = [line for line in lines if b'"event":"iterations"' in line and line.startswith(b"{")]
+    found = [line for line in lines if b'"event":"iteration' in line and line.startswith(b"{")]
     last = json.loads(found[-1]) if found else {"first": 0, "count": 0}
     return last["first"] + last["count"]
 
@@ -161,10 +161,10 @@ def account(test, run, story):
             if membership:
                 test.assertGreater(event["membership_epoch"], membership["membership_epoch"], story)
             done, membership = event["first_iteration"], event
-        elif event["event"] == "iterations":
+        elif event["event"] in ("iterations", "iteration_block"):
             test.assertEqual(event["first"], done, f"iterations twice, or left out: {story}")
             test.assertEqual(event["membership_epoch"], membership["membership_epoch"], story)
-            for place in range(event["count"]):
+            for place in range(event["count"] if event["event"] == "iterations" else 0):
                 losses.pop(done + place, None)
                 if len(event["workers"]) == membership["workers"]:
                     losses[done + place] = event["loss"][place]

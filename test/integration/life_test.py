@@ -51,7 +51,7 @@ class SignalTest(job.JobTest):
         self.addCleanup(lambda: (process.kill(), process.wait()))
         self.wait_for_event(run, "iterations")
         process.send_signal(signal.SIGHUP)
-        self.wait_for_event(run, "iterations", count=len(job.events(run, "iterations")) + 3)
+        self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 3)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=60), 130)
 
@@ -98,7 +98,7 @@ class PauseTest(job.JobTest):
         self.assertEqual(ctl(run, "continue")[0], 0)
         pauses = self.wait_for_event(run, "pause", count=4)
         self.assertEqual([one["paused"] for one in pauses[:3]], [True] * 3)
-        self.wait_for_event(run, "iterations", count=len(job.events(run, "iterations")) + 2)
+        self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 2)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
         self.assertIn("paused after iteration", output)

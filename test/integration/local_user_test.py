@@ -81,7 +81,7 @@ class OtherUserTest(job.JobTest):
             stranger, outcome = as_stranger(attempt)
             end_stranger(stranger)
             self.assertEqual(outcome, "PermissionError")
-        self.wait_for_event(run, "iterations", count=len(job.events(run, "iterations")) + 2)
+        self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 2)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=60), 130)
 

@@ -198,7 +198,7 @@ class OwnWeightsTest(ModelsTest):
         memberships = self.wait_for_event(run, "membership", 3)
         self.assertEqual([event["indices"] for event in memberships], [[0, 1, 2], [1, 2], [0, 1, 2]])
         self.assertGreater(memberships[1]["first_iteration"], 5)
-        self.wait_for_event(run, "iterations", len(job.events(run, "iterations")) + 3)
+        self.wait_for_event(run, "iterations", len(job.trained(run)) + 3)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.export(run, result)

@@ -22,7 +22,7 @@ class ReshapeTest(job.JobTest):
     def resize(self, run, workers, batch_size):
         self.ctl(run, "resize", "--workers", workers, "--batch-size", batch_size, "--wait")
         # Some iterations at that size.
-        before = len(job.events(run, "iterations"))
+        before = len(job.trained(run))
         self.wait_for_event(run, "iterations", before + 2)
 
     def stop(self, run, process):
@@ -41,9 +41,9 @@ class ReshapeTest(job.JobTest):
             self.assertEqual(len(membership["shares"]), membership["workers"])
             iteration, batch_size = membership["first_iteration"], membership["batch_size"]
         done = 0
-        for event in job.events(run, "iterations"):
+        for event in job.trained(run):
             self.assertEqual(event["first"], done)
-            done += len(event["loss"])
+            done += event["count"]
         end = job.events(run, "end")[-1]
         self.assertEqual(done, end["iteration"])
         self.assertEqual(end["position"], position + (done - iteration) * batch_size)

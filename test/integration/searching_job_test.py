@@ -44,7 +44,7 @@ class SearchTest(job.JobTest):
         run = self.run_folder()
         process = self.start(*ENDLESS, "--search", "partial", "--policy", "min-time", "--run", run)
         settled = self.wait_for_phase(run, "settled")
-        before = len(job.events(run, "iterations"))
+        before = len(job.trained(run))
         self.wait_for_event(run, "iterations", before + 5)
         self.stop(run, process)
 
@@ -78,7 +78,7 @@ class SearchTest(job.JobTest):
         process = self.start(*ENDLESS, "--search", "partial", "--run", run)
         self.wait_for_event(run, "search_step")
         self.program("scavenger-ctl", run, "resize", "--workers", 2, "--batch-size", 64, "--wait")
-        before = len(job.events(run, "iterations"))
+        before = len(job.trained(run))
         self.wait_for_event(run, "iterations", before + 10)
         self.stop(run, process)
         self.assertEqual(job.events(run, "search_step")[-1]["phase"], "ended")

@@ -44,7 +44,7 @@ class StrangerTest(job.JobTest):
         self.assertEqual(len(self.endpoints), 2)
 
     def tearDown(self):
-        iterations = len(job.events(self.run_path, "iterations"))
+        iterations = len(job.trained(self.run_path))
         self.wait_for_event(self.run_path, "iterations", count=iterations + 2)  # training goes on
         self.process.send_signal(signal.SIGINT)
         output, _ = self.process.communicate(timeout=30)
