@@ -1,54 +1,159 @@
 #include "runtime/data/data_file.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 
 namespace scavenger {
 namespace {
 
-constexpr std::size_t kMaxReadBytes = 1u << 24;
+constexpr std::size_t kPackedBytes = 1u << 17;        // what is read from the file at a time
+constexpr std::size_t kMostUnpackedBytes = 1u << 24;  // what zlib is asked for at a time
+constexpr int kGzipOnly = 16 + MAX_WBITS;
+constexpr std::uint8_t kGzipMagic[] = {0x1f, 0x8b};
 
 }  // namespace
 
+// A gzip file is one part ("member") after the other. What follows the last may be zeros, to which
+// tapes and block devices pad; anything else was taken for data by whoever wrote it, and zlib's own
+// gzread() would leave it out without a word.
 struct DataFile::Handle {
-  gzFile file;
+  FileDescriptor file;
+  const std::filesystem::path& path;
+  std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(kPackedBytes);
+  std::size_t next = 0, end = 0;  // of `bytes`: what is not used yet
+  std::uint64_t read_bytes = 0;   // of the file
+  z_stream stream{};
+  bool packed = false;
+  bool between_parts = true;
+
+  Handle(FileDescriptor opened, const std::filesystem::path& name)
+      : file(std::move(opened)), path(name) {
+    packed = begins_a_part();
+    if (packed && inflateInit2(&stream, kGzipOnly) != Z_OK) refuse("there is no memory for zlib");
+  }
+  ~Handle() {
+    if (packed) inflateEnd(&stream);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw DataError({.what = "the file cannot be read or unpacked: " + why,
+                     .where = path.string(),
+                     .remedy = "it is truncated or damaged: fetch it again"});
+  }
+
+  // Reads until `wanted` bytes are there that are not used yet, or the file ends.
+  std::size_t fetch(std::size_t wanted) {
+    if (end - next >= wanted) return end - next;
+    std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(next),
+              bytes.begin() + static_cast<std::ptrdiff_t>(end), bytes.begin());
+    end -= std::exchange(next, 0);
+    while (end < wanted) {
+      const ssize_t count = ::read(file.get(), bytes.data() + end, bytes.size() - end);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) refuse(std::strerror(errno));
+      if (count == 0) break;
+      end += static_cast<std::size_t>(count);
+      read_bytes += static_cast<std::uint64_t>(count);
+    }
+    return end - next;
+  }
+
+  bool begins_a_part() {
+    return fetch(sizeof kGzipMagic) >= sizeof kGzipMagic &&
+           std::equal(std::begin(kGzipMagic), std::end(kGzipMagic), bytes.data() + next);
+  }
+
+  std::size_t read_plain(std::span<std::uint8_t> wanted) {
+    const std::size_t count = std::min(fetch(1), wanted.size());
+    std::copy_n(bytes.data() + next, count, wanted.data());
+    next += count;
+    return count;
+  }
+
+  // 0 only at the file's end.
+  std::size_t read_packed(std::span<std::uint8_t> wanted) {
+    const auto asked = static_cast<uInt>(std::min(wanted.size(), kMostUnpackedBytes));
+    stream.next_out = wanted.data();
+    stream.avail_out = asked;
+    while (stream.avail_out == asked) {
+      if (between_parts && !begin_part()) return 0;
+      if (fetch(1) == 0) refuse("the compressed data stop before their end");
+      unpack();
+    }
+    return asked - stream.avail_out;
+  }
+
+  bool begin_part() {
+    if (!begins_a_part()) {
+      refuse_what_follows();
+      return false;
+    }
+    inflateReset(&stream);
+    between_parts = false;
+    return true;
+  }
+
+  void unpack() {
+    stream.next_in = bytes.data() + next;
+    stream.avail_in = static_cast<uInt>(end - next);
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    next = end - stream.avail_in;
+    if (result == Z_STREAM_END)
+      between_parts = true;
+    else if (result != Z_OK)
+      refuse(stream.msg != nullptr ? stream.msg : "the compressed data are damaged");
+  }
+
+  void refuse_what_follows() {
+    while (fetch(1) > 0) {
+      const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(next);
+      const auto last = bytes.begin() + static_cast<std::ptrdiff_t>(end);
+      const auto found = std::find_if(first, last, [](std::uint8_t byte) { return byte != 0; });
+      if (found != last)
+        throw DataError(
+            {.what = fmt::format("compressed data end, and at byte {} something follows that is "
+                                 "no compressed data",
+                                 read_bytes - static_cast<std::uint64_t>(last - found)),
+             .where = path.string(),
+             .remedy = "fetch the file again, or compress all of it: gunzip would leave the end "
+                       "out"});
+      next = end;
+    }
+  }
 };
 
 DataFile::DataFile(std::filesystem::path path) : path_(std::move(path)) {
-  errno = 0;
-  handle_ = std::make_unique<Handle>(Handle{::gzopen(path_.c_str(), "rbe")});
-  if (handle_->file == nullptr)
+  FileDescriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
     throw DataError({.what = std::string("cannot open the data file: ") + std::strerror(errno),
                      .where = path_.string(),
                      .remedy = "check the path in the configuration and the file's permissions"});
-  ::gzbuffer(handle_->file, 1u << 17);
+  handle_ = std::make_unique<Handle>(std::move(file), path_);
 }
 
-DataFile::~DataFile() {
-  if (handle_->file != nullptr) ::gzclose_r(handle_->file);
-}
+DataFile::~DataFile() = default;
 
 std::size_t DataFile::read(std::span<std::uint8_t> bytes) {
   std::size_t total = 0;
   while (total < bytes.size()) {
-    const std::size_t wanted = std::min(bytes.size() - total, kMaxReadBytes);
-    const int count = ::gzread(handle_->file, bytes.data() + total, static_cast<unsigned>(wanted));
-    int code = Z_OK;
-    const char* text = ::gzerror(handle_->file, &code);
-    // A short read also leaves a code behind: Z_BUF_ERROR where a gzip stream just stops.
-    if (count < 0 || (code != Z_OK && code != Z_STREAM_END))
-      throw DataError({.what = std::string("the file cannot be read or unpacked: ") +
-                               (code == Z_ERRNO ? std::strerror(errno) : text),
-                       .where = path_.string(),
-                       .remedy = "it is truncated or damaged: fetch it again"});
+    const auto wanted = bytes.subspan(total);
+    const std::size_t count =
+        handle_->packed ? handle_->read_packed(wanted) : handle_->read_plain(wanted);
     if (count == 0) break;
-    total += static_cast<std::size_t>(count);
+    total += count;
   }
   return total;
 }

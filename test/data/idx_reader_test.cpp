@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "runtime/data/source_readers.h"
@@ -83,6 +85,37 @@ TEST_CASE("A gzip file cut short or damaged is an error that names it") {
   damaged[whole.size() - 6] ^= 1;  // in the checksum
   write_file_atomically(source.features, damaged);
   CHECK_THAT(error_of(source), Contains("cannot be read or unpacked"));
+}
+
+TEST_CASE("What follows the compressed data of a gzip file is an error, unless it is padding") {
+  const TemporaryFolder folder;
+  const DataSourceConfig source = write_small_idx(folder.path());
+  const SampleTable plain = read_source(source, kClasses);
+  const std::string whole = gzip(read_file(source.features), folder.path());
+
+  for (const std::string& garbage : {std::string("x"), std::string(200000, '\0') + "\x1f",
+                                     std::string("\0PK\x03\x04 another file", 18)}) {
+    write_file_atomically(source.features, whole + garbage);
+    const std::size_t place = whole.size() + garbage.find_first_not_of('\0');
+    CHECK_THAT(error_of(source), Contains(source.features.string()) &&
+                                     Contains(fmt::format("at byte {} something follows", place)));
+  }
+  for (const std::size_t zeros : {1, 511, 400000}) {
+    write_file_atomically(source.features, whole + std::string(zeros, '\0'));
+    CHECK(read_source(source, kClasses).bytes == plain.bytes);
+  }
+}
+
+TEST_CASE("A gzip file of several parts, as `cat` makes it, is read to its end") {
+  const TemporaryFolder folder;
+  const DataSourceConfig source = write_small_idx(folder.path());
+  const SampleTable plain = read_source(source, kClasses);
+  const std::string content = read_file(source.features);
+
+  write_file_atomically(source.features, gzip(content.substr(0, 7), folder.path()) +
+                                             gzip("", folder.path()) +
+                                             gzip(content.substr(7), folder.path()));
+  CHECK(read_source(source, kClasses).bytes == plain.bytes);
 }
 
 TEST_CASE("An IDX file that is longer than its header says is an error") {
