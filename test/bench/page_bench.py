@@ -88,7 +88,7 @@ def address_of(job):
 
 
 def turn(job, seconds, address):
-    """When it began and ended in the job's life, and the microseconds of the page's thread and of the job."""
+    """When it began and ended in the job's life, how long it took, and the seconds of the page's thread and of the job."""
     looker = Looker(*address) if address else None
     time.sleep(seconds / 4)  # what was not read meanwhile is caught up with
     page, tasks = page_thread(job.process.pid), threads(job.process.pid)
@@ -96,12 +96,12 @@ def turn(job, seconds, address):
     def now():
         return time.monotonic(), processor_seconds(page), sum(map(processor_seconds, tasks))
 
-    first = now()
-    time.sleep(seconds)
+    begin, first = job.life_seconds(), now()
+    end = job.sleep_through_turn(begin, seconds)
     last = now()
     if looker:
         looker.leave()
-    return [after - before for before, after in zip(first, last)], looker
+    return begin, end, [after - before for before, after in zip(first, last)], looker
 
 
 def rate_of_new_job(options, serves):
@@ -109,13 +109,13 @@ def rate_of_new_job(options, serves):
     with training_job.TrainingJob(options.build, configuration(), arguments=["--serve"] if serves else []) as job:
         job.wait_until_it_trains()
         looker = Looker(*address_of(job)) if serves else None
-        from_ = time.time() - job.begin_seconds() + options.seconds / 4
-        time.sleep(1.25 * options.seconds)
+        begin = job.life_seconds() + options.seconds / 4
+        end = job.sleep_through_turn(begin, options.seconds)
         if looker:
             looker.leave()
         job.interrupt()
         job.wait_for_end()
-        return training_job.iterations_per_second(job.iterations(), from_, from_ + options.seconds)
+        return training_job.iterations_per_second(job.iterations(), begin, end)
 
 
 def separate_jobs(options):
@@ -137,20 +137,17 @@ def main():
     with training_job.TrainingJob(options.build, configuration(), arguments=["--serve"]) as job:
         job.wait_until_it_trains()
         address = address_of(job)
-        begin = job.begin_seconds()
         turns = []
         for round_ in range(options.rounds):
             for looked_at in ((False, True) if round_ % 2 == 0 else (True, False)):
-                from_ = time.time() - begin + options.seconds / 4
-                spent, looker = turn(job, options.seconds, address if looked_at else None)
-                turns.append((looked_at, from_, from_ + spent[0], spent, looker))
+                turns.append((looked_at, *turn(job, options.seconds, address if looked_at else None)))
         events = job.iterations()
         job.interrupt()
         job.wait_for_end()
     values = {"without": separate[False], "with": separate[True], "alone": [], "looked at": [], "page": [], "job": [], "page, alone": []}
     bytes_received = sum(looker.bytes for *_, looker in turns if looker)
-    for looked_at, from_, to, (seconds, page, whole), _ in turns:
-        rate = training_job.iterations_per_second(events, from_, to)
+    for looked_at, begin, end, (seconds, page, whole), _ in turns:
+        rate = training_job.iterations_per_second(events, begin, end)
         values["looked at" if looked_at else "alone"].append(rate)
         values["page" if looked_at else "page, alone"].append(1e6 * page / (rate * seconds))
         if looked_at:

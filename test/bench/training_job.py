@@ -87,6 +87,20 @@ class TrainingJob:
                 raise RuntimeError(f"scavenger-train made fewer than {count} events \"{name}\" in {seconds} s:\n{self.text()}")
             time.sleep(0.1)
 
+    def sleep_through_turn(self, begin, seconds):
+        """Sleeps until the job's life has `seconds` more than `begin`, and then until its log has measurements since:
+        on a busy machine one event may take longer than a turn. Returns when the turn ended in the job's life."""
+        time.sleep(max(0.0, begin + seconds - self.life_seconds()))
+        deadline = time.monotonic() + 120
+        while not measurements(self.events("iterations"), begin, self.life_seconds()):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"scavenger-train logs no iterations any more:\n{self.text()}")
+            time.sleep(0.1)
+        return self.life_seconds()
+
+    def life_seconds(self):
+        return time.time() - self.begin_seconds()
+
     def wait_for_end(self, seconds=240):
         self.process.wait(timeout=seconds)
         if self.process.returncode not in (0, INTERRUPTED):
@@ -115,10 +129,14 @@ def seconds_of_each(event):
     return [event["seconds"]["moments"][0]] * event["count"]
 
 
+def measurements(events, begin, end):
+    """Of TrainingJob.iterations(): those within [begin, end] of the job's life, after the warm-up."""
+    return [event for event in events[WARM_UP_EVENTS:] if begin <= event["time"] <= end]
+
+
 def iterations_per_second(events, begin=0.0, end=float("inf")):
-    """Of TrainingJob.iterations() within [begin, end] of the job's life, after the warm-up. The seconds of an iteration go from its
-    begin to that of the next one."""
-    within = [event for event in events[WARM_UP_EVENTS:] if begin <= event["time"] <= end]
+    """Of `measurements`. The seconds of an iteration go from its begin to that of the next one."""
+    within = measurements(events, begin, end)
     if not within:
         raise RuntimeError("no measurements: let the turns be longer (--seconds)")
     return sum(event["count"] for event in within) / sum(sum(seconds_of_each(event)) for event in within)

@@ -36,7 +36,7 @@ class DynamicBatchingTest(job.JobTest):
         self.addCleanup(quota.close)
         return quota
 
-    def wait_until(self, what, condition, timeout=60):
+    def wait_until(self, what, condition, timeout=240):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
             if condition():
@@ -46,7 +46,7 @@ class DynamicBatchingTest(job.JobTest):
 
     def stop(self, run, process):
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=240)
         self.assertEqual(process.returncode, 130, output)
 
     def assert_no_sample_is_lost(self, run):
@@ -114,7 +114,7 @@ class DynamicBatchingTest(job.JobTest):
         self.wait_until("the lost one is replaced", lambda: len(shares(run)[-1]) == 3)
         before = len(shares(run))
         subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "resize", "--batch-size", "768", "--wait"],
-                       check=True, timeout=60, stdout=subprocess.DEVNULL)
+                       check=True, timeout=240, stdout=subprocess.DEVNULL)
         resized = next(each for each in shares(run)[before:] if sum(each) == 768)
         self.assertLess(resized[1], 128)
         self.stop(run, process)
@@ -135,8 +135,9 @@ class DynamicBatchingTest(job.JobTest):
         even, uneven = self.run_folder("even"), self.run_folder("uneven")
         process = self.start(*job_settings, *ENDLESS, *DYNAMIC, "--run", uneven)
         self.wait_for_event(uneven, "iterations")
+        # Where other programs leave the two others a fifth of a core each, this is still half of that.
         self.throttle(worker_pids(uneven)[1], 0.1)
-        self.wait_until("worker 1 gets less", lambda: shares(uneven)[-1][1] < 64)
+        self.wait_until("worker 1 gets less", lambda: shares(uneven)[-1][1] < 96)
         self.wait_for_event(uneven, "iterations", len(job.trained(uneven)) + 3)
         self.stop(uneven, process)
         iterations = job.events(uneven, "end")[-1]["iteration"]
