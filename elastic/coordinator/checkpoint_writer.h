@@ -3,12 +3,16 @@
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "elastic/control/job_events.h"

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>

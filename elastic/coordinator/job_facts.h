@@ -1,6 +1,7 @@
 // A job's start in the words of the controller and of the event log. Pure.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

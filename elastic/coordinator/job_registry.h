@@ -6,6 +6,7 @@
 // recognised, also after its id was given to another one, and removed by whoever looks next.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

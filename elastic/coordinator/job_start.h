@@ -1,6 +1,7 @@
 // Where a job starts from: nothing, or a checkpoint of its run folder.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>

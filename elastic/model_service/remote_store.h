@@ -1,7 +1,9 @@
 // The store behind a service on another machine.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "perfmodel/store/model_store.h"
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "elastic/page/run_history.h"
 #include "elastic/report/event_log.h"

@@ -1,6 +1,8 @@
 // How fast a job trains just now: averages over the last few seconds.
 #pragma once
 
+#include <cstdint>
+
 #include "elastic/report/event.h"
 
 namespace scavenger::elastic {

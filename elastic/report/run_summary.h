@@ -1,6 +1,8 @@
 // Adds a run's events up, one by one: the same code for a live run and for a log that is read.
 #pragma once
 
+#include <cstdint>
+
 #include "elastic/report/event.h"
 #include "elastic/report/run_numbers.h"
 

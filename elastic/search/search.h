@@ -5,6 +5,7 @@
 // whether it is being written, was read back by a resumed job, or is replayed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,12 @@
 // Decides again what a recorded run has decided, from its event log alone.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "elastic/report/log_replay.h"
 #include "elastic/report/run_summary.h"

@@ -1,6 +1,7 @@
 // The port for keeping measurements for later jobs: a file (sqlite_store.h), or a service.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // From rows of a record to what the models are fitted to.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

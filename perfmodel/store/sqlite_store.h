@@ -4,6 +4,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "perfmodel/store/model_store.h"
 

@@ -3,6 +3,7 @@
 // without it between boundaries, and what it keeps outlives it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>

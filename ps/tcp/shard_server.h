@@ -6,11 +6,13 @@
 // are exchanged. docs/protocol.md shows the conversation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "ps/core/shard_state.h"

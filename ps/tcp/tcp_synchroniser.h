@@ -6,12 +6,14 @@
 #include <array>
 #include <boost/asio/cancellation_signal.hpp>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 

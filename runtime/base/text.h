@@ -1,6 +1,7 @@
 // Small pure functions on text that several error messages and reports share.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

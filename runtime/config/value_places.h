@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/config/violation.h"

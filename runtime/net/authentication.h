@@ -3,6 +3,7 @@
 // the handshake of handshake.h, which also tells another job and another version.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "runtime/net/asio.h"

@@ -1,6 +1,7 @@
 // An authenticated connection that carries frames: one reader, any number of posters.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

@@ -1,8 +1,10 @@
 // Control messages over a frame connection.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "runtime/net/frame_connection.h"

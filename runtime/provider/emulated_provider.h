@@ -3,8 +3,13 @@
 // sockets are real. Needs root.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/random.h"
 #include "runtime/provider/emulated_network.h"

@@ -4,7 +4,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/net/asio.h"
 #include "runtime/provider/provider.h"

@@ -1,6 +1,11 @@
 // This machine, and those of cluster.hosts: nothing is rented, started or ended.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "runtime/config/job_config.h"
 #include "runtime/provider/lessor.h"
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 

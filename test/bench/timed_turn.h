@@ -2,6 +2,7 @@
 // times, all ranks beginning together, and answers with the times, as crew.py wants it.
 #pragma once
 
+#include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <string>

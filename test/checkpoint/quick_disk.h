@@ -2,6 +2,7 @@
 // leaves out matters to power cuts only, not to crashes of a process.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <span>

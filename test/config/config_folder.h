@@ -2,6 +2,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "elastic/control/controller.h"

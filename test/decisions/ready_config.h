@@ -1,6 +1,8 @@
 // A configuration as a job resolves it: one that can be read back.
 #pragma once
 
+#include <filesystem>
+
 #include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>

@@ -1,6 +1,8 @@
 // A record with rows of every kind.
 #pragma once
 
+#include <string>
+
 #include "perfmodel/store/model_record.h"
 
 namespace scavenger::perfmodel {

@@ -1,6 +1,7 @@
 // One who stands between two processes of a job: hears, and may change, what the client says.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // Strangers who speak TLS, in ways that are not ours.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/error.h"

@@ -4,8 +4,11 @@
 
 #include <bit>
 #include <boost/asio/use_future.hpp>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ps/core/shard_state.h"

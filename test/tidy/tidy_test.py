@@ -10,6 +10,7 @@ import coroutines
 import documents
 import file_length
 import formatting
+import includes
 import layering
 from source_tree import SourceTree, code_only
 
@@ -165,6 +166,19 @@ class TidyTest(unittest.TestCase):
     def test_a_document_that_only_code_names_is_found(self):
         files = {"ps/a.cpp": "// docs/a.md\n", "ps/b.cpp": "\n// docs/b.md\n"}
         self.assertEqual(self.document_findings("", **files), ["ps/b.cpp:2"])
+
+    # includes
+
+    def test_a_standard_header_that_is_not_named_is_found(self):
+        files = {"ps/a.h": "#include <string>\n\nstd::string a(std::function<void()> f);  // std::vector\n",
+                 "ps/b.h": "#include <functional>\n#include <string>\nstd::string a(std::function<void()> f, std::size_t n);\n",
+                 "ps/c.cpp": "std::vector<int> x;\n"}
+        self.assertEqual(self.findings(includes, files), ["ps/a.h:3"])
+
+    def test_a_file_that_includes_its_own_header_late_is_found(self):
+        files = {"ps/a.h": "", "ps/a.cpp": '#include <string>\n\n#include "ps/a.h"\n', "ps/b.h": "",
+                 "ps/b.cpp": '// b\n#include "ps/b.h"\n\n#include <string>\n', "ps/c.cpp": "#include <string>\n"}
+        self.assertEqual(self.findings(includes, files), ["ps/a.cpp:1"])
 
     # formatting
 
