@@ -57,7 +57,7 @@ std::string options_text(const DescribedCommand& command) {
 }  // namespace
 
 std::string man_page(const CLI::App& app) {
-  const std::string program = app.get_name();
+  const std::string& program = app.get_name();
   const auto commands = describe(app);
   const DescribedCommand& whole = commands.front();
   std::string summary = whole.description;

@@ -73,7 +73,8 @@ std::string fish_quoted(const std::string& text) {
 
 std::string bash_completion(const CLI::App& app) {
   const auto commands = describe(app);
-  const std::string name = app.get_name(), function = function_name(app);
+  const std::string& name = app.get_name();
+  const std::string function = function_name(app);
   std::string values, offers;
   for (const DescribedCommand& command : commands) {
     for (const DescribedOption& option : command.options)

@@ -215,10 +215,12 @@ double parse_rfc3339(const std::string& text) {
   const int second = digits(text, 17, 2);
   std::size_t at = 19;
   double fraction = 0.0;
-  if (at < text.size() && text[at] == '.')
-    for (double unit = 0.1;
-         ++at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); unit /= 10)
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    for (double unit = 0.1; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at]));
+         ++at, unit /= 10)
       fraction += unit * (text[at] - '0');
+  }
   const auto offset = at < text.size() ? zone_offset(text, at) : std::nullopt;
   if (!offset || !date.ok() || hour < 0 || minute < 0 || second < 0 || text[10] != 'T')
     throw ProtocolError(

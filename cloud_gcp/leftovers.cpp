@@ -65,11 +65,12 @@ awaitable<void> delete_vms(ComputeClient& client, std::vector<Instance> vms,
       std::make_shared<asio::steady_timer>(executor, asio::steady_timer::time_point::max());
   RandomStream ids(random_seed(), "deletions");
   for (const Instance& vm : vms)
-    asio::co_spawn(executor, deletion_problem(client, vm, request_id(ids)),
-                   [vm, report, open, all_done](std::exception_ptr, const std::string& problem) {
-                     report(vm, problem);
-                     if (--*open == 0) all_done->cancel();
-                   });
+    asio::co_spawn(
+        executor, deletion_problem(client, vm, request_id(ids)),
+        [vm, report, open, all_done](const std::exception_ptr&, const std::string& problem) {
+          report(vm, problem);
+          if (--*open == 0) all_done->cancel();
+        });
   const auto quietly = asio::as_tuple(use_awaitable);
   if (*open > 0) co_await all_done->async_wait(quietly);
 }

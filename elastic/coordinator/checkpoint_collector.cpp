@@ -14,7 +14,7 @@ namespace {
 }  // namespace
 
 CheckpointCollector::CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
-                                         std::vector<std::string> state_names)
+                                         const std::vector<std::string>& state_names)
     : checkpoint_(std::move(base)),
       layout_(layout),
       arrived_((1 + state_names.size()) * layout.chunk_count()),

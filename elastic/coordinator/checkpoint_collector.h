@@ -20,7 +20,7 @@ class CheckpointCollector final {
   // `base`: everything but weights, optimizer state and buffers. `state_names`: the optimizer's
   // vectors, in order.
   CheckpointCollector(Checkpoint base, ps::ChunkLayout layout,
-                      std::vector<std::string> state_names);
+                      const std::vector<std::string>& state_names);
 
   CheckpointCollector(const CheckpointCollector&) = delete;  // it points into itself
   CheckpointCollector& operator=(const CheckpointCollector&) = delete;

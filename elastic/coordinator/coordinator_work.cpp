@@ -329,7 +329,7 @@ void Coordinator::on(const ProcessName& process, const Evaluated& part) {
   EvaluationDone evaluated{value, {}};
   if (const auto& early = start_.config.stop.early_stopping)
     evaluated.stopping_value = metric_value(early->metric, total);
-  feed(std::move(evaluated));
+  feed(evaluated);
   if (const auto& target = start_.config.stop.target;
       target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
     record_.log(

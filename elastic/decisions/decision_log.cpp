@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "elastic/decisions/controller_json.h"
@@ -46,7 +47,10 @@ DecisionLog::DecisionLog(const std::filesystem::path& run_folder)
 }
 
 DecisionLog::~DecisionLog() {
-  if (!inputs_.empty()) flush({});
+  try {
+    if (!inputs_.empty()) flush({});
+  } catch (const std::exception&) {  // no memory: training is worth more than its record
+  }
 }
 
 void DecisionLog::begin(const std::string& config_json, const ControllerPlan& plan,

@@ -11,7 +11,7 @@
 namespace scavenger::elastic {
 namespace {
 
-std::vector<std::uint32_t> sorted(std::set<std::uint32_t> values) {
+std::vector<std::uint32_t> sorted(const std::set<std::uint32_t>& values) {
   return {values.begin(), values.end()};
 }
 

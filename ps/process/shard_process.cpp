@@ -132,7 +132,7 @@ int run_shard_process(const LaunchTicket& ticket) {
   asio::io_context io(1);
   ShardProcess process(io, ticket);
   int exit_code = 1;
-  asio::co_spawn(io, process.run(), [&](std::exception_ptr failure) {
+  asio::co_spawn(io, process.run(), [&](const std::exception_ptr& failure) {
     try {
       if (failure) std::rethrow_exception(failure);
       log_info("ended by the controller");

@@ -100,7 +100,7 @@ std::future<void> TcpSynchroniser::start_connecting(const SyncGroup& group) {
     if (is_interrupted()) return connected->set_value();
     asio::co_spawn(io_, connect_all(group),
                    asio::bind_cancellation_slot(
-                       stop_connecting_.slot(), [connected](std::exception_ptr failure) {
+                       stop_connecting_.slot(), [connected](const std::exception_ptr& failure) {
                          failure ? connected->set_exception(failure) : connected->set_value();
                        }));
   });

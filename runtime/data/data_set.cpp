@@ -142,7 +142,7 @@ void check_augmentation(const DataConfig& config, const Shape& shape) {
 }  // namespace
 
 std::filesystem::path default_cache_folder() {
-  const std::filesystem::path own = folder_from_environment("SCAVENGER_CACHE_DIR");
+  std::filesystem::path own = folder_from_environment("SCAVENGER_CACHE_DIR");
   if (!own.empty()) return own;
   const std::filesystem::path caches = folder_from_environment("XDG_CACHE_HOME");
   if (!caches.empty()) return caches / "scavenger";

@@ -55,11 +55,10 @@ SshSettings ssh_settings(const ProviderConfig& config) {
 }
 
 SshProvider::SshProvider(asio::io_context& io, SshSettings settings,
-                         std::filesystem::path program_folder, std::string version_line)
+                         const std::filesystem::path& program_folder, std::string version_line)
     : Lessor(io),
       settings_(std::move(settings)),
-      program_folder_(settings_.program_folder.empty() ? std::move(program_folder)
-                                                       : settings_.program_folder),
+      program_folder_(settings_.program_folder.empty() ? program_folder : settings_.program_folder),
       version_line_(std::move(version_line)) {}
 
 std::optional<MachinePrice> SshProvider::price(const std::string&, bool) const {

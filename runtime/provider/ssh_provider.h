@@ -39,8 +39,8 @@ std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::strin
 class SshProvider final : public Lessor {
  public:
   // `version_line`: what scavenger-worker --version must say on the hosts. `program_folder`: here.
-  SshProvider(asio::io_context& io, SshSettings settings, std::filesystem::path program_folder,
-              std::string version_line);
+  SshProvider(asio::io_context& io, SshSettings settings,
+              const std::filesystem::path& program_folder, std::string version_line);
 
   std::string name() const override { return "ssh"; }
   std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
