@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <utility>
 
 #include "cloud_gcp/compute_json.h"
 #include "cloud_gcp/gcp_settings.h"
@@ -113,7 +114,7 @@ int GcpCommand::run() const {
   int code = 1;
   asio::co_spawn(io, visit.run(job_, sweep_->parsed(), is_certain_),
                  [&](std::exception_ptr error, int result) {
-                   failure = error;
+                   failure = std::move(error);
                    code = result;
                  });
   io.run();

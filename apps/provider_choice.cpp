@@ -45,9 +45,9 @@ void check_provider(const JobConfig& config) {
   HttpClient http(io);
   const auto tokens = gcp::find_credentials(settings.credentials, http, clock);
   std::exception_ptr failure;
-  asio::co_spawn(io,
-                 gcp::check_account(settings.place.project, settings.credentials, *tokens, http),
-                 [&failure](std::exception_ptr error, const std::string&) { failure = error; });
+  asio::co_spawn(
+      io, gcp::check_account(settings.place.project, settings.credentials, *tokens, http),
+      [&failure](std::exception_ptr error, const std::string&) { failure = std::move(error); });
   io.run();
   if (failure) std::rethrow_exception(failure);
 }

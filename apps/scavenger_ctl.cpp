@@ -142,7 +142,7 @@ void clean(bool as_json) {
   std::vector<std::string> removed = remove_abandoned_emulated();
   asio::io_context io;
   asio::co_spawn(io, cancel_abandoned_slurm_jobs(),
-                 [&](std::exception_ptr, const std::vector<std::string>& jobs) {
+                 [&](const std::exception_ptr&, const std::vector<std::string>& jobs) {
                    removed.insert(removed.end(), jobs.begin(), jobs.end());
                  });
   io.run();

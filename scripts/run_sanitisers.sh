@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Runs what needs no LibTorch under sanitizers: scripts/run_sanitisers.sh [fuzz] [threads] [unit], or all three.
+# Runs what needs no LibTorch under sanitizers: scripts/run_sanitisers.sh [fuzz] [threads] [unit], or all three; or small.
 #   fuzz     every decoder under AddressSanitizer and UBSan, SCAVENGER_FUZZ_INPUTS inputs each (1000000)
 #   threads  unit tests of what shares memory or sockets between threads, under ThreadSanitizer
 #   unit     all unit tests under AddressSanitizer and UBSan
+#   small    of these what CI runs for each change, in a few minutes: who reads foreign bytes, who shares memory
 # A clean clone needs scripts/setup.sh --test before. LibTorch is left out because its wheels are not instrumented.
 # All findings are shown; any makes the exit code 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly kThreaded='invariants|live_page|net|page|process|ps_collective|ps_core|ps_host|ps_shm|ps_tcp|worker'
+readonly kSmallUnit='base|fuzz|net|protocol|ps_shm'
+readonly kSmallThreads='net|ps_shm'
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_init_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
@@ -51,20 +54,32 @@ run_case() {  # PROGRAM NAME
 }
 export -f run_case
 
-run_threads() {
-  build tsan $(sed -n 's/^scavenger_test(\([a-z_]*\).*/\1/p' test/*/CMakeLists.txt | grep -xE "($kThreaded)_test") || return
-  ctest --test-dir build/tsan -R "^($kThreaded)_test$" -L unit --output-on-failure --timeout 1800
+test_programs() {  # PATTERN: the targets of these names
+  sed -n 's/^scavenger_test(\([a-z_]*\).*/\1/p' test/*/CMakeLists.txt | grep -xE "($1)_test"
+}
+run_threads() { build_and_run tsan "$kThreaded" 1; }
+build_and_run() {  # PRESET PATTERN HOW_MANY_AT_ONCE
+  build "$1" $(test_programs "$2") || return
+  ctest --test-dir "build/$1" -R "^($2)_test$" -L unit --parallel "$3" --output-on-failure --timeout 1800
 }
 run_unit() {
   build asan unit_tests || return
   SCAVENGER_FUZZ_INPUTS=2000 ctest --test-dir build/asan -L unit --parallel "$(nproc)" --output-on-failure --timeout 1800
 }
 
+run_small() {
+  local -x SCAVENGER_FUZZ_INPUTS=200
+  local status=0
+  build_and_run asan "$kSmallUnit" "$(nproc)" || status=1
+  build_and_run tsan "$kSmallThreads" 1 || status=1
+  return $status
+}
+
 [ $# -gt 0 ] || set -- fuzz threads unit
 for what in "$@"; do
   case $what in
-    fuzz | threads | unit) ;;
-    *) echo "sanitisers: error: there is no \"$what\"; remedy: name fuzz, threads or unit" >&2; exit 2 ;;
+    fuzz | threads | unit | small) ;;
+    *) echo "sanitisers: error: there is no \"$what\"; remedy: name fuzz, threads, unit or small" >&2; exit 2 ;;
   esac
 done
 failed=()
