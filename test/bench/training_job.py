@@ -92,7 +92,7 @@ class TrainingJob:
         on a busy machine one event may take longer than a turn. Returns when the turn ended in the job's life."""
         time.sleep(max(0.0, begin + seconds - self.life_seconds()))
         deadline = time.monotonic() + 120
-        while not measurements(self.events("iterations"), begin, self.life_seconds()):
+        while not measurements(self.iterations(), begin, self.life_seconds()):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"scavenger-train logs no iterations any more:\n{self.text()}")
             time.sleep(0.1)
