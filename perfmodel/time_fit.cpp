@@ -205,7 +205,8 @@ void TimeFit::adopt(const Mode& mode) {
   score_ = evidence(mode) + 2.0 * count;
   error_scale_ =
       std::sqrt((kErrorPriorDegrees + mode.penalised_squares) / (kErrorPriorDegrees + n));
-  degrees_of_freedom_ = kErrorPriorDegrees + std::max(0.0, n - count);
+  spare_observations_ = std::max(0.0, n - count);
+  degrees_of_freedom_ = kErrorPriorDegrees + spare_observations_;
 
   const auto cholesky = Cholesky::of(observation_covariance());
   SCAVENGER_CHECK(cholesky);
@@ -234,13 +235,14 @@ void TimeFit::adopt(const Mode& mode) {
   for (std::size_t j = 0; j < open.size(); ++j)
     for (std::size_t k = 0; k < open.size(); ++k)
       parameter_covariance_(open[j], open[k]) = inverse(j, k) / (scale(j) * scale(k));
-  error_scale_ *= lack_of_fit();
+  leave_each_out();
 }
 
-// How much larger the errors are than the fit's own scatter says: each observation against what the
-// others predict for it. A flexible formula lies close to few points, and not to the next one. The
-// residuals with one point left out follow from those of all (Sundararajan and Keerthi 2001).
-double TimeFit::lack_of_fit() const {
+// Each observation against what the others predict for it, and error_scale_ raised where that is
+// worse than the fit's own scatter says: a flexible formula lies close to few points, and not to
+// the next one. The residuals with one point left out follow from those of all (Sundararajan and
+// Keerthi 2001).
+void TimeFit::leave_each_out() {
   const std::size_t n = configurations_.size();
   const Matrix slopes = log_gradients(configurations_);
   Matrix weighted(n, free_.size());  // Sigma^-1 slopes
@@ -259,8 +261,10 @@ double TimeFit::lack_of_fit() const {
     squares += weighted_residuals_[i] * weighted_residuals_[i] / precision;
     count += 1.0;
   }
+  if (count > 0.0) left_out_square_ = squares / count;
   squares /= error_scale_ * error_scale_;
-  return std::max(1.0, std::sqrt((kErrorPriorDegrees + squares) / (kErrorPriorDegrees + count)));
+  error_scale_ *=
+      std::max(1.0, std::sqrt((kErrorPriorDegrees + squares) / (kErrorPriorDegrees + count)));
 }
 
 // d ln f / d parameter: configurations x free_.

@@ -50,6 +50,11 @@ class TimeFit final {
   // freedom.
   double error_scale() const { return error_scale_; }
   double degrees_of_freedom() const { return degrees_of_freedom_; }
+  // Mean square of the errors of predicting each observation from all others, in the standard
+  // deviations above without error_scale; 1 where no observation can be left out.
+  double left_out_square() const { return left_out_square_; }
+  // Observations beyond the number of parameters.
+  double spare_observations() const { return spare_observations_; }
 
   // ln of the seconds.
   double predict_log(const Configuration& configuration) const;
@@ -72,7 +77,7 @@ class TimeFit final {
   Mode climb(const TimeParameters& start);
   double evidence(const Mode& mode) const;
   void adopt(const Mode& mode);
-  double lack_of_fit() const;
+  void leave_each_out();
   Matrix log_gradients(std::span<const Configuration> configurations) const;
   Matrix parameter_precision(const Cholesky& observations) const;
 
@@ -89,6 +94,8 @@ class TimeFit final {
   double score_ = 0.0;
   double error_scale_ = 1.0;
   double degrees_of_freedom_ = 0.0;
+  double left_out_square_ = 1.0;
+  double spare_observations_ = 0.0;
   Matrix inverse_covariance_;               // Sigma^-1 of the observations
   std::vector<double> weighted_residuals_;  // Sigma^-1 (ln t - ln f)
   Matrix parameter_covariance_;             // over free_; zero for parameters held by their bounds

@@ -45,6 +45,10 @@ std::vector<TimeForm> forms_to_try(bool rare_terms) {
   return forms;
 }
 
+double deviation_of_difference(double variance_a, double variance_b, double covariance) {
+  return std::sqrt(std::max(0.0, variance_a + variance_b - 2.0 * covariance));
+}
+
 // Differences of score below this are no evidence.
 constexpr double kScoreTie = 0.1;
 
@@ -65,7 +69,10 @@ TimeModel::TimeModel(std::span<const TimeObservation> observations, const TimeMo
     sum += plausibilities_.back();
   }
   for (double& plausibility : plausibilities_) plausibility /= sum;
-  quantile_ = student_quantile(options_.confidence, best().degrees_of_freedom());
+  for (const TimeObservation& o : observations) measured_.push_back(o.configuration);
+  interval_scale_ = error_scale_after(options_.interval_errors, best().left_out_square(),
+                                      best().spare_observations());
+  quantile_ = student_quantile(options_.confidence, interval_scale_.degrees);
 
   const auto by_workers = [](const TimeObservation& a, const TimeObservation& b) {
     return a.configuration.workers < b.configuration.workers;
@@ -90,12 +97,16 @@ bool TimeModel::outside(const Configuration& configuration) const {
 
 TimePrediction TimeModel::predict(const Configuration& configuration) const {
   const double log_seconds = best().predict_log(configuration);
-  const double variance = log_covariance({&configuration, 1})(0, 0);
-  const double reach = quantile_ * std::sqrt(variance + measurement_variance());
+  const PointErrors errors = point_errors(configuration);
+  const double scale = best().error_scale();
+  const double reach =
+      quantile_ * std::sqrt(interval_variance(options_.interval_errors, interval_scale_, errors) +
+                            interval_scale_.square * errors.measurement);
   TimePrediction prediction;
   Estimate& seconds = prediction.seconds;
   seconds.value = std::exp(log_seconds);
-  seconds.standard_error = seconds.value * std::sqrt(variance);
+  seconds.standard_error =
+      seconds.value * std::sqrt(scale * scale * errors.fit + errors.between_forms);
   seconds.low = std::exp(log_seconds - reach);
   seconds.high = std::exp(log_seconds + reach);
   const TimeParts parts = evaluate(best().form(), best().parameters(), configuration);
@@ -105,19 +116,46 @@ TimePrediction TimeModel::predict(const Configuration& configuration) const {
   return prediction;
 }
 
+PointErrors TimeModel::point_errors(const Configuration& configuration) const {
+  const double scale = best().error_scale();
+  const double scatter = options_.errors.unstated_measurement;
+  const double fit = best().log_covariance({&configuration, 1})(0, 0);
+  const TimeParts parts = evaluate(best().form(), best().parameters(), configuration);
+  Matrix between(1, 1);
+  add_between_forms({&configuration, 1}, between);
+  return {.fit = fit / (scale * scale),
+          .between_forms = between(0, 0),
+          .measurement = scatter * scatter,
+          .compute_elasticity = parts.compute_elasticity,
+          .nearest_batch = nearest_batch(configuration, measured_),
+          .nearest_distance = nearest_distance(configuration, measured_)};
+}
+
 Estimate TimeModel::ratio(const Configuration& a, const Configuration& b) const {
   const double value = std::exp(best().predict_log(a) - best().predict_log(b));
   if (a == b) return {value, 0.0, value, value};
   const Configuration both[] = {a, b};
   const Matrix covariance = log_covariance(both);
-  const double variance =
-      std::max(0.0, covariance(0, 0) + covariance(1, 1) - 2.0 * covariance(0, 1));
-  const double reach = quantile_ * std::sqrt(variance);
-  return {value, value * std::sqrt(variance), value * std::exp(-reach), value * std::exp(reach)};
+  const double error =
+      deviation_of_difference(covariance(0, 0), covariance(1, 1), covariance(0, 1));
+  // For the interval, errors are as much alike as the fit says.
+  const auto variance = [&](const Configuration& c) {
+    return interval_variance(options_.interval_errors, interval_scale_, point_errors(c));
+  };
+  const double of_a = variance(a), of_b = variance(b);
+  const double alike = std::sqrt(of_a * of_b / (covariance(0, 0) * covariance(1, 1)));
+  const double reach = quantile_ * deviation_of_difference(of_a, of_b, alike * covariance(0, 1));
+  return {value, value * error, value * std::exp(-reach), value * std::exp(reach)};
 }
 
 Matrix TimeModel::log_covariance(std::span<const Configuration> configurations) const {
   Matrix result = best().log_covariance(configurations);
+  add_between_forms(configurations, result);
+  return result;
+}
+
+void TimeModel::add_between_forms(std::span<const Configuration> configurations,
+                                  Matrix& covariance) const {
   for (std::size_t f = 0; f < fits_.size(); ++f) {
     if (f == best_ || plausibilities_[f] < 1e-3) continue;
     std::vector<double> difference;
@@ -125,9 +163,8 @@ Matrix TimeModel::log_covariance(std::span<const Configuration> configurations) 
       difference.push_back(fits_[f].predict_log(c) - best().predict_log(c));
     for (std::size_t i = 0; i < difference.size(); ++i)
       for (std::size_t j = 0; j < difference.size(); ++j)
-        result(i, j) += plausibilities_[f] * difference[i] * difference[j];
+        covariance(i, j) += plausibilities_[f] * difference[i] * difference[j];
   }
-  return result;
 }
 
 double TimeModel::measurement_variance() const {
