@@ -1,9 +1,11 @@
 // Intervals of seconds per iteration on tables that are drawn: from the formula, and from outside
 // of it. Tables that were measured: calibration_test.cpp.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
 
+#include "perfmodel/student.h"
 #include "perfmodel/time_model.h"
 #include "runtime/base/random.h"
 
@@ -21,37 +23,44 @@ double between(RandomStream& stream, double low, double high) {
 }
 
 // A table of K = 1 to 16 and b = 8 to 256, with constants drawn at random.
-std::vector<TimeObservation> draw(const Truth& truth, RandomStream& stream) {
+struct Table {
+  std::vector<TimeObservation> measured;
+  std::vector<double> seconds;  // true ones, by row
+};
+
+Table draw(const Truth& truth, RandomStream& stream) {
   const double base = between(stream, 0.005, 0.5);
   const double per_sample = base * between(stream, 0.01, 0.3);
   const double sync = base * between(stream, 0.02, 1.0);
   std::map<double, double> departures;
   for (double b = 8.0; b <= 256.0; b *= 2.0)
     departures[b] = std::exp(truth.batch_departure * stream.normal());
-  std::vector<TimeObservation> table;
+  Table table;
   for (const double k : {1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0})
     for (const auto& [b, departure] : departures) {
       const double seconds =
           (base + per_sample * b) * departure + sync * std::pow(k - 1.0, truth.sync_power);
-      table.push_back({{k, k * b}, seconds * std::exp(truth.scatter * stream.normal())});
+      table.seconds.push_back(seconds);
+      table.measured.push_back({{k, k * b}, seconds * std::exp(truth.scatter * stream.normal())});
     }
   return table;
 }
 
-std::vector<TimeObservation> at(const std::vector<TimeObservation>& table,
-                                const std::vector<double>& workers,
+std::vector<TimeObservation> at(const Table& table, const std::vector<double>& workers,
                                 const std::vector<double>& batches) {
   std::vector<TimeObservation> some;
-  for (const TimeObservation& row : table)
+  for (const TimeObservation& row : table.measured)
     if (std::ranges::find(workers, row.configuration.workers) != workers.end() &&
         std::ranges::find(batches, row.configuration.local_batch()) != batches.end())
       some.push_back(row);
   return some;
 }
 
+// Shares of predictions.
 struct Covered {
-  double seconds = 0.0;  // share of predictions whose interval holds what is measured later
-  double ratio = 0.0;    // the same of seconds over the first row's
+  double seconds = 0.0;  // whose interval holds what is measured later
+  double of_fit = 0.0;   // the same, of intervals from the fit's own errors
+  double ratio = 0.0;    // whose ratio to the first row has an interval that holds the true one
 };
 
 // Over sixty tables, from twelve rows of each.
@@ -64,7 +73,9 @@ Covered covered(const Truth& truth) {
     const auto table = draw(truth, stream);
     const auto given = at(table, {1, 2, 8, 16}, {8, 32, 256});
     const TimeModel model(given);
-    for (const TimeObservation& row : table) {
+    const double fit_quantile = student_quantile(0.95, model.best().degrees_of_freedom());
+    for (std::size_t i = 0; i < table.measured.size(); ++i) {
+      const TimeObservation& row = table.measured[i];
       if (std::ranges::any_of(given, [&](const TimeObservation& o) {
             return o.configuration == row.configuration;
           }))
@@ -72,13 +83,18 @@ Covered covered(const Truth& truth) {
       const auto holds = [](const Estimate& estimate, double value) {
         return estimate.low <= value && value <= estimate.high ? 1.0 : 0.0;
       };
-      sum.seconds += holds(model.predict(row.configuration).seconds, row.seconds);
-      sum.ratio += holds(model.ratio(row.configuration, table.front().configuration),
-                         row.seconds / table.front().seconds);
+      const Estimate seconds = model.predict(row.configuration).seconds;
+      const double error = seconds.standard_error / seconds.value;
+      const double reach_of_fit =
+          fit_quantile * std::sqrt(error * error + model.measurement_variance());
+      sum.seconds += holds(seconds, row.seconds);
+      sum.of_fit += std::abs(std::log(row.seconds / seconds.value)) <= reach_of_fit ? 1.0 : 0.0;
+      sum.ratio += holds(model.ratio(row.configuration, table.measured.front().configuration),
+                         table.seconds[i] / table.seconds.front());
       points += 1.0;
     }
   }
-  return {sum.seconds / points, sum.ratio / points};
+  return {sum.seconds / points, sum.of_fit / points, sum.ratio / points};
 }
 
 double half_width(const TimeModel& model, const Configuration& configuration) {
@@ -90,23 +106,26 @@ double half_width(const TimeModel& model, const Configuration& configuration) {
 
 TEST_CASE("Intervals hold on tables that follow the formula") {
   const Covered share = covered({});
-  CAPTURE(share.seconds, share.ratio);
+  WARN("the formula: " << share.seconds << ", by the fit's own errors " << share.of_fit);
   CHECK(share.seconds >= 0.95);
 }
 
 TEST_CASE("Intervals hold where each batch size departs from the formula by itself") {
-  // A library takes another algorithm at each batch: six measured workers do not show it.
+  // A library takes another algorithm at each batch, and three measured ones hardly show it.
   const Covered share = covered({.batch_departure = 0.08});
-  CAPTURE(share.seconds, share.ratio);
-  CHECK(share.seconds >= 0.93);
-  CHECK(share.ratio >= 0.93);
+  WARN("departures at each batch: " << share.seconds << ", by the fit's own errors " << share.of_fit
+                                    << ", ratios " << share.ratio);
+  CHECK(share.seconds >= 0.9);
+  CHECK(share.seconds > share.of_fit);
+  CHECK(share.ratio >= 0.9);
 }
 
 TEST_CASE("Intervals hold where synchronisation grows as no shape of the formula does") {
   for (const double power : {0.6, 1.4}) {
     const Covered share = covered({.sync_power = power});
-    CAPTURE(power, share.seconds, share.ratio);
-    CHECK(share.seconds >= 0.93);
+    WARN("synchronisation to the power " << power << ": " << share.seconds
+                                         << ", by the fit's own errors " << share.of_fit);
+    CHECK(share.seconds >= 0.9);
   }
 }
 
