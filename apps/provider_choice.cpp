@@ -6,10 +6,10 @@
 #include "cloud_gcp/gcp_provider.h"
 #include "runtime/base/version.h"
 #include "runtime/config/placement.h"
-#include "runtime/provider/emulated_provider.h"
-#include "runtime/provider/local_provider.h"
-#include "runtime/provider/slurm_provider.h"
-#include "runtime/provider/ssh_provider.h"
+#include "runtime/provider/emulated/emulated_provider.h"
+#include "runtime/provider/local/local_provider.h"
+#include "runtime/provider/slurm/slurm_provider.h"
+#include "runtime/provider/ssh/ssh_provider.h"
 
 namespace scavenger {
 

@@ -20,8 +20,8 @@
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
-#include "runtime/provider/emulated_network.h"
-#include "runtime/provider/slurm_provider.h"
+#include "runtime/provider/emulated/emulated_network.h"
+#include "runtime/provider/slurm/slurm_provider.h"
 
 namespace scavenger {
 namespace {

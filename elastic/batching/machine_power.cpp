@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cloud_gcp/gcp_settings.h"
-#include "runtime/provider/emulated_settings.h"
+#include "runtime/provider/emulated/emulated_settings.h"
 
 namespace scavenger::elastic {
 namespace {

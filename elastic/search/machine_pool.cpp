@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/provider/emulated_settings.h"
+#include "runtime/provider/emulated/emulated_settings.h"
 
 namespace scavenger::elastic {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "runtime/provider/slurm_text.h"
-#include "runtime/provider/ssh_provider.h"
+#include "runtime/provider/slurm/slurm_text.h"
+#include "runtime/provider/ssh/ssh_provider.h"
 #include "test/fuzz/fuzz.h"
 
 using namespace scavenger;

@@ -1,4 +1,4 @@
-#include "runtime/provider/emulated_provider.h"
+#include "runtime/provider/emulated/emulated_provider.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "runtime/base/file.h"
-#include "runtime/provider/cpu_share.h"
+#include "runtime/provider/emulated/cpu_share.h"
 #include "test/provider/conformance.h"
 
 using namespace scavenger;

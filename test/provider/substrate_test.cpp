@@ -4,8 +4,8 @@
 #include <string>
 
 #include "runtime/base/version.h"
-#include "runtime/provider/slurm_provider.h"
-#include "runtime/provider/ssh_provider.h"
+#include "runtime/provider/slurm/slurm_provider.h"
+#include "runtime/provider/ssh/ssh_provider.h"
 #include "test/provider/conformance.h"
 
 using namespace scavenger;

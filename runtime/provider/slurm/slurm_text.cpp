@@ -1,4 +1,4 @@
-#include "runtime/provider/slurm_text.h"
+#include "runtime/provider/slurm/slurm_text.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "runtime/provider/ssh_provider.h"
+#include "runtime/provider/ssh/ssh_provider.h"
 
 #include <fmt/format.h>
 

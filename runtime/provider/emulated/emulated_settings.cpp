@@ -1,4 +1,4 @@
-#include "runtime/provider/emulated_settings.h"
+#include "runtime/provider/emulated/emulated_settings.h"
 
 #include "runtime/base/json_text.h"
 #include "runtime/config/json.h"

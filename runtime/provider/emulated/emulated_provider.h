@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "runtime/base/random.h"
-#include "runtime/provider/emulated_network.h"
-#include "runtime/provider/emulated_settings.h"
+#include "runtime/provider/emulated/emulated_network.h"
+#include "runtime/provider/emulated/emulated_settings.h"
 #include "runtime/provider/lessor.h"
 
 namespace scavenger {

@@ -1,4 +1,4 @@
-#include "runtime/provider/emulated_network.h"
+#include "runtime/provider/emulated/emulated_network.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "runtime/provider/cpu_share.h"
+#include "runtime/provider/emulated/cpu_share.h"
 
 namespace scavenger {
 namespace {

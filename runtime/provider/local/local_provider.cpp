@@ -1,4 +1,4 @@
-#include "runtime/provider/local_provider.h"
+#include "runtime/provider/local/local_provider.h"
 
 #include <algorithm>
 

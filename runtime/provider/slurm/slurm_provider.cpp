@@ -1,4 +1,4 @@
-#include "runtime/provider/slurm_provider.h"
+#include "runtime/provider/slurm/slurm_provider.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -15,7 +15,7 @@
 #include "runtime/config/json.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
-#include "runtime/provider/slurm_text.h"
+#include "runtime/provider/slurm/slurm_text.h"
 
 namespace scavenger {
 namespace {

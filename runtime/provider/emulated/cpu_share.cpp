@@ -1,4 +1,4 @@
-#include "runtime/provider/cpu_share.h"
+#include "runtime/provider/emulated/cpu_share.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

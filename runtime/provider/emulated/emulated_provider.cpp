@@ -1,4 +1,4 @@
-#include "runtime/provider/emulated_provider.h"
+#include "runtime/provider/emulated/emulated_provider.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
-#include "runtime/provider/cpu_share.h"
+#include "runtime/provider/emulated/cpu_share.h"
 
 namespace scavenger {
 namespace {
