@@ -15,13 +15,12 @@
 #include "apps/job_top.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/control_socket.h"
+#include "elastic/providers/job_provider.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
-#include "runtime/provider/emulated/emulated_network.h"
-#include "runtime/provider/slurm/slurm_provider.h"
 
 namespace scavenger {
 namespace {
@@ -139,13 +138,7 @@ void wait_for_size(const std::string& run, const Json& wanted) {
 }
 
 void clean(bool as_json) {
-  std::vector<std::string> removed = remove_abandoned_emulated();
-  asio::io_context io;
-  asio::co_spawn(io, cancel_abandoned_slurm_jobs(),
-                 [&](const std::exception_ptr&, const std::vector<std::string>& jobs) {
-                   removed.insert(removed.end(), jobs.begin(), jobs.end());
-                 });
-  io.run();
+  const std::vector<std::string> removed = elastic::clean_after_killed_jobs();
   if (as_json) {
     std::cout << json_text(Json{{"removed", removed}}) << "\n";
     return;

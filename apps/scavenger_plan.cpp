@@ -21,6 +21,7 @@
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
+#include "elastic/providers/job_provider.h"
 #include "elastic/rate/rate_replay.h"
 #include "elastic/search/search_replay.h"
 #include "perfmodel/store/sqlite_store.h"
@@ -228,10 +229,20 @@ int serve(const StoreArguments& arguments) {
   }
 }
 
+// A price list may be gone since the job ended. Only prices and shapes stand there, and a search
+// counts on those of machines that the configuration itself counts.
+MachineCatalogue catalogue_of(const JobConfig& config) {
+  try {
+    return elastic::provider_factory(config.provider.type).catalogue(config, 0);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 // What the controller has decided, and where they did, the search and the noise.
 int replay(const std::string& run_folder) {
   std::optional<elastic::ReplayedLog> search;
-  if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder);
+  if (elastic::searches(run_folder)) search = elastic::replay_search(run_folder, catalogue_of);
   std::optional<elastic::ReplayedLog> rates;
   if (elastic::follows_noise(run_folder)) rates = elastic::replay_rates(run_folder);
   // Jobs of older versions have no record of the controller's.

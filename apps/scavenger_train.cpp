@@ -16,7 +16,6 @@
 
 #include "apps/command_line.h"
 #include "apps/onlookers.h"
-#include "apps/provider_choice.h"
 #include "apps/user_program.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
@@ -24,7 +23,9 @@
 #include "elastic/coordinator/job_registry.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/providers/job_provider.h"
 #include "elastic/report/progress_text.h"
+#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "runtime/base/duration.h"
 #include "runtime/base/error.h"
@@ -223,19 +224,21 @@ int train(const Arguments& arguments) {
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
+  const ProviderFactory& machines = elastic::provider_factory(start.config.provider.type);
+  const std::uint32_t cores = elastic::usable_cores();
   if (start.config.search.mode != SearchMode::kOff) {
-    elastic::resolve_search(room_for_workers(start.config, elastic::usable_cores()),
-                            data.train_samples, start.config);
+    const MachineCatalogue catalogue = machines.catalogue(start.config, cores);
+    elastic::resolve_search(elastic::room_for_workers(start.config, catalogue), data.train_samples,
+                            start.config);
     elastic::search_grid(start.config.search);
   }
   elastic::check_endpoints_are_free(start.config);
-  check_provider(start.config);
+  machines.check(start.config);
   std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it
   if (!start.is_resume) start.folder = made.emplace(start.config, arguments.run).folder();
 
   const elastic::JobRegistration registration(start.folder.path);
   const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
-  const std::uint32_t cores = elastic::usable_cores();
   warn_of_crowd(start.config, cores);
   const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const elastic::CoordinatorOptions options{
@@ -243,8 +246,8 @@ int train(const Arguments& arguments) {
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = cores,
-      .make_provider = [=](asio::io_context& io, const elastic::JobStart& job) {
-        return make_provider(io, job.config, cores, program_folder, job.folder.path);
+      .make_provider = [&](asio::io_context& io, const elastic::JobStart& job) {
+        return machines.make(io, job.config, {cores, program_folder, job.folder.path});
       }};
   elastic::Coordinator coordinator(std::move(start), std::move(data), options);
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cloud_gcp/gcp_catalogue.h"
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/offer_check.h"
 #include "runtime/base/log.h"
@@ -13,9 +14,6 @@
 namespace scavenger::gcp {
 namespace {
 
-constexpr double kBillingMinimumSeconds = 60.0;
-// The longest of 1,440 real stops: a VM may be charged until it is gone.
-constexpr double kReturningSeconds = 180.0;
 constexpr int kDisposalTries = 20;
 constexpr int kSweepRounds = 10;
 // What is shown of the serial console of a VM that ended by itself.
@@ -45,34 +43,14 @@ GcpProvider::GcpProvider(asio::io_context& io, GcpSettings settings, const std::
       job_name_(job_name),
       clock_(clock),
       prices_(price_catalog(settings_)),
+      catalogue_(gcp_catalogue(settings_, prices_)),
       http_(io),
       tokens_(find_credentials(settings_.credentials, http_, clock)),
       ledger_(state_folder, job_name),
       random_(random_seed(), "names in the cloud"),
-      controller_address_(settings_.controller_address) {
-  make_offers("", true);  // whether all have a price
-}
+      controller_address_(settings_.controller_address) {}
 
 GcpProvider::~GcpProvider() = default;
-
-std::optional<MachinePrice> GcpProvider::price(const std::string& type, bool spot) const {
-  try {
-    const std::vector<Offer> offers = make_offers(type, spot);
-    return price_of(offers.front());
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
-MachinePrice GcpProvider::price_of(const Offer& offer) const {
-  const std::string region = region_of_zone(offer.zone);
-  return {.per_hour = offer.dollars_per_hour,
-          .on_demand_per_hour =
-              prices_.per_hour(offer.machine_type, region, Provisioning::kOnDemand, settings_.gpus),
-          .minimum_seconds = kBillingMinimumSeconds,
-          .returning_seconds = kReturningSeconds,
-          .source = "catalog of " + prices_.as_of()};
-}
 
 std::vector<Offer> GcpProvider::make_offers(const std::string& type, bool spot) const {
   const std::vector<std::string> types =

@@ -35,7 +35,7 @@ class GcpProvider final : public Lessor {
 
   std::string name() const override { return "gcp"; }
   std::string controller_address() const override { return controller_address_; }
-  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
  private:
   struct Vm {
@@ -86,7 +86,6 @@ class GcpProvider final : public Lessor {
   awaitable<void> hand_over_ticket(MachineId id, Vm vm, std::string ticket);
   void note_refusal(const std::vector<MachineId>& ids, const Offer& offer, const CloudFault& fault,
                     OfferChoice& offers);
-  MachinePrice price_of(const Offer& offer) const;
   Refusal refusal_of_all(const OfferChoice& offers) const;
   Refusal refusal_of(const CloudFault& fault, const Offer& offer) const;
 
@@ -104,6 +103,7 @@ class GcpProvider final : public Lessor {
   const std::string job_name_;
   const Clock& clock_;
   const PriceCatalog prices_;
+  const MachineCatalogue catalogue_;
   HttpClient http_;
   std::unique_ptr<TokenSource> tokens_;
   std::unique_ptr<ComputeClient> client_;

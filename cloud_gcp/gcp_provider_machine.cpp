@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cloud_gcp/embedded_text.h"
+#include "cloud_gcp/gcp_catalogue.h"
 #include "cloud_gcp/gcp_provider.h"
 #include "cloud_gcp/identity.h"
 #include "cloud_gcp/sealed_ticket.h"
@@ -271,7 +272,7 @@ Machine GcpProvider::machine_of(const Vm& vm, const Instance& instance) const {
   machine.zone = vm.offer.zone;
   machine.spot = vm.is_spot;
   machine.cores = std::max(1U, static_cast<unsigned>(prices_.shape(vm.offer.machine_type).vcpus));
-  machine.price = price_of(vm.offer);
+  machine.price = vm_price(vm.offer, settings_, prices_);
   machine.charged_seconds = charged_seconds(vm.asked_seconds, clock_.now_seconds(), instance);
   machine.address = instance.internal_address;
   machine.starts_worker = true;

@@ -43,12 +43,12 @@ double spread(const std::vector<double>& seconds) {
 
 }  // namespace
 
-BatchingSettings batching_settings(const JobConfig& config) {
+BatchingSettings batching_settings(const JobConfig& config, const MachineCatalogue& catalogue) {
   BatchingSettings settings;
   settings.dead_band = config.batching.dead_band;
   settings.gains = {config.batching.integral_gain, config.batching.derivative_gain};
   settings.bounds.smallest_share = config.batching.smallest_share;
-  settings.machine_powers = machine_powers(config);
+  settings.machine_powers = machine_powers(catalogue, config.cluster.threads_per_worker);
   const std::uint32_t kinds = config.cluster.hosts.empty() ? 1 : places(config.cluster);
   for (std::uint32_t worker = 0; worker < kinds; ++worker)
     settings.bounds.largest_shares.push_back(largest_share_of(config, worker));

@@ -15,6 +15,7 @@
 #include "elastic/control/share_rule.h"
 #include "elastic/report/event.h"
 #include "runtime/config/job_config.h"
+#include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger::elastic {
 
@@ -30,7 +31,8 @@ struct BatchingSettings {
   // What machines can do before anything was measured, by their type (machine_power.h).
   std::map<std::string, double> machine_powers;
 };
-BatchingSettings batching_settings(const JobConfig& config);
+// `catalogue`: of the job's provider.
+BatchingSettings batching_settings(const JobConfig& config, const MachineCatalogue& catalogue);
 
 struct ShareProposal {
   ShareRule rule;

@@ -128,7 +128,8 @@ void Coordinator::begin_record() {
   decisions_.emplace(start_.folder.path);
   decisions_->begin(config_json_, make_plan(start_, data_, shard_count_, record_.time_before()),
                     begin_seconds_);
-  if (start_.config.batching.dynamic) batching_.emplace(batching_settings(start_.config));
+  if (start_.config.batching.dynamic)
+    batching_.emplace(batching_settings(start_.config, provider_->catalogue()));
   record_.recall([this](const RunEvent& event) {
     if (batching_) batching_->observe(event);
   });

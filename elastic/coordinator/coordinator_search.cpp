@@ -5,6 +5,7 @@
 
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/model_service/open_store.h"
+#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
 #include "runtime/base/error.h"
@@ -23,7 +24,8 @@ void Coordinator::begin_search() {
     }
   }
   search_ = SearchSetting{start_.config, search_grid(start_.config.search),
-                          read_stored_models(start_.folder.path)};
+                          read_stored_models(start_.folder.path),
+                          machine_pool(start_.config, provider_->catalogue())};
   const auto& steps = record_.numbers().search_steps;
   const Membership& first = controller_.membership();
   if (steps.total > 0 && (steps.latest.back().fact.workers != first.workers() ||

@@ -2,23 +2,32 @@
 
 #include <algorithm>
 
-#include "runtime/provider/emulated/emulated_settings.h"
-
 namespace scavenger::elastic {
+namespace {
 
-perfmodel::MachinePool machine_pool(const JobConfig& config) {
-  if (config.provider.type != ProviderType::kEmulated) return {};
-  const EmulatedSettings settings = emulated_settings(config.provider);
-  if (settings.types.size() < 2) return {};
+// Its types are taken one after the other, each as far as its count goes.
+bool is_ordered_list_of_types(const MachineCatalogue& catalogue) {
+  const auto is_told_apart = [](const CatalogueEntry& entry) {
+    return !entry.type.empty() && entry.cores > 0.0 && entry.count.has_value();
+  };
+  return catalogue.order == MachineCatalogue::Order::kAsListed && catalogue.entries.size() >= 2 &&
+         std::ranges::all_of(catalogue.entries, is_told_apart);
+}
+
+}  // namespace
+
+perfmodel::MachinePool machine_pool(const JobConfig& config, const MachineCatalogue& catalogue) {
+  if (!is_ordered_list_of_types(catalogue)) return {};
   perfmodel::MachinePool pool;
   pool.sharing = config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
-  for (const EmulatedMachineType& type : settings.types) {
-    if (type.count == 0) continue;
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    if (*entry.count == 0) continue;
     perfmodel::MachineGroup group;
-    group.type = type.name;
-    group.workers = type.count;
-    group.speed = type.cores / settings.types.front().cores;
-    group.price_per_hour = config.provider.spot ? type.spot_price_per_hour : type.price_per_hour;
+    group.type = entry.type;
+    group.workers = *entry.count;
+    group.speed = entry.cores / catalogue.entries.front().cores;
+    if (const auto price = price_of({{entry}}, entry.type, config.provider.spot))
+      group.price_per_hour = price->per_hour;
     pool.groups.push_back(std::move(group));
   }
   // Whether there are enough is the provider's matter, and shows when they are asked for.
@@ -30,6 +39,13 @@ perfmodel::MachinePool machine_pool(const JobConfig& config) {
   if (std::ranges::all_of(pool.groups, is_free))
     for (perfmodel::MachineGroup& group : pool.groups) group.price_per_hour = 1.0;
   return pool;
+}
+
+std::uint32_t room_for_workers(const JobConfig& config, const MachineCatalogue& catalogue) {
+  // Of machines that are rented there are as many as somebody pays for; a search begins modestly.
+  constexpr std::uint32_t kRented = 8;
+  const std::uint32_t count = count_of(catalogue).value_or(kRented);
+  return config.provider.is_remote() ? std::min(count, kRented) : count;
 }
 
 }  // namespace scavenger::elastic

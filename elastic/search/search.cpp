@@ -10,7 +10,6 @@
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/run_record.h"
 #include "elastic/report/time_to_go.h"
-#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/search_plan.h"
 #include "perfmodel/adaptive_search.h"
@@ -199,8 +198,7 @@ std::optional<std::size_t> SearchLook::most_telling() const {
   const perfmodel::Plan& known = plan();
   std::vector<perfmodel::TimeObservation> times;
   for (const MeasuredConfiguration& one : measured()) times.push_back(one.seconds);
-  if (const perfmodel::MachinePool pool = machine_pool(setting_.config); pool.is_mixed())
-    times = perfmodel::with_slowdowns(times, pool);
+  if (setting_.machines.is_mixed()) times = perfmodel::with_slowdowns(times, setting_.machines);
   std::vector<bool> is_known;
   for (const Configuration& candidate : candidates_) is_known.push_back(is_measured(candidate));
   std::vector<perfmodel::JobPrediction> predictions;
@@ -216,7 +214,7 @@ std::optional<std::size_t> SearchLook::most_telling() const {
 perfmodel::PlanRequest SearchLook::request() const {
   std::vector<Configuration> candidates = candidates_;
   if (std::ranges::find(candidates, here_) == candidates.end()) candidates.push_back(here_);
-  return make_search_request(setting_.config, numbers_, candidates);
+  return make_search_request(setting_.config, setting_.machines, numbers_, candidates);
 }
 
 const perfmodel::Plan& SearchLook::plan() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "elastic/report/run_numbers.h"
+#include "perfmodel/mixed_cluster.h"
 #include "perfmodel/observation.h"
 #include "perfmodel/store/model_record.h"
 #include "runtime/config/job_config.h"
@@ -20,6 +21,7 @@ struct SearchSetting {
   JobConfig config;                                  // after resolve_search()
   std::vector<perfmodel::Configuration> candidates;  // search_grid()
   std::vector<perfmodel::ModelRecord> stored;        // of earlier jobs
+  perfmodel::MachinePool machines;                   // machine_pool()
 };
 
 // What there is to log after an `iterations` event: mostly nothing; else a `search_step`, whose K

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "elastic/plan/run_record.h"
-#include "elastic/search/machine_pool.h"
 #include "perfmodel/store/observations.h"
 #include "runtime/base/error.h"
 
@@ -63,7 +62,9 @@ std::optional<perfmodel::PlanRequest> request_from(const perfmodel::PlanRequest&
 
 }  // namespace
 
-perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNumbers& numbers,
+perfmodel::PlanRequest make_search_request(const JobConfig& config,
+                                           const perfmodel::MachinePool& machines,
+                                           const RunNumbers& numbers,
                                            std::span<const perfmodel::Configuration> candidates) {
   perfmodel::PlanRequest request;
   request.candidates.assign(candidates.begin(), candidates.end());
@@ -71,7 +72,7 @@ perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNum
   const double price = config.cluster.price_per_worker_hour;
   request.price.worker_per_hour = price > 0.0 ? price : 1.0;
   request.price.billing = perfmodel::kExactBilling;  // machines are kept from one to the next
-  request.machines = machine_pool(config);
+  request.machines = machines;
   request.measured_on_machines = true;
   request.policy = policy_of(config.search.policy);
   request.holds_out = false;  // nobody is to wait for it

@@ -18,7 +18,9 @@ namespace scavenger::elastic {
 // What every search of this job asks for: candidates, policy, price, limits. Where workers have no
 // price, one worker-hour counts as a dollar. The limits on time and cost hold for the whole job,
 // and only count where epochs are known.
-perfmodel::PlanRequest make_search_request(const JobConfig& config, const RunNumbers& numbers,
+perfmodel::PlanRequest make_search_request(const JobConfig& config,
+                                           const perfmodel::MachinePool& machines,
+                                           const RunNumbers& numbers,
                                            std::span<const perfmodel::Configuration> candidates);
 
 // From this run's measurements, with the epochs that earlier runs of the same model, data,

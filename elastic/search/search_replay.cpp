@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
 #include "runtime/base/error.h"
@@ -68,14 +69,16 @@ bool searches(const std::filesystem::path& run_folder) {
   return read_resolved_config(run_folder / "config.json").search.mode != SearchMode::kOff;
 }
 
-ReplayedLog replay_search(const std::filesystem::path& run_folder) {
+ReplayedLog replay_search(const std::filesystem::path& run_folder,
+                          const CatalogueOf& catalogue_of) {
   const JobConfig config = read_resolved_config(run_folder / "config.json");
   if (config.search.mode == SearchMode::kOff)
     throw InputError({.what = "this job did not search for its configuration",
                       .where = run_folder.string(),
                       .remedy = "name a run of scavenger-train --search"});
-  return replay_log(run_folder, SearchReplay({config, search_grid(config.search),
-                                              read_stored_models(run_folder)}));
+  return replay_log(
+      run_folder, SearchReplay({config, search_grid(config.search), read_stored_models(run_folder),
+                                machine_pool(config, catalogue_of(config))}));
 }
 
 }  // namespace scavenger::elastic

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "elastic/report/log_replay.h"
 #include "elastic/report/run_summary.h"
 #include "elastic/search/search.h"
+#include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger::elastic {
 
@@ -36,7 +38,9 @@ class SearchReplay final {
 // Whether a run has a search. Throws InputError where it is none.
 bool searches(const std::filesystem::path& run_folder);
 
-// Reads a run folder. Throws InputError where it is none, or its search is off.
-ReplayedLog replay_search(const std::filesystem::path& run_folder);
+// Reads a run folder. `catalogue_of`: what the job's provider has to offer. Throws InputError where
+// it is none, or its search is off.
+using CatalogueOf = std::function<MachineCatalogue(const JobConfig&)>;
+ReplayedLog replay_search(const std::filesystem::path& run_folder, const CatalogueOf& catalogue_of);
 
 }  // namespace scavenger::elastic

@@ -1,18 +1,15 @@
 #include "runtime/config/job_config_json.h"
 
+#include <algorithm>
 #include <string>
 
+#include "runtime/base/check.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/json_fields.h"
 
 namespace scavenger {
 
-NLOHMANN_JSON_SERIALIZE_ENUM(ProviderType, {{ProviderType::kLocal, "local"},
-                                            {ProviderType::kEmulated, "emulated"},
-                                            {ProviderType::kSsh, "ssh"},
-                                            {ProviderType::kSlurm, "slurm"},
-                                            {ProviderType::kGcp, "gcp"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ShardPlacement, {{ShardPlacement::kAutomatic, "auto"},
                                               {ShardPlacement::kController, "controller"},
                                               {ShardPlacement::kSpread, "spread"}})
@@ -131,9 +128,17 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(ps, "port", config.ps.port);
 }
 
+// Requires one that the schema allows.
+ProviderType provider_type_from(const std::string& name) {
+  const auto found = std::ranges::find_if(kProviderTypes,
+                                          [&](ProviderType type) { return name_of(type) == name; });
+  SCAVENGER_CHECK(found != kProviderTypes.end());
+  return *found;
+}
+
 ProviderConfig provider_from(const Json& object) {
   ProviderConfig provider;
-  read(object, "type", provider.type);
+  provider.type = provider_type_from(object.at("type").get<std::string>());
   read(object, "spot", provider.spot);
   provider.settings = json_text(object);
   return provider;

@@ -1,11 +1,32 @@
 // Where a job's machines come from (docs/providers.md).
 #pragma once
 
+#include <array>
 #include <string>
 
 namespace scavenger {
 
 enum class ProviderType { kLocal, kEmulated, kSsh, kSlurm, kGcp };
+inline constexpr std::array kProviderTypes = {ProviderType::kLocal, ProviderType::kEmulated,
+                                              ProviderType::kSsh, ProviderType::kSlurm,
+                                              ProviderType::kGcp};
+
+// As in `provider.type`. Without a default, so that the compiler names what is missing here.
+constexpr const char* name_of(ProviderType type) {
+  switch (type) {
+    case ProviderType::kLocal:
+      return "local";
+    case ProviderType::kEmulated:
+      return "emulated";
+    case ProviderType::kSsh:
+      return "ssh";
+    case ProviderType::kSlurm:
+      return "slurm";
+    case ProviderType::kGcp:
+      return "gcp";
+  }
+  return "";
+}
 
 // Each provider has settings of its own, and reads them from here: the configuration's object
 // `provider`, checked and completed by its schema, as JSON.

@@ -8,6 +8,8 @@
 //   on_ready, exactly one of on_lost and on_released ends it. Nothing is said of an id after
 //   on_refused, on_lost or on_released: by then the machine is gone and charges nothing any more,
 //   or is on its way there by itself, and the provider sees to the rest.
+// - A machine that is ready is one of the catalogue's: it has the type of an entry, its zone where
+//   the entry names one, and its price.
 // - on_delayed (before on_ready) and on_notice (after it) may come any number of times, also never.
 // - release() may be called at any time, any number of times, for any id: it cancels a request that
 //   is not answered yet, and ends a machine, however it is. on_released follows once, unless the id
@@ -25,6 +27,7 @@
 #include <vector>
 
 #include "runtime/provider/machine.h"
+#include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger {
 
@@ -48,9 +51,17 @@ class Provider {
 
   virtual std::string name() const = 0;  // as in the configuration: "local", "gcp", ...
 
-  // Call once, before anything else but price(), and wait for `done`. Checks what can be checked
-  // (programs, credentials, root), takes over what an earlier process of this job has left or
-  // removes it. `problem`: why this provider cannot be used. The listener must outlive the
+  // What this provider has to offer, by its configuration; what is free now is not in it. It does
+  // not change, and may be asked for at any time.
+  virtual const MachineCatalogue& catalogue() const = 0;
+  // What a machine would cost; nothing if that is not known. Empty type: the configured one.
+  std::optional<MachinePrice> price(const std::string& type, bool spot) const {
+    return price_of(catalogue(), type, spot);
+  }
+
+  // Call once, before anything else but the two above, and wait for `done`. Checks what can be
+  // checked (programs, credentials, root), takes over what an earlier process of this job has left
+  // or removes it. `problem`: why this provider cannot be used. The listener must outlive the
   // provider.
   using BeginDone = std::function<void(std::optional<Refusal> problem)>;
   virtual void begin(ProviderListener& listener, BeginDone done) = 0;
@@ -69,9 +80,6 @@ class Provider {
   // for that; `left` then names what is still there.
   using EndDone = std::function<void(std::vector<std::string> left)>;
   virtual void end(EndDone done) = 0;
-
-  // What a machine would cost now; nothing where that is not known. Empty type: the configured one.
-  virtual std::optional<MachinePrice> price(const std::string& type, bool spot) const = 0;
 };
 
 }  // namespace scavenger

@@ -251,17 +251,25 @@ TEST_CASE("What was measured counts more than what machines should do") {
   }
 }
 
-TEST_CASE("The configuration says what machines can do") {
-  JobConfig config;
-  CHECK(machine_powers(config).empty());
-  config.provider.type = ProviderType::kEmulated;
-  config.provider.settings = R"({"type":"emulated","spot":false,"quota_period_milliseconds":5,
-    "preemption":{"mean_life_seconds":0,"notice_seconds":0,"notice_share":1,"seed":1,"schedule":[]},
-    "machines":[{"type":"a","cores":0.5,"link_megabits":0,"price_per_hour":0,"spot_price_per_hour":0,"start_seconds":0,"count":1},
-                {"type":"b","cores":3,"link_megabits":0,"price_per_hour":0,"spot_price_per_hour":0,"start_seconds":0,"count":1}]})";
-  CHECK(machine_powers(config) == std::map<std::string, double>{{"a", 0.5}, {"b", 3.0}});
-  config.cluster.threads_per_worker = 2;
-  CHECK(machine_powers(config).at("b") == 2.0);
+TEST_CASE("The catalogue says what machines can do") {
+  MachineCatalogue catalogue;
+  CHECK(machine_powers(catalogue, 0).empty());
+  catalogue.entries = {{.type = "a", .cores = 0.5}, {.type = "b", .cores = 3.0}};
+  CHECK(machine_powers(catalogue, 0) == std::map<std::string, double>{{"a", 0.5}, {"b", 3.0}});
+  CHECK(machine_powers(catalogue, 2) == std::map<std::string, double>{{"a", 0.5}, {"b", 2.0}});
+  SECTION("but not if one of them has GPUs") {
+    catalogue.entries[1].gpus = 1.0;
+  }
+  SECTION("nor if it is not known how many cores they have") {
+    catalogue.entries[0].cores = 0.0;
+  }
+  SECTION("nor if they are not told apart") {
+    catalogue.entries[0].type = "";
+  }
+  SECTION("nor if there are none") {
+    catalogue.entries.clear();
+  }
+  CHECK(machine_powers(catalogue, 0).empty());
 }
 
 // ---- Events that are not what is expected, and replays. ----

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "elastic/batching/batch_controller.h"
+#include "elastic/providers/job_provider.h"
 #include "elastic/report/event_log.h"
 #include "runtime/config/config_file.h"
 
@@ -14,7 +15,9 @@ int main(int count, char** words) {
   using namespace scavenger::elastic;
   if (count != 2) return 2;
   const std::filesystem::path run = words[1];
-  BatchController controller(batching_settings(load_job_config(run / "config.json", {})));
+  const JobConfig config = load_job_config(run / "config.json", {});
+  const MachineCatalogue machines = provider_factory(config.provider.type).catalogue(config, 0);
+  BatchController controller(batching_settings(config, machines));
   EventLogReader log(run / "events.jsonl");
   int proposals = 0, memberships = 0;
   // A membership that was just being made when a proposal came is still without it.

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "cloud_gcp/gcp_catalogue.h"
 #include "runtime/base/error.h"
 #include "runtime/config/config_file.h"
 
@@ -27,6 +28,33 @@ TEST_CASE("The configuration that we ship has settings, and its machines have pr
                                    Provisioning::kSpot, settings.gpus);
   CHECK(offers.size() == 6);
   CHECK(offers.front().machine_type == "n2d-standard-2");
+}
+
+TEST_CASE("The catalogue has each machine type in each zone, with its shape and both prices") {
+  const GcpSettings settings = settings_with({});
+  const MachineCatalogue catalogue = gcp_catalogue(settings, price_catalog(settings));
+  REQUIRE(catalogue.entries.size() == 6);
+  CHECK_FALSE(count_of(catalogue));
+  const CatalogueEntry& first = catalogue.entries.front();
+  CHECK(first.zone == settings.zones.front());
+  CHECK(first.type == settings.machine_types.front());
+  CHECK(first.cores == 2.0);
+  CHECK(first.memory_gib == 8.0);
+  CHECK(first.gpus == 0.0);
+  // A request without a type gets the cheapest.
+  const auto offers = price_offers(price_catalog(settings), settings.zones, settings.machine_types,
+                                   Provisioning::kSpot, settings.gpus);
+  CHECK(price_of(catalogue, "", true)->per_hour == offers.front().dollars_per_hour);
+  CHECK(price_of(catalogue, "", true)->minimum_seconds == 60.0);
+  CHECK(price_of(catalogue, "", true)->per_hour < price_of(catalogue, "", false)->per_hour);
+  CHECK(price_of(catalogue, "", true)->source == "catalog of 2026-07-30");
+
+  GcpSettings with_gpus =
+      settings_with({"provider.machine_types=[\"n1-standard-4\"]",
+                     "provider.gpus.type=nvidia-tesla-t4", "provider.gpus.count=2"});
+  const MachineCatalogue gpus = gcp_catalogue(with_gpus, price_catalog(with_gpus));
+  CHECK(gpus.entries.front().gpus == 2.0);
+  CHECK(gpus.entries.front().cores == 4.0);
 }
 
 TEST_CASE("Every key of the section reaches the settings") {

@@ -28,7 +28,7 @@ class PatientProvider final : public Provider {
   void request(MachineId id, const MachineRequest&) override { requested.push_back(id); }
   void release(MachineId id) override { released.push_back(id); }
   void end(EndDone done) override { done({}); }
-  std::optional<MachinePrice> price(const std::string&, bool) const override { return kPrice; }
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
   void bring(MachineId id) {
     Machine machine;
@@ -44,6 +44,7 @@ class PatientProvider final : public Provider {
 
  private:
   ProviderListener* listener_ = nullptr;
+  const MachineCatalogue catalogue_{{{.type = {}, .on_demand = kPrice}}};
 };
 
 class NewsOfMachines final : public FleetListener {

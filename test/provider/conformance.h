@@ -1,6 +1,7 @@
 // What every provider must do, whatever its machines are: docs/providers.md, "The contract".
 #pragma once
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
@@ -151,9 +152,45 @@ inline void check_commands(ProviderTrial& trial, const Machine& machine) {
   CHECK(trial.run_there(machine, odd).output == "two words|it's|$HOME||");
 }
 
+// What every catalogue must be, and what the functions say that are made from it.
+inline void check_catalogue(const Provider& provider) {
+  const MachineCatalogue& catalogue = provider.catalogue();
+  REQUIRE_FALSE(catalogue.entries.empty());
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    CAPTURE(entry.type, entry.zone);
+    CHECK(entry.cores >= 0.0);
+    CHECK(entry.memory_gib >= 0.0);
+    CHECK(entry.gpus >= 0.0);
+    CHECK(entry.link_megabits >= 0.0);
+    CHECK((entry.on_demand || entry.spot));
+    for (const auto& price : {entry.on_demand, entry.spot})
+      if (price) CHECK(price->per_hour >= 0.0);
+    // Another entry of the type and zone would be the same machines once more.
+    CHECK(std::ranges::count_if(catalogue.entries, [&](const CatalogueEntry& other) {
+            return other.type == entry.type && other.zone == entry.zone && !entry.zone.empty();
+          }) <= 1);
+    if (!entry.type.empty()) CHECK(provider.price(entry.type, false).has_value());
+  }
+  CHECK(provider.price({}, false).has_value());
+  CHECK(provider.price({}, true).has_value());
+  CHECK_FALSE(provider.price("no such type", false).has_value());
+}
+
+// A machine is one of those that were offered, and is charged as was said.
+inline void check_offered(const Provider& provider, const Machine& machine) {
+  CAPTURE(machine.type, machine.zone, machine.price.per_hour);
+  const auto& entries = provider.catalogue().entries;
+  CHECK(std::ranges::any_of(entries, [&](const CatalogueEntry& entry) {
+    return entry.type == machine.type && (entry.zone.empty() || entry.zone == machine.zone) &&
+           machine.price == (machine.spot && entry.spot ? entry.spot : entry.on_demand);
+  }));
+}
+
 // The contract. Needs room for two machines.
 inline void check_conformance(const ProviderTrial::Make& make) {
   ProviderTrial trial(make);
+  const MachineCatalogue offered = trial.provider().catalogue();
+  check_catalogue(trial.provider());
 
   const Machine first = trial.ready(1, 0);
   CHECK_FALSE(first.name.empty());
@@ -164,6 +201,9 @@ inline void check_conformance(const ProviderTrial::Make& make) {
   REQUIRE(trial.provider().price({}, false));
   CHECK(first.price == *trial.provider().price({}, false));
   const Machine second = trial.ready(2, 1);
+  check_offered(trial.provider(), first);
+  check_offered(trial.provider(), second);
+  CHECK(trial.provider().catalogue() == offered);
   if (first.name != "here") CHECK(first.name != second.name);
 
   // Releasing is once, however often it is asked for, and ends one machine only.

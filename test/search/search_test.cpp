@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+#include "elastic/search/machine_pool.h"
 #include "elastic/search/search_replay.h"
 #include "runtime/base/error.h"
 #include "test/search/virtual_job.h"
@@ -27,6 +28,13 @@ double cost_regret(const VirtualJob& job, const fact::SearchStep& chosen) {
   for (const perfmodel::Configuration& candidate : job.setting().candidates)
     best = std::min(best, cost(candidate.workers, candidate.global_batch));
   return cost(chosen.workers, chosen.batch_size) / best - 1.0;
+}
+
+MachineCatalogue large_and_small() {
+  const auto price = [](double dollars) { return MachinePrice{.per_hour = dollars, .source = {}}; };
+  return {
+      {{.type = "large", .cores = 2.0, .on_demand = price(0.4), .spot = price(0.1), .count = 2},
+       {.type = "small", .cores = 0.5, .on_demand = price(0.1), .spot = price(0.03), .count = 6}}};
 }
 
 // A job of another kind each time.
@@ -272,16 +280,11 @@ TEST_CASE(
     "Where workers get unequal machines the others are predicted right, and their prices count") {
   JobConfig config = searching_config(SearchMode::kPartial, SearchPolicy::kMinimumCost);
   config.provider.type = ProviderType::kEmulated;
-  config.provider.settings = R"({"type":"emulated","spot":false,"quota_period_milliseconds":5,
-    "preemption":{"mean_life_seconds":0,"notice_seconds":0,"notice_share":1,"seed":1,"schedule":[]},
-    "machines":[
-      {"type":"large","cores":2,"link_megabits":0,"price_per_hour":0.4,"spot_price_per_hour":0.1,"start_seconds":0,"count":2},
-      {"type":"small","cores":0.5,"link_megabits":0,"price_per_hour":0.1,"spot_price_per_hour":0.1,"start_seconds":0,"count":6}]})";
   Truth truth;
   truth.scatter = 0.01;
   truth.seconds_per_worker = 1e-6;  // corners do not show how synchronisation grows in between
   truth.speeds = {1.0, 1.0, 0.25, 0.25, 0.25, 0.25, 0.25, 0.25};
-  VirtualJob job(config, truth, 12);
+  VirtualJob job(config, truth, 12, {}, machine_pool(config, large_and_small()));
   job.settle();
   REQUIRE(job.numbers().prediction);
   for (const fact::PredictedConfiguration& one : job.numbers().prediction->fact.candidates) {

@@ -92,9 +92,9 @@ inline JobConfig searching_config(SearchMode mode, SearchPolicy policy,
 class VirtualJob final {
  public:
   VirtualJob(JobConfig config, Truth truth_of_job, std::uint64_t seed,
-             std::vector<perfmodel::ModelRecord> stored = {})
+             std::vector<perfmodel::ModelRecord> stored = {}, perfmodel::MachinePool machines = {})
       : truth(truth_of_job),
-        setting_{config, search_grid(config.search), std::move(stored)},
+        setting_{config, search_grid(config.search), std::move(stored), std::move(machines)},
         stream_(seed, "virtual job"),
         workers_(config.cluster.workers),
         batch_size_(config.batch_size) {

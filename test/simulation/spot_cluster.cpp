@@ -34,7 +34,7 @@ ControllerPlan plan_of(const JobConfig& config) {
 SearchSetting setting_of(JobConfig config) {
   config.stop.target = TargetConfig{Metric::kAccuracy, Split::kTest, kTarget};
   config.evaluation.every_epochs = 0.5;
-  SearchSetting setting{std::move(config), {}, {}};
+  SearchSetting setting{std::move(config), {}, {}, {}};
   if (setting.config.search.mode != SearchMode::kOff)
     setting.candidates = search_grid(setting.config.search);
   return setting;

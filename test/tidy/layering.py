@@ -17,6 +17,12 @@ LAYERS = [
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 
+# A kind of provider is known to nobody but its own folder and who names all kinds. apps/ has commands of its own for
+# Compute Engine.
+PROVIDER_KIND = re.compile(r"(runtime/provider/[a-z0-9_]+|cloud_gcp)/")
+KNOWS_ALL_KINDS = ("elastic/providers/", "test/")
+COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/"}
+
 TORCH_FOLDER = "runtime/torch"
 USES_TORCH_FOLDER = (TORCH_FOLDER, "apps", "test")  # what links LibTorch
 INCLUDES_TORCH = ("runtime/torch/", "test/torch/", "test/plugin/", "test/bench/reducer/")  # what compiles its headers: 20 seconds a file
@@ -49,6 +55,16 @@ def project_include(path, line, target):
     return None
 
 
+def provider_include(path, line, target):
+    kind = PROVIDER_KIND.match(target)
+    if kind is None or path.startswith((kind.group(0), *KNOWS_ALL_KINDS)):
+        return None
+    if path.startswith(COMMANDS_OF_A_KIND.get(kind.group(1), kind.group(0))):
+        return None
+    return Finding(path, line, f"{path} knows a kind of provider: {target}",
+                   "let what is needed follow from the port or the catalogue (runtime/provider/machine_catalogue.h)")
+
+
 def library_include(path, line, target):
     if re.match(r"(torch|ATen|c10|caffe2)/", target) and not path.startswith(INCLUDES_TORCH):
         return Finding(path, line, f"<{target}> outside runtime/torch", "keep LibTorch behind the interfaces of runtime/training")
@@ -60,6 +76,6 @@ def findings(tree):
     for path in tree.files(*CPP_SUFFIXES):
         text = tree.text(path)
         for match in INCLUDE.finditer(text):
-            check = project_include if match.group(1) == '"' else library_include
-            found.append(check(path, line_of(text, match.start()), match.group(2)))
+            checks = [project_include, provider_include] if match.group(1) == '"' else [library_include]
+            found += [check(path, line_of(text, match.start()), match.group(2)) for check in checks]
     return [finding for finding in found if finding]

@@ -55,6 +55,18 @@ class TidyTest(unittest.TestCase):
         }
         self.assertEqual(self.findings(layering, files), ["ps/a.cpp:1", "runtime/data/a.cpp:2"])
 
+    def test_a_kind_of_provider_is_known_to_its_folder_and_to_who_names_all_kinds(self):
+        files = {
+            "runtime/provider/ssh/a.cpp": '#include "runtime/provider/ssh/b.h"\n#include "runtime/provider/slurm/b.h"\n',
+            "runtime/provider/a.cpp": '#include "runtime/provider/ssh/b.h"\n#include "runtime/provider/machine.h"\n',
+            "elastic/search/a.cpp": '#include "runtime/provider/emulated/b.h"\n#include "cloud_gcp/b.h"\n',
+            "elastic/providers/a.cpp": '#include "runtime/provider/ssh/b.h"\n#include "cloud_gcp/b.h"\n',
+            "apps/a.cpp": '#include "cloud_gcp/b.h"\n#include "runtime/provider/ssh/b.h"\n',
+        }
+        self.assertEqual(self.findings(layering, files), [
+            "apps/a.cpp:2", "elastic/search/a.cpp:1", "elastic/search/a.cpp:2", "runtime/provider/a.cpp:1",
+            "runtime/provider/ssh/a.cpp:2"])
+
     def test_only_apps_see_the_folder_of_libtorch(self):
         files = {"apps/a.cpp": '#include "runtime/torch/b.h"\n', "elastic/a.cpp": '#include "runtime/torch/b.h"\n'}
         self.assertEqual(self.findings(layering, files), ["elastic/a.cpp:1"])

@@ -53,9 +53,27 @@ std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, b
   return Fate{life_seconds, is_told ? settings_.notice_seconds : 0.0};
 }
 
+MachineCatalogue emulated_catalogue(const EmulatedSettings& settings) {
+  MachineCatalogue catalogue;
+  for (const EmulatedMachineType& type : settings.types) {
+    CatalogueEntry entry;
+    entry.type = type.name;
+    entry.cores = type.cores;
+    entry.link_megabits = type.link_megabits;
+    entry.on_demand = MachinePrice{
+        .per_hour = type.price_per_hour, .on_demand_per_hour = type.price_per_hour, .source = {}};
+    entry.spot = entry.on_demand;
+    entry.spot->per_hour = type.spot_price_per_hour;
+    entry.count = type.count;
+    catalogue.entries.push_back(std::move(entry));
+  }
+  return catalogue;
+}
+
 EmulatedProvider::EmulatedProvider(asio::io_context& io, EmulatedSettings settings)
     : Lessor(io),
       settings_(std::move(settings)),
+      catalogue_(emulated_catalogue(settings_)),
       names_(::getpid(), free_emulated_network(static_cast<std::uint32_t>(::getpid()))),
       plan_(settings_.preemption) {}
 
@@ -67,15 +85,6 @@ const EmulatedMachineType* EmulatedProvider::find_type(const std::string& name) 
   if (name.empty()) return &settings_.types.front();
   const auto found = std::ranges::find(settings_.types, name, &EmulatedMachineType::name);
   return found == settings_.types.end() ? nullptr : &*found;
-}
-
-std::optional<MachinePrice> EmulatedProvider::price(const std::string& type, bool spot) const {
-  const EmulatedMachineType* const found = find_type(type);
-  if (found == nullptr) return std::nullopt;
-  MachinePrice price;
-  price.per_hour = spot ? found->spot_price_per_hour : found->price_per_hour;
-  price.on_demand_per_hour = found->price_per_hour;
-  return price;
 }
 
 awaitable<void> EmulatedProvider::open() {
@@ -182,6 +191,29 @@ awaitable<void> EmulatedProvider::give_back(MachineId id) {
 awaitable<std::vector<std::string>> EmulatedProvider::close() {
   remove_emulated(::getpid());
   co_return std::vector<std::string>();
+}
+
+namespace {
+
+class EmulatedFactory final : public ProviderFactory {
+ public:
+  MachineCatalogue catalogue(const JobConfig& config, std::uint32_t) const override {
+    return emulated_catalogue(emulated_settings(config.provider));
+  }
+  std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
+                                 const ProviderHost&) const override {
+    return std::make_unique<EmulatedProvider>(io, emulated_settings(config.provider));
+  }
+  awaitable<std::vector<std::string>> clean() const override {
+    co_return remove_abandoned_emulated();
+  }
+};
+
+}  // namespace
+
+const ProviderFactory& emulated_provider_factory() {
+  static const EmulatedFactory factory;
+  return factory;
 }
 
 }  // namespace scavenger

@@ -15,6 +15,7 @@
 #include "runtime/provider/emulated/emulated_network.h"
 #include "runtime/provider/emulated/emulated_settings.h"
 #include "runtime/provider/lessor.h"
+#include "runtime/provider/provider_factory.h"
 
 namespace scavenger {
 
@@ -35,6 +36,8 @@ class PreemptionPlan final {
   std::uint64_t machines_ = 0;
 };
 
+MachineCatalogue emulated_catalogue(const EmulatedSettings& settings);
+
 class EmulatedProvider final : public Lessor {
  public:
   EmulatedProvider(asio::io_context& io, EmulatedSettings settings);
@@ -43,7 +46,7 @@ class EmulatedProvider final : public Lessor {
 
   std::string name() const override { return "emulated"; }
   std::string controller_address() const override { return names_.controller_address(); }
-  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
  private:
   struct Place {
@@ -61,10 +64,13 @@ class EmulatedProvider final : public Lessor {
   awaitable<void> end_later(MachineId id, PreemptionPlan::Fate fate);
 
   const EmulatedSettings settings_;
+  const MachineCatalogue catalogue_;
   EmulatedNames names_;
   PreemptionPlan plan_;
   std::map<MachineId, Place> places_;
   std::uint32_t next_slot_ = 0;
 };
+
+const ProviderFactory& emulated_provider_factory();
 
 }  // namespace scavenger

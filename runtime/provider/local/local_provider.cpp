@@ -6,6 +6,21 @@
 
 namespace scavenger {
 
+MachineCatalogue local_catalogue(const ClusterConfig& cluster, std::uint32_t cores) {
+  const MachinePrice price{.per_hour = cluster.price_per_worker_hour, .source = {}};
+  MachineCatalogue catalogue;
+  for (const HostConfig& host : cluster.hosts)
+    catalogue.entries.push_back({.type = {},
+                                 .zone = {},
+                                 .cores = static_cast<double>(cores),
+                                 .on_demand = price,
+                                 .count = host.workers});
+  if (catalogue.entries.empty())
+    catalogue.entries.push_back(
+        {.type = {}, .cores = static_cast<double>(cores), .on_demand = price, .count = cores});
+  return catalogue;
+}
+
 awaitable<void> LocalProvider::open() {
   co_return;
 }
@@ -31,10 +46,24 @@ awaitable<std::vector<std::string>> LocalProvider::close() {
   co_return std::vector<std::string>();
 }
 
-std::optional<MachinePrice> LocalProvider::price(const std::string&, bool) const {
-  MachinePrice price;
-  price.per_hour = cluster_.price_per_worker_hour;
-  return price;
+namespace {
+
+class LocalFactory final : public ProviderFactory {
+ public:
+  MachineCatalogue catalogue(const JobConfig& config, std::uint32_t cores) const override {
+    return local_catalogue(config.cluster, cores);
+  }
+  std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
+                                 const ProviderHost& host) const override {
+    return std::make_unique<LocalProvider>(io, config.cluster, host.cores);
+  }
+};
+
+}  // namespace
+
+const ProviderFactory& local_provider_factory() {
+  static const LocalFactory factory;
+  return factory;
 }
 
 }  // namespace scavenger

@@ -8,17 +8,21 @@
 
 #include "runtime/config/job_config.h"
 #include "runtime/provider/lessor.h"
+#include "runtime/provider/provider_factory.h"
 
 namespace scavenger {
+
+// An entry for this machine, which has room for a worker on each of its `cores`, or for each host.
+MachineCatalogue local_catalogue(const ClusterConfig& cluster, std::uint32_t cores);
 
 class LocalProvider final : public Lessor {
  public:
   // `cores` of this machine; of hosts it is taken to be the same.
   LocalProvider(asio::io_context& io, const ClusterConfig& cluster, std::uint32_t cores)
-      : Lessor(io), cluster_(cluster), cores_(cores) {}
+      : Lessor(io), cluster_(cluster), cores_(cores), catalogue_(local_catalogue(cluster, cores)) {}
 
   std::string name() const override { return "local"; }
-  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
  private:
   awaitable<void> open() override;
@@ -28,6 +32,9 @@ class LocalProvider final : public Lessor {
 
   const ClusterConfig cluster_;
   const std::uint32_t cores_;
+  const MachineCatalogue catalogue_;
 };
+
+const ProviderFactory& local_provider_factory();
 
 }  // namespace scavenger

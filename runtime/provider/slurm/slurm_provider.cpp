@@ -115,14 +115,17 @@ awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs() {
   co_return cancelled;
 }
 
-SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
-    : Lessor(io), settings_(std::move(settings)) {}
-
-std::optional<MachinePrice> SlurmProvider::price(const std::string&, bool) const {
-  MachinePrice price;
-  price.per_hour = settings_.price_per_hour;
-  return price;
+MachineCatalogue slurm_catalogue(const SlurmSettings& settings) {
+  MachineCatalogue catalogue;
+  catalogue.entries.push_back(
+      {.type = settings.partition,
+       .cores = static_cast<double>(settings.cores),
+       .on_demand = MachinePrice{.per_hour = settings.price_per_hour, .source = {}}});
+  return catalogue;
 }
+
+SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
+    : Lessor(io), settings_(std::move(settings)), catalogue_(slurm_catalogue(settings_)) {}
 
 awaitable<void> SlurmProvider::open() {
   Problem problem{.what = {},
@@ -253,6 +256,29 @@ awaitable<std::vector<std::string>> SlurmProvider::close() {
   std::vector<std::string> left;
   for (const auto& [id, job] : jobs_) left.push_back("Slurm job " + job);
   co_return left;
+}
+
+namespace {
+
+class SlurmFactory final : public ProviderFactory {
+ public:
+  MachineCatalogue catalogue(const JobConfig& config, std::uint32_t) const override {
+    return slurm_catalogue(slurm_settings(config.provider));
+  }
+  std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
+                                 const ProviderHost&) const override {
+    return std::make_unique<SlurmProvider>(io, slurm_settings(config.provider));
+  }
+  awaitable<std::vector<std::string>> clean() const override {
+    return cancel_abandoned_slurm_jobs();
+  }
+};
+
+}  // namespace
+
+const ProviderFactory& slurm_provider_factory() {
+  static const SlurmFactory factory;
+  return factory;
 }
 
 }  // namespace scavenger

@@ -11,6 +11,7 @@
 
 #include "runtime/config/provider_config.h"
 #include "runtime/provider/lessor.h"
+#include "runtime/provider/provider_factory.h"
 
 namespace scavenger {
 
@@ -33,12 +34,15 @@ std::string slurm_job_name(std::int64_t owner);
 // no Slurm.
 awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs();
 
+// The partition; how many of its nodes are there is Slurm's matter.
+MachineCatalogue slurm_catalogue(const SlurmSettings& settings);
+
 class SlurmProvider final : public Lessor {
  public:
   SlurmProvider(asio::io_context& io, SlurmSettings settings);
 
   std::string name() const override { return "slurm"; }
-  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
  private:
   awaitable<void> open() override;
@@ -51,7 +55,10 @@ class SlurmProvider final : public Lessor {
   awaitable<void> watch(MachineId id, std::string job);
 
   const SlurmSettings settings_;
+  const MachineCatalogue catalogue_;
   std::map<MachineId, std::string> jobs_;
 };
+
+const ProviderFactory& slurm_provider_factory();
 
 }  // namespace scavenger

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/json_text.h"
+#include "runtime/base/version.h"
 #include "runtime/config/json.h"
 
 namespace scavenger {
@@ -54,18 +55,25 @@ SshSettings ssh_settings(const ProviderConfig& config) {
   return settings;
 }
 
+MachineCatalogue ssh_catalogue(const SshSettings& settings) {
+  MachineCatalogue catalogue;
+  for (const SshHost& host : settings.hosts)
+    catalogue.entries.push_back(
+        {.type = {},
+         .zone = host.destination,
+         .cores = static_cast<double>(host.cores),
+         .on_demand = MachinePrice{.per_hour = host.price_per_hour, .source = {}},
+         .count = host.workers});
+  return catalogue;
+}
+
 SshProvider::SshProvider(asio::io_context& io, SshSettings settings,
                          const std::filesystem::path& program_folder, std::string version_line)
     : Lessor(io),
       settings_(std::move(settings)),
+      catalogue_(ssh_catalogue(settings_)),
       program_folder_(settings_.program_folder.empty() ? program_folder : settings_.program_folder),
       version_line_(std::move(version_line)) {}
-
-std::optional<MachinePrice> SshProvider::price(const std::string&, bool) const {
-  MachinePrice price;
-  price.per_hour = settings_.hosts.front().price_per_hour;
-  return price;
-}
 
 awaitable<void> SshProvider::open() {
   std::vector<std::string> words = {"ssh", "-V"};
@@ -183,6 +191,27 @@ awaitable<void> SshProvider::give_back(MachineId id) {
 
 awaitable<std::vector<std::string>> SshProvider::close() {
   co_return std::vector<std::string>();
+}
+
+namespace {
+
+class SshFactory final : public ProviderFactory {
+ public:
+  MachineCatalogue catalogue(const JobConfig& config, std::uint32_t) const override {
+    return ssh_catalogue(ssh_settings(config.provider));
+  }
+  std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
+                                 const ProviderHost& host) const override {
+    return std::make_unique<SshProvider>(io, ssh_settings(config.provider), host.program_folder,
+                                         scavenger::version_line("scavenger-worker"));
+  }
+};
+
+}  // namespace
+
+const ProviderFactory& ssh_provider_factory() {
+  static const SshFactory factory;
+  return factory;
 }
 
 }  // namespace scavenger

@@ -12,6 +12,7 @@
 #include "runtime/config/provider_config.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/lessor.h"
+#include "runtime/provider/provider_factory.h"
 
 namespace scavenger {
 
@@ -32,6 +33,9 @@ struct SshSettings {
 // Requires a checked configuration.
 SshSettings ssh_settings(const ProviderConfig& config);
 
+// An entry for each host, which is its zone: hosts have no types.
+MachineCatalogue ssh_catalogue(const SshSettings& settings);
+
 // What speaks against a host, by what `PROGRAM --version` did and printed there. Pure.
 std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::string& destination,
                                    const std::string& program, const std::string& version_line);
@@ -43,7 +47,7 @@ class SshProvider final : public Lessor {
               const std::filesystem::path& program_folder, std::string version_line);
 
   std::string name() const override { return "ssh"; }
-  std::optional<MachinePrice> price(const std::string& type, bool spot) const override;
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
 
  private:
   awaitable<void> open() override;
@@ -57,10 +61,13 @@ class SshProvider final : public Lessor {
   awaitable<void> check(const SshHost& host) const;
 
   const SshSettings settings_;
+  const MachineCatalogue catalogue_;
   const std::filesystem::path program_folder_;
   const std::string version_line_;
   std::map<MachineId, std::size_t> berths_;                      // index of the host
   std::map<std::size_t, asio::steady_timer::time_point> rests_;  // hosts that failed, until when
 };
+
+const ProviderFactory& ssh_provider_factory();
 
 }  // namespace scavenger

@@ -1,0 +1,33 @@
+#include "runtime/provider/machine_catalogue.h"
+
+namespace scavenger {
+namespace {
+
+const std::optional<MachinePrice>& price_of(const CatalogueEntry& entry, bool spot) {
+  return spot && entry.spot ? entry.spot : entry.on_demand;
+}
+
+}  // namespace
+
+std::optional<MachinePrice> price_of(const MachineCatalogue& catalogue, const std::string& type,
+                                     bool spot) {
+  std::optional<MachinePrice> best;
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    const std::optional<MachinePrice>& price = price_of(entry, spot);
+    if (!price || (!type.empty() && entry.type != type)) continue;
+    if (catalogue.order == MachineCatalogue::Order::kAsListed) return price;
+    if (!best || price->per_hour < best->per_hour) best = price;
+  }
+  return best;
+}
+
+std::optional<std::uint32_t> count_of(const MachineCatalogue& catalogue) {
+  std::uint32_t count = 0;
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    if (!entry.count) return std::nullopt;
+    count += *entry.count;
+  }
+  return count;
+}
+
+}  // namespace scavenger
