@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "apps/command_line.h"
+#include "apps/command_line/command_line.h"
 #include "apps/gcp_command.h"
-#include "apps/job_list.h"
-#include "apps/job_top.h"
-#include "apps/user_program.h"
+#include "elastic/jobs/job_list.h"
+#include "elastic/jobs/job_top.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/coordinator/control_socket.h"
 #include "elastic/providers/job_provider.h"
 #include "runtime/base/error.h"

@@ -4,9 +4,9 @@
 #include <iostream>
 #include <string>
 
-#include "apps/chosen_checkpoint.h"
-#include "apps/command_line.h"
-#include "apps/user_program.h"
+#include "elastic/evaluation/chosen_checkpoint.h"
+#include "apps/command_line/command_line.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/coordinator/run_folder.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"

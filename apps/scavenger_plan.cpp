@@ -11,11 +11,11 @@
 #include <optional>
 #include <string>
 
-#include "apps/command_line.h"
-#include "apps/plan_simulation.h"
-#include "apps/plan_sources.h"
+#include "apps/command_line/command_line.h"
+#include "elastic/planning/plan_simulation.h"
+#include "elastic/planning/plan_sources.h"
 #include "apps/price_command.h"
-#include "apps/user_program.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/decisions/decision_log.h"
 #include "elastic/decisions/decision_replay.h"
 #include "elastic/model_service/model_service.h"

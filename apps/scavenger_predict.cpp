@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "apps/chosen_checkpoint.h"
-#include "apps/command_line.h"
-#include "apps/prediction_file.h"
-#include "apps/restored_model.h"
-#include "apps/user_program.h"
+#include "elastic/evaluation/chosen_checkpoint.h"
+#include "apps/command_line/command_line.h"
+#include "elastic/evaluation/prediction_file.h"
+#include "elastic/evaluation/restored_model.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/report/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"

@@ -1,5 +1,5 @@
 // scavenger-ps: one shard of the parameter server. Started by scavenger-train.
-#include "apps/job_process.h"
+#include "apps/command_line/job_process.h"
 #include "ps/process/shard_process.h"
 
 int main(int argc, char** argv) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "apps/command_line.h"
-#include "apps/user_program.h"
+#include "apps/command_line/command_line.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/page/page_data.h"
 #include "elastic/page/report_page.h"
 #include "elastic/page/tensorboard_mirror.h"

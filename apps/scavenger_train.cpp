@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/command_line.h"
+#include "apps/command_line/command_line.h"
 #include "apps/onlookers.h"
-#include "apps/user_program.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/coordinator/cluster.h"
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/host.h"

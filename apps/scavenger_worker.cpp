@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "apps/job_process.h"
+#include "apps/command_line/job_process.h"
 #include "ps/collective/collective_synchroniser.h"
 #include "ps/collective/host_replica.h"
 #include "ps/host/host_synchroniser.h"

@@ -1,4 +1,4 @@
-#include "apps/command_text.h"
+#include "apps/command_line/command_text.h"
 
 #include <fmt/format.h>
 

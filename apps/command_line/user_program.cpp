@@ -1,4 +1,4 @@
-#include "apps/user_program.h"
+#include "apps/command_line/user_program.h"
 
 #include <exception>
 #include <iostream>

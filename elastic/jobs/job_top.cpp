@@ -1,4 +1,4 @@
-#include "apps/job_top.h"
+#include "elastic/jobs/job_top.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

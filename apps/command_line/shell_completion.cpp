@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "apps/command_text.h"
+#include "apps/command_line/command_text.h"
 
 namespace scavenger {
 namespace {

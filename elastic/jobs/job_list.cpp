@@ -1,4 +1,4 @@
-#include "apps/job_list.h"
+#include "elastic/jobs/job_list.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "apps/restored_model.h"
+#include "elastic/evaluation/restored_model.h"
 
 #include <algorithm>
 #include <chrono>

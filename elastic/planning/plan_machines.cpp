@@ -1,4 +1,4 @@
-#include "apps/plan_machines.h"
+#include "elastic/planning/plan_machines.h"
 
 #include <fmt/format.h>
 

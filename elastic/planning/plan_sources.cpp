@@ -1,4 +1,4 @@
-#include "apps/plan_sources.h"
+#include "elastic/planning/plan_sources.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "apps/plan_machines.h"
+#include "elastic/planning/plan_machines.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/model_service/remote_store.h"
 #include "elastic/plan/run_record.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/plan_simulation.h"
+#include "elastic/planning/plan_simulation.h"
 #include "perfmodel/plan.h"
 #include "perfmodel/store/model_store.h"
 #include "perfmodel/store/observations.h"

@@ -1,4 +1,4 @@
-#include "apps/job_process.h"
+#include "apps/command_line/job_process.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

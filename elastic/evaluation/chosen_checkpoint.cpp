@@ -1,4 +1,4 @@
-#include "apps/chosen_checkpoint.h"
+#include "elastic/evaluation/chosen_checkpoint.h"
 
 #include <filesystem>
 #include <iostream>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "apps/command_text.h"
+#include "apps/command_line/command_text.h"
 
 namespace scavenger {
 

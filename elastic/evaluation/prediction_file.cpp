@@ -1,4 +1,4 @@
-#include "apps/prediction_file.h"
+#include "elastic/evaluation/prediction_file.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "apps/plan_simulation.h"
+#include "elastic/planning/plan_simulation.h"
 
 #include <fmt/format.h>
 

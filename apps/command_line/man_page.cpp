@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "apps/command_text.h"
+#include "apps/command_line/command_text.h"
 #include "runtime/base/version.h"
 
 namespace scavenger {
