@@ -1,20 +1,22 @@
 // scavenger-ctl: asks a running job how it is, and tells it to change: docs/control.md.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "apps/command_line/command_line.h"
-#include "apps/gcp_command.h"
+#include "apps/command_line/user_program.h"
+#include "cloud_gcp/job_vm_visit.h"
+#include "elastic/coordinator/control_socket.h"
 #include "elastic/jobs/job_list.h"
 #include "elastic/jobs/job_top.h"
-#include "apps/command_line/user_program.h"
-#include "elastic/coordinator/control_socket.h"
 #include "elastic/providers/job_provider.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -150,19 +152,77 @@ void clean(bool as_json) {
 void control(const Arguments& arguments) {
   if (arguments.command == "clean") return clean(arguments.json);
   if (arguments.command == "list") {
-    const Json jobs = list_jobs(arguments.all ? arguments.folder : "");
-    std::cout << (arguments.json ? json_text(jobs) + "\n" : job_table(jobs));
+    const Json jobs = elastic::list_jobs(arguments.all ? arguments.folder : "");
+    std::cout << (arguments.json ? json_text(jobs) + "\n" : elastic::job_table(jobs));
     return;
   }
   if (arguments.run.empty())
     throw InputError({.what = "it is not said which job",
                       .where = "command line",
                       .remedy = "name its run folder: scavenger-ctl RUN " + arguments.command});
-  if (arguments.command == "top") return show_top(arguments.run);
+  if (arguments.command == "top") return elastic::show_top(arguments.run, std::cout);
   const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
   if (arguments.wait) wait_for_size(arguments.run, answer);
   std::cout << (arguments.json ? json_text(answer) : text_of(arguments.command, answer)) << "\n";
 }
+
+// ---- VMs on Compute Engine. ----
+
+bool asks_whether_to_delete(std::size_t count) {
+  if (::isatty(STDIN_FILENO) == 0)
+    throw InputError(
+        {.what = "nobody can be asked here", .where = "gcp sweep", .remedy = "add --yes"});
+  std::cout << fmt::format(
+                   "Delete {} of them for good? Jobs that still run lose their workers. [y/N] ",
+                   count)
+            << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "yes";
+}
+
+class GcpCommand final {
+ public:
+  explicit GcpCommand(CLI::App& app) {
+    command_ = app.add_subcommand("gcp", "VMs that jobs have on Google Compute Engine");
+    command_->require_subcommand(1);
+    add_options(*command_->add_subcommand("list", "Show them"));
+    sweep_ = command_->add_subcommand("sweep", "Delete them, after asking");
+    add_options(*sweep_);
+    sweep_->add_flag("--yes", is_certain_, "Do not ask");
+  }
+
+  bool is_called() const { return command_->parsed(); }
+
+  int run() const {
+    gcp::GcpSettings settings = gcp::settings_of_job(source_);
+    if (!zones_.empty()) settings.zones = zones_;
+    gcp::VmVisit visit{.job = job_, .may_delete = {}};
+    if (sweep_->parsed())
+      visit.may_delete = [this](std::size_t count) {
+        return is_certain_ || asks_whether_to_delete(count);
+      };
+    return gcp::visit_job_vms(settings, visit, std::cout) ? 0 : 1;
+  }
+
+ private:
+  void add_options(CLI::App& command) {
+    command
+        .add_option("SOURCE", source_,
+                    "A run folder, or a configuration: project, zones, credentials")
+        ->required()
+        ->check(CLI::ExistingPath);
+    command.add_option("--job", job_, "Only of this job, as list shows it");
+    command.add_option("--zone", zones_, "Other zones than those of SOURCE");
+  }
+
+  CLI::App* command_ = nullptr;
+  CLI::App* sweep_ = nullptr;
+  std::filesystem::path source_;  // a run folder, or a configuration
+  std::string job_;
+  std::vector<std::string> zones_;
+  bool is_certain_ = false;  // do not ask
+};
 
 }  // namespace
 }  // namespace scavenger

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "elastic/evaluation/chosen_checkpoint.h"
+#include "apps/command_line/checkpoint_choice.h"
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
 #include "elastic/coordinator/run_folder.h"
@@ -37,7 +37,7 @@ void write(const Arguments& arguments) {
   const elastic::RunFolder folder = elastic::open_run_folder(arguments.run);
   const JobConfig config = read_resolved_config(folder.config());
   const Checkpoint checkpoint =
-      read_chosen_checkpoint(folder, arguments.checkpoint, "scavenger-export").content;
+      read_chosen_checkpoint(arguments.run, arguments.checkpoint, "scavenger-export").content;
   const std::filesystem::path file = arguments.file;
   if (file.extension() == ".safetensors") {
     FrozenWeights frozen;

@@ -6,15 +6,16 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "elastic/evaluation/chosen_checkpoint.h"
+#include "apps/command_line/checkpoint_choice.h"
 #include "apps/command_line/command_line.h"
+#include "apps/command_line/user_program.h"
 #include "elastic/evaluation/prediction_file.h"
 #include "elastic/evaluation/restored_model.h"
-#include "apps/command_line/user_program.h"
 #include "elastic/report/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
@@ -24,6 +25,7 @@
 #include "runtime/config/metric.h"
 #include "runtime/data/batch_assembler.h"
 #include "runtime/data/source_readers.h"
+#include "runtime/torch/torch_trainer.h"
 
 namespace scavenger {
 namespace {
@@ -61,11 +63,25 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(kPositive);
 }
 
+std::unique_ptr<Trainer> make_trainer(const JobConfig& config, const DataShape& shape,
+                                      std::uint32_t threads) {
+  TorchTrainerOptions options;
+  options.model = config.model;
+  options.loss = config.loss;
+  options.compute = config.compute;
+  options.data = shape;
+  if (shape.target == TargetKind::kSequence) options.beam_width = config.evaluation.beam_width;
+  options.seed = config.seed;
+  options.threads = threads;
+  options.place = choose_device(config.device, 0);
+  return make_torch_trainer(options);
+}
+
 Split split_of(const Arguments& arguments) {
   return arguments.split == "train" ? Split::kTrain : Split::kTest;
 }
 
-void print_metrics(const Arguments& arguments, RestoredModel& model) {
+void print_metrics(const Arguments& arguments, elastic::RestoredModel& model) {
   const elastic::fact::Evaluation found = model.evaluate(split_of(arguments));
   nlohmann::ordered_json json{{"name", model.config().name},
                               {"checkpoint", model.folder().string()},
@@ -83,7 +99,7 @@ void print_metrics(const Arguments& arguments, RestoredModel& model) {
   std::cout << (arguments.json ? json_text(json) : text) << "\n";
 }
 
-DataSet open_samples(const Arguments& arguments, const RestoredModel& model) {
+DataSet open_samples(const Arguments& arguments, const elastic::RestoredModel& model) {
   const DataConfig& data = model.config().data;
   if (arguments.input.empty())
     return DataSet::open(data, split_of(arguments), default_cache_folder());
@@ -96,7 +112,7 @@ DataSet open_samples(const Arguments& arguments, const RestoredModel& model) {
 
 // `take(first sample, answers)` for each batch.
 template <typename Take>
-void ask(RestoredModel& model, const DataSet& samples, const Take& take) {
+void ask(elastic::RestoredModel& model, const DataSet& samples, const Take& take) {
   const JobConfig& config = model.config();
   BatchAssembler assembler = BatchAssembler::for_evaluation(samples, config.data);
   Batch batch;
@@ -104,21 +120,21 @@ void ask(RestoredModel& model, const DataSet& samples, const Take& take) {
     const std::uint32_t size = std::min(config.evaluation.batch_size, samples.size() - first);
     assembler.assemble(BatchPlace::whole(first, size), batch);
     std::vector<float> answers = model.trainer().answer(batch);
-    make_probabilities(loss_type(config), model.shape(), answers);
+    elastic::make_probabilities(loss_type(config), model.shape(), answers);
     take(first, answers);
     first += size;
   }
 }
 
-void write_csv(RestoredModel& model, const DataSet& samples, std::ostream& out) {
-  write_csv_header(model.shape(), out);
+void write_csv(elastic::RestoredModel& model, const DataSet& samples, std::ostream& out) {
+  elastic::write_csv_header(model.shape(), out);
   ask(model, samples, [&](std::uint32_t first, const std::vector<float>& answers) {
-    write_csv_rows(model.shape(), first, answers, out);
+    elastic::write_csv_rows(model.shape(), first, answers, out);
   });
   out.flush();
 }
 
-void predict(const Arguments& arguments, RestoredModel& model) {
+void predict(const Arguments& arguments, elastic::RestoredModel& model) {
   if (model.shape().vocabulary > 0)
     throw InputError({.what = "predictions are for classes and values, and this is a model of text",
                       .where = arguments.run,
@@ -131,7 +147,7 @@ void predict(const Arguments& arguments, RestoredModel& model) {
     ask(model, samples, [&](std::uint32_t, const std::vector<float>& answers) {
       all.insert(all.end(), answers.begin(), answers.end());
     });
-    write_npy(model.shape(), all, file);
+    elastic::write_npy(model.shape(), all, file);
   } else {
     std::ofstream out(file);
     write_csv(model, samples, out);
@@ -145,9 +161,9 @@ void predict(const Arguments& arguments, RestoredModel& model) {
 }
 
 void answer(const Arguments& arguments) {
-  const elastic::RunFolder run = elastic::open_run_folder(arguments.run);
-  RestoredModel model(read_chosen_checkpoint(run, arguments.checkpoint, "scavenger-predict"),
-                      arguments.threads);
+  elastic::RestoredModel model(
+      read_chosen_checkpoint(arguments.run, arguments.checkpoint, "scavenger-predict"),
+      arguments.threads, make_trainer);
   if (arguments.evaluate) return print_metrics(arguments, model);
   predict(arguments, model);
 }

@@ -3,26 +3,34 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "apps/command_line/command_line.h"
-#include "apps/onlookers.h"
 #include "apps/command_line/user_program.h"
 #include "elastic/coordinator/cluster.h"
+#include "elastic/coordinator/control_socket.h"
 #include "elastic/coordinator/coordinator.h"
 #include "elastic/coordinator/host.h"
 #include "elastic/coordinator/job_registry.h"
 #include "elastic/coordinator/job_start.h"
 #include "elastic/coordinator/run_folder.h"
+#include "elastic/model_service/model_service.h"
+#include "elastic/page/live_page.h"
+#include "elastic/page/tensorboard_mirror.h"
 #include "elastic/providers/job_provider.h"
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
@@ -31,6 +39,8 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
+#include "runtime/base/random.h"
+#include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
@@ -39,6 +49,14 @@
 
 namespace scavenger {
 namespace {
+
+// What looks on while the job trains, if the user asks for it: docs/page.md.
+struct ViewOptions {
+  std::optional<std::uint16_t> serve;  // port; 0: any
+  std::string address = "127.0.0.1";
+  std::string token_file;
+  bool tensorboard = false;
+};
 
 struct Arguments {
   std::string config;
@@ -57,8 +75,21 @@ struct Arguments {
   std::string max_time;
   bool print_config = false;
   bool quiet = false;
-  OnlookerOptions onlookers;
+  ViewOptions views;
 };
+
+void declare_views(CLI::App& app, ViewOptions& options) {
+  app.add_option("--serve", options.serve,
+                 "Show the job on a page while it runs: --serve, or --serve PORT")
+      ->type_name("[PORT]");
+  app.add_option("--serve-address", options.address,
+                 "Where the page listens; others than loopback are not encrypted")
+      ->capture_default_str();
+  app.add_option("--serve-token", options.token_file,
+                 "A file with the page's token, made where it is missing (a fresh one each time)");
+  app.add_flag("--tensorboard", options.tensorboard,
+               "Write RUN/tensorboard/, the job's scalars for TensorBoard");
+}
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-train"));
@@ -100,7 +131,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--print-config", arguments.print_config,
                "Print the complete configuration and end");
   app.add_flag("--quiet", arguments.quiet, "Print nothing but errors and the end");
-  declare_onlookers(app, arguments.onlookers);
+  declare_views(app, arguments.views);
 }
 
 // What the command line says of the configuration, and how each was given: "--workers 4".
@@ -201,6 +232,66 @@ void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
                             .remedy = "build or install all programs of Scavenger"});
 }
 
+// ---- The page and TensorBoard. ----
+
+constexpr std::size_t kTokenBytes = 24;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+std::string fresh_token() {
+  std::vector<std::byte> bytes(kTokenBytes);
+  fill_with_secret_bytes(bytes);
+  return to_hex(bytes);
+}
+
+// The port after --serve may be left out, which a command line with other words after it does not
+// say by itself: "--serve 8080" becomes "--serve=8080", "--serve" "--serve=0". In the order that
+// CLI::App::parse() wants.
+std::vector<std::string> arguments_with_serve(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    arguments.emplace_back(argv[i]);
+    if (arguments.back() != "--serve") continue;
+    const bool has_port = i + 1 < argc && is_number(argv[i + 1]);
+    arguments.back() += std::string("=") + (has_port ? argv[++i] : "0");
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
+// They are made before the job runs, and live until it has ended.
+struct Views {
+  std::unique_ptr<elastic::LivePage> page;
+  std::unique_ptr<elastic::TensorboardMirror> tensorboard;
+};
+
+// Prints the page's address, which holds its token.
+Views start_views(const ViewOptions& options, const std::filesystem::path& run_folder) {
+  Views views;
+  if (options.serve) {
+    elastic::LivePageOptions page;
+    page.run_folder = run_folder;
+    page.address = options.address;
+    page.port = *options.serve;
+    page.token =
+        options.token_file.empty() ? fresh_token() : elastic::token_from(options.token_file, true);
+    page.tell = [run_folder](const nlohmann::json& command) {
+      return elastic::ask_job(run_folder, command);
+    };
+    views.page = std::make_unique<elastic::LivePage>(std::move(page));
+    std::cout << "live page: " << views.page->url() << std::endl;
+  }
+  if (options.tensorboard)
+    views.tensorboard =
+        std::make_unique<elastic::TensorboardMirror>(run_folder, run_folder / "tensorboard");
+  return views;
+}
+
+// ---- The job. ----
+
 int train(const Arguments& arguments) {
   if (!arguments.evaluate.empty()) evaluate(arguments);
   if (arguments.config.empty() == arguments.resume.empty())
@@ -238,7 +329,7 @@ int train(const Arguments& arguments) {
   if (!start.is_resume) start.folder = made.emplace(start.config, arguments.run).folder();
 
   const elastic::JobRegistration registration(start.folder.path);
-  const Onlookers onlookers = start_onlookers(arguments.onlookers, start.folder.path);
+  const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
   const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const elastic::CoordinatorOptions options{

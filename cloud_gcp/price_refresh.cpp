@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "cloud_gcp/cloud_fault.h"
 #include "cloud_gcp/json_text.h"
 #include "cloud_gcp/prices.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/json_text.h"
 #include "runtime/http/url.h"
 
@@ -164,6 +166,25 @@ awaitable<std::vector<json>> read_skus(HttpClient& http, TokenSource& tokens,
     page_token = text_in(*page, "nextPageToken");
   } while (!page_token.empty());
   co_return skus;
+}
+
+RefreshedPrices todays_prices(const std::string& base, const std::filesystem::path& key_file,
+                              const std::string& endpoint) {
+  constexpr std::size_t kDateCharacters = 10;  // of a time of RFC 3339
+  asio::io_context io;
+  HttpClient http(io);
+  const SteadyClock clock;
+  const auto tokens = find_credentials({.key_file = key_file, .self_signed = false}, http, clock);
+  std::exception_ptr failure;
+  std::vector<json> skus;
+  asio::co_spawn(io, read_skus(http, *tokens, endpoint),
+                 [&](std::exception_ptr error, std::vector<json> found) {
+                   failure = error;
+                   skus = std::move(found);
+                 });
+  io.run();
+  if (failure) std::rethrow_exception(failure);
+  return refresh_prices(base, skus, utc_timestamp().substr(0, kDateCharacters));
 }
 
 }  // namespace scavenger::gcp

@@ -26,4 +26,9 @@ RefreshedPrices refresh_prices(const std::string& base, const std::vector<nlohma
 awaitable<std::vector<nlohmann::json>> read_skus(HttpClient& http, TokenSource& tokens,
                                                  std::string endpoint);
 
+// refresh_prices() with today's SKUs, read with the credentials of this file (empty: those that are
+// at hand). Blocks. Throws as both, and InputError if there are no credentials.
+RefreshedPrices todays_prices(const std::string& base, const std::filesystem::path& key_file,
+                              const std::string& endpoint);
+
 }  // namespace scavenger::gcp

@@ -1,21 +1,15 @@
 #include "elastic/evaluation/chosen_checkpoint.h"
 
 #include <filesystem>
-#include <iostream>
+#include <utility>
 
 #include "runtime/base/error.h"
 #include "runtime/checkpoint/checkpoint_folder.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 
-void declare_checkpoint_choice(CLI::App& app, std::string& choice) {
-  app.add_option("--checkpoint", choice,
-                 "Which one: best (the last one where there is no best), last, or its iteration")
-      ->capture_default_str();
-}
-
-LoadedCheckpoint read_chosen_checkpoint(const elastic::RunFolder& run, const std::string& choice,
-                                        const char* program) {
+LoadedCheckpoint read_chosen_checkpoint(const RunFolder& run, const std::string& choice,
+                                        const OnDamaged& on_damaged) {
   const std::filesystem::path folder = run.checkpoints();
   LocalDisk disk;
   CheckpointStore store(disk, folder, {});
@@ -26,8 +20,7 @@ LoadedCheckpoint read_chosen_checkpoint(const elastic::RunFolder& run, const std
   if (choice == "best")
     if (const auto best = store.best()) return {best->folder, read_checkpoint(best->folder)};
   if (choice == "best" || choice == "last") {
-    auto loaded = store.load_latest_good(
-        [&](const Error& error) { std::cerr << program << ": " << error.what() << "\n"; });
+    auto loaded = store.load_latest_good(on_damaged);
     if (loaded) return std::move(*loaded);
   } else {
     for (const StoredCheckpoint& stored : store.list())
@@ -39,4 +32,4 @@ LoadedCheckpoint read_chosen_checkpoint(const elastic::RunFolder& run, const std
                     .remedy = "name best, last, or the iteration of one that is there"});
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

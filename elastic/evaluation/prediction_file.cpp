@@ -9,7 +9,7 @@
 
 #include "runtime/base/file.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
 
 void softmax(std::span<float> logits) {
@@ -92,4 +92,4 @@ void write_npy(const DataShape& shape, std::span<const float> answers,
   write_file_atomically(file, content);
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

@@ -10,7 +10,7 @@
 #include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 
 // From a model's answers (logits, or values; row-major) to what they mean, in place: probabilities
 // by softmax for classes, by the logistic function for the loss bce; values stay as they are.
@@ -29,4 +29,4 @@ void write_npy(const DataShape& shape, std::span<const float> answers,
 // Numbers that a model answers for one sample.
 std::uint64_t answers_per_sample(const DataShape& shape);
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

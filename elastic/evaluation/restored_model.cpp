@@ -14,43 +14,33 @@
 #include "runtime/config/config_file.h"
 #include "runtime/data/batch_assembler.h"
 #include "runtime/data/sample_order.h"
-#include "runtime/torch/torch_trainer.h"
 #include "runtime/worker/worker_loop.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
 
 DataShape shape_of_data(const LoadedCheckpoint& checkpoint, const JobConfig& config) {
-  if (const auto kept = elastic::kept_shape(checkpoint.content)) return *kept;
+  if (const auto kept = kept_shape(checkpoint.content)) return *kept;
   return DataSet::open(config.data, Split::kTrain, default_cache_folder()).shape();
 }
 
-TorchTrainerOptions options_for(const JobConfig& config, const DataShape& shape,
-                                std::uint32_t threads) {
-  TorchTrainerOptions options;
-  options.model = config.model;
+std::unique_ptr<Trainer> make_trainer(const MakeTrainer& make, JobConfig config,
+                                      const DataShape& shape, std::uint32_t threads) {
   // What it started from does not matter any more, except for what was never trained.
-  if (config.model.freeze.empty()) options.model.start = {};
-  options.loss = config.loss;
-  options.compute = config.compute;
-  options.data = shape;
-  if (shape.target == TargetKind::kSequence) options.beam_width = config.evaluation.beam_width;
-  options.seed = config.seed;
-  options.threads =
-      threads > 0 ? threads : elastic::threads_of(config.cluster, 0, elastic::usable_cores());
-  options.place = choose_device(config.device, 0);
-  return options;
+  if (config.model.freeze.empty()) config.model.start = {};
+  return make(config, shape, threads > 0 ? threads : threads_of(config.cluster, 0, usable_cores()));
 }
 
 }  // namespace
 
-RestoredModel::RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads)
+RestoredModel::RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads,
+                             const MakeTrainer& make)
     : checkpoint_(std::move(checkpoint)),
       config_(parse_resolved_config(json_text(checkpoint_.content.config),
                                     checkpoint_.folder.string())),
       shape_(shape_of_data(checkpoint_, config_)),
       weights_(checkpoint_.content.parameters.flat_size()),
-      trainer_(make_torch_trainer(options_for(config_, shape_, threads))) {
+      trainer_(make_trainer(make, config_, shape_, threads)) {
   const Checkpoint& content = checkpoint_.content;
   require_same_model(trainer_->parameters(), trainer_->buffers(), content, checkpoint_.folder);
   std::ranges::copy(content.weights, weights_.span().begin());
@@ -58,27 +48,27 @@ RestoredModel::RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads)
   trainer_->write_buffers(content.buffer_values);
 }
 
-elastic::fact::Evaluation RestoredModel::evaluate(Split split) {
+fact::Evaluation RestoredModel::evaluate(Split split) {
   const auto begin = std::chrono::steady_clock::now();
   const DataSet data = DataSet::open(config_.data, split, default_cache_folder());
   if (shape_.vocabulary > 0)
-    elastic::check_vocabulary(
+    check_vocabulary(
         checkpoint_.content,
         {0, 0, std::string(data.vocabulary()), std::string(data.target_vocabulary()), data.shape()},
         checkpoint_.folder.string());
   BatchAssembler assembler = BatchAssembler::for_evaluation(data, config_.data);
   const auto shares = split_batch(config_.batch_size, config_.cluster.workers);
-  elastic::EvaluationRound round(split, data.size(), config_.evaluation.batch_size, shares, 0.0);
+  EvaluationRound round(split, data.size(), config_.evaluation.batch_size, shares, 0.0);
   for (std::uint32_t rank = 0; rank < shares.size(); ++rank) {
     const auto never = [] { return false; };
     const auto part = evaluate_range(*trainer_, assembler, round.request_for(rank), never);
     round.add(rank, *part);
   }
-  elastic::fact::Evaluation result = elastic::make_evaluation_event(config_, round.total());
+  fact::Evaluation result = make_evaluation_event(config_, round.total());
   result.iteration = iteration();
   result.split = elastic::name_of(split);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

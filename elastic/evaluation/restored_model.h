@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "elastic/report/event.h"
@@ -12,7 +13,11 @@
 #include "runtime/data/data_set.h"
 #include "runtime/training/trainer.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
+
+// Makes what computes: for this configuration and shape of data, with so many threads.
+using MakeTrainer = std::function<std::unique_ptr<Trainer>(
+    const JobConfig& config, const DataShape& shape, std::uint32_t threads)>;
 
 // Thread: the one that made it.
 class RestoredModel final {
@@ -20,7 +25,7 @@ class RestoredModel final {
   // With the configuration that the checkpoint was trained with. `threads` computes; 0: as many as
   // a worker of the job has on this machine. Opens the training data where the checkpoint, of an
   // older version, does not know their shape. Throws ConfigError, DataError and CheckpointError.
-  RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads);
+  RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads, const MakeTrainer& make);
 
   const JobConfig& config() const { return config_; }
   const DataShape& shape() const { return shape_; }
@@ -31,7 +36,7 @@ class RestoredModel final {
   // All metrics of the job on one of its splits. The samples are added up in the parts and batches
   // of the K workers that the checkpoint's process of scavenger-train began with, so where K and B
   // are still those, the numbers are those of the job's own evaluation, bit by bit.
-  elastic::fact::Evaluation evaluate(Split split);
+  fact::Evaluation evaluate(Split split);
 
  private:
   LoadedCheckpoint checkpoint_;
@@ -41,4 +46,4 @@ class RestoredModel final {
   std::unique_ptr<Trainer> trainer_;
 };
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

@@ -17,7 +17,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
 
 namespace fs = std::filesystem;
@@ -32,11 +32,11 @@ Json job_at(const fs::path& run_folder, const std::string& state, const Json& pi
   return job;
 }
 
-Json running_job(const elastic::RegisteredJob& registered) {
+Json running_job(const RegisteredJob& registered) {
   Json job = job_at(registered.run_folder, "starting", registered.pid);
   job["name"] = registered.run_folder.filename().string();
   try {
-    const Json status = elastic::ask_job(registered.run_folder, {{"command", "status"}});
+    const Json status = ask_job(registered.run_folder, {{"command", "status"}});
     job["state"] = status.at("state");
     for (const char* key : kKeys) job[key] = status.value(key, Json());
   } catch (const ConnectionError&) {
@@ -91,14 +91,14 @@ std::optional<Json> ended_job(const fs::path& run_folder) {
 }
 
 std::string number_or_dash(const Json& value) {
-  return value.is_number() ? elastic::format_count(value.get<std::uint64_t>()) : "-";
+  return value.is_number() ? format_count(value.get<std::uint64_t>()) : "-";
 }
 
 std::string evaluation_text(const Json& evaluation) {
   if (evaluation.is_null() || !evaluation.at("value").is_number()) return "-";
-  return elastic::format_metric(evaluation.at("split").get<std::string>(),
-                                evaluation.at("metric").get<std::string>(),
-                                evaluation.at("value").get<double>());
+  return format_metric(evaluation.at("split").get<std::string>(),
+                       evaluation.at("metric").get<std::string>(),
+                       evaluation.at("value").get<double>());
 }
 
 using Row = std::array<std::string, 8>;
@@ -109,13 +109,13 @@ Row row_of(const Json& job) {
   const Json& cost = job.at("cost_dollars");
   const Json& since = job.at("started_utc");
   return {state,
-          elastic::printable(job.at("name").get<std::string>()),
+          printable(job.at("name").get<std::string>()),
           number_or_dash(job.at("workers")),
           number_or_dash(job.at("batch_size")),
           evaluation_text(job.at("evaluation")),
-          cost.is_number() ? elastic::format_dollars(cost.get<double>()) : "-",
-          since.is_string() ? elastic::printable(since.get<std::string>()) : "-",
-          elastic::printable(job.at("run_folder").get<std::string>())};
+          cost.is_number() ? format_dollars(cost.get<double>()) : "-",
+          since.is_string() ? printable(since.get<std::string>()) : "-",
+          printable(job.at("run_folder").get<std::string>())};
 }
 
 }  // namespace
@@ -123,8 +123,8 @@ Row row_of(const Json& job) {
 Json list_jobs(const fs::path& folder) {
   Json jobs = Json::array();
   std::set<fs::path> running;
-  if (const auto registry = elastic::job_registry_folder()) {
-    for (const elastic::RegisteredJob& registered : elastic::registered_jobs(*registry)) {
+  if (const auto registry = job_registry_folder()) {
+    for (const RegisteredJob& registered : registered_jobs(*registry)) {
       jobs.push_back(running_job(registered));
       running.insert(fs::weakly_canonical(registered.run_folder));
     }
@@ -163,4 +163,4 @@ std::string job_table(const Json& jobs) {
   return text;
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

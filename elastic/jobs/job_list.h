@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace scavenger {
+namespace scavenger::elastic {
 
 // One object for each job: run_folder, name, state, workers, batch_size, evaluation (metric, split
 // and value, or null), cost_dollars, started_utc and pid; what is not known is null. Running jobs
@@ -17,4 +17,4 @@ nlohmann::json list_jobs(const std::filesystem::path& folder);
 // The same as a table, for people.
 std::string job_table(const nlohmann::json& jobs);
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/control_socket.h"
@@ -17,7 +16,7 @@
 #include "runtime/base/error.h"
 #include "runtime/net/asio.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
 
 constexpr auto kRedraw = std::chrono::seconds(1);
@@ -26,7 +25,7 @@ constexpr const char* kOtherScreen = "\x1b[?1049h";  // what was on the terminal
 constexpr const char* kOwnScreen = "\x1b[?1049l";
 constexpr const char* kHome = "\x1b[H\x1b[2J";
 
-elastic::ScreenSize terminal_size() {
+ScreenSize terminal_size() {
   struct winsize size {};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
     return {.columns = 120, .rows = 60};
@@ -48,14 +47,13 @@ class Top final {
     double seconds = follower_.history().numbers().seconds;
     std::string state;
     try {
-      const nlohmann::json status = elastic::ask_job(run_folder_, {{"command", "status"}});
+      const nlohmann::json status = ask_job(run_folder_, {{"command", "status"}});
       state = status.at("state").get<std::string>();
       seconds = status.at("seconds").get<double>();
     } catch (const Error&) {  // it has ended, or hangs: the screen says so
     }
     std::string text;
-    for (const std::string& line :
-         elastic::job_screen(follower_.history(), state, seconds, terminal_size()))
+    for (const std::string& line : job_screen(follower_.history(), state, seconds, terminal_size()))
       text += line + "\n";
     return text;
   }
@@ -64,15 +62,15 @@ class Top final {
 
  private:
   const std::filesystem::path run_folder_;
-  elastic::LogFollower follower_;
+  LogFollower follower_;
 };
 
 }  // namespace
 
-void show_top(const std::string& run_folder) {
+void show_top(const std::string& run_folder, std::ostream& out) {
   Top top(run_folder);
   if (::isatty(STDOUT_FILENO) != 1) {
-    std::cout << top.screen();
+    out << top.screen();
     return;
   }
   asio::io_context io{1};
@@ -82,17 +80,17 @@ void show_top(const std::string& run_folder) {
   std::string screen;
   const std::function<void()> redraw = [&] {
     screen = top.screen();
-    std::cout << kHome << screen << std::flush;
+    out << kHome << screen << std::flush;
     if (top.has_ended()) return io.stop();
     timer.expires_after(kRedraw);
     timer.async_wait([&](const boost::system::error_code& error) {
       if (!error) redraw();
     });
   };
-  std::cout << kOtherScreen;
+  out << kOtherScreen;
   asio::post(io, redraw);
   io.run();
-  std::cout << kOwnScreen << screen << std::flush;
+  out << kOwnScreen << screen << std::flush;
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

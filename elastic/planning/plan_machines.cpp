@@ -9,12 +9,12 @@
 
 #include "runtime/base/error.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
 
 constexpr const char* kOption = "--machines";
 
-[[noreturn]] void refuse(std::string what, std::string remedy) {
+[[noreturn]] void refuse_machines(std::string what, std::string remedy) {
   throw InputError({.what = std::move(what), .where = kOption, .remedy = std::move(remedy)});
 }
 
@@ -34,8 +34,8 @@ double parse_at_least(double least, const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || !std::isfinite(value) || value < least)
-    refuse(fmt::format("\"{}\" is not a number that fits there", text),
-           "write TYPE:COUNT[:SPEED[:PRICE]], such as small:2:0.5:0.04,large:4");
+    refuse_machines(fmt::format("\"{}\" is not a number that fits there", text),
+                    "write TYPE:COUNT[:SPEED[:PRICE]], such as small:2:0.5:0.04,large:4");
   return value;
 }
 
@@ -51,10 +51,11 @@ double observed_speed(const std::string& type, const perfmodel::ModelRecord& rec
         speeds.push_back(known.seconds / row.seconds);
   }
   if (speeds.empty())
-    refuse(fmt::format("the speed of machines of type \"{}\" is not known", type),
-           fmt::format("give it, as {0}:COUNT:SPEED (1: as fast as \"{1}\"), or measure {0} at a "
-                       "configuration at which {1} was measured",
-                       type, reference.machine));
+    refuse_machines(
+        fmt::format("the speed of machines of type \"{}\" is not known", type),
+        fmt::format("give it, as {0}:COUNT:SPEED (1: as fast as \"{1}\"), or measure {0} at a "
+                    "configuration at which {1} was measured",
+                    type, reference.machine));
   std::ranges::sort(speeds);
   const std::size_t middle = speeds.size() / 2;
   return speeds.size() % 2 == 1 ? speeds[middle] : 0.5 * (speeds[middle - 1] + speeds[middle]);
@@ -62,26 +63,39 @@ double observed_speed(const std::string& type, const perfmodel::ModelRecord& rec
 
 }  // namespace
 
-perfmodel::MachinePool parse_machines(const std::string& text, const perfmodel::ModelRecord& record,
-                                      const perfmodel::Observations& reference,
-                                      double default_price, perfmodel::Sharing sharing) {
+std::vector<NamedMachines> parse_machines(const std::string& text) {
   constexpr double kSlowest = 1e-6;
-  perfmodel::MachinePool pool;
-  pool.sharing = sharing;
+  std::vector<NamedMachines> machines;
   for (const std::string& part : split(text, ',')) {
     const std::vector<std::string> words = split(part, ':');
     if (words.size() < 2 || words.size() > 4 || words[0].empty())
-      refuse(fmt::format("\"{}\" names no machines", part),
-             "write TYPE:COUNT[:SPEED[:PRICE]], such as small:2:0.5:0.04,large:4");
+      refuse_machines(fmt::format("\"{}\" names no machines", part),
+                      "write TYPE:COUNT[:SPEED[:PRICE]], such as small:2:0.5:0.04,large:4");
+    NamedMachines named;
+    named.type = words[0];
+    named.count = std::floor(parse_at_least(1.0, words[1]));
+    if (words.size() > 2) named.speed = parse_at_least(kSlowest, words[2]);
+    if (words.size() > 3) named.price_per_hour = parse_at_least(0.0, words[3]);
+    machines.push_back(std::move(named));
+  }
+  return machines;
+}
+
+perfmodel::MachinePool pool_of(const std::vector<NamedMachines>& machines,
+                               const perfmodel::ModelRecord& record,
+                               const perfmodel::Observations& reference, double default_price,
+                               perfmodel::Sharing sharing) {
+  perfmodel::MachinePool pool;
+  pool.sharing = sharing;
+  for (const NamedMachines& named : machines) {
     perfmodel::MachineGroup group;
-    group.type = words[0];
-    group.workers = std::floor(parse_at_least(1.0, words[1]));
-    group.speed = words.size() > 2 ? parse_at_least(kSlowest, words[2])
-                                   : observed_speed(group.type, record, reference);
-    group.price_per_hour = words.size() > 3 ? parse_at_least(0.0, words[3]) : default_price;
+    group.type = named.type;
+    group.workers = named.count;
+    group.speed = named.speed ? *named.speed : observed_speed(named.type, record, reference);
+    group.price_per_hour = named.price_per_hour.value_or(default_price);
     pool.groups.push_back(std::move(group));
   }
   return pool;
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

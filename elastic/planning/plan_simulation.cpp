@@ -9,25 +9,23 @@
 #include "perfmodel/search_simulator.h"
 #include "runtime/base/error.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 namespace {
-
-using namespace perfmodel;
 
 constexpr double kIterationScatter = 0.05;
 
-SimulatedJob truth_of(const PlanRequest& request) {
+perfmodel::SimulatedJob truth_of(const perfmodel::PlanRequest& request) {
   std::map<double, std::pair<double, double>> epochs, noise;  // of B: sum and count
-  for (const EpochObservation& o : request.epochs) {
+  for (const perfmodel::EpochObservation& o : request.epochs) {
     epochs[o.global_batch].first += o.epochs;
     epochs[o.global_batch].second += 1.0;
   }
-  for (const NoiseObservation& o : request.noise) {
+  for (const perfmodel::NoiseObservation& o : request.noise) {
     noise[o.global_batch].first += o.normalised_noise;
     noise[o.global_batch].second += 1.0;
   }
-  SimulatedJob job;
-  for (const TimeObservation& o : request.times) {
+  perfmodel::SimulatedJob job;
+  for (const perfmodel::TimeObservation& o : request.times) {
     const double batch = o.configuration.global_batch;
     if (epochs.count(batch) == 0 || noise.count(batch) == 0) continue;
     job.truth.push_back({o.configuration, o.seconds, noise[batch].first / noise[batch].second,
@@ -49,56 +47,58 @@ SimulatedJob truth_of(const PlanRequest& request) {
 }
 
 // Everything that is known of a job, as a store would have it after the job.
-StoredModel model_of(const SimulatedJob& job) {
-  std::vector<TimeObservation> times;
-  std::vector<EpochObservation> epochs;
-  std::vector<NoiseObservation> noise;
-  for (const TruthPoint& point : job.truth) {
+perfmodel::StoredModel model_of(const perfmodel::SimulatedJob& job) {
+  std::vector<perfmodel::TimeObservation> times;
+  std::vector<perfmodel::EpochObservation> epochs;
+  std::vector<perfmodel::NoiseObservation> noise;
+  for (const perfmodel::TruthPoint& point : job.truth) {
     times.push_back({point.configuration, point.iteration_seconds});
     epochs.push_back({point.configuration.global_batch, point.epochs});
     noise.push_back({point.configuration.global_batch, point.normalised_noise});
   }
-  return {TimeModel(times), choose_statistical_model(epochs, noise).model};
+  return {perfmodel::TimeModel(times), perfmodel::choose_statistical_model(epochs, noise).model};
 }
 
 }  // namespace
 
-std::string simulation_text(const PlanRequest& request, std::span<const PlanRequest> others,
+std::string simulation_text(const perfmodel::PlanRequest& request,
+                            std::span<const perfmodel::PlanRequest> others,
                             const SimulationOptions& options) {
   const int seeds = options.seeds;
-  const SimulatedJob job = truth_of(request);
-  SearchPlan plan;
+  const perfmodel::SimulatedJob job = truth_of(request);
+  perfmodel::SearchPlan plan;
   plan.policy = request.policy;
   plan.constraints = request.constraints;
   plan.resize_seconds = options.resize_seconds;
   plan.cold_start_iterations = options.cold_start_iterations;
-  for (const TruthPoint& point : job.truth)
+  for (const perfmodel::TruthPoint& point : job.truth)
     plan.prior_epochs.push_back({point.configuration.global_batch, point.epochs});
-  const StoredModel own = model_of(job);
-  std::vector<StoredModel> of_others;
-  for (const PlanRequest& other : others) of_others.push_back(model_of(truth_of(other)));
+  const perfmodel::StoredModel own = model_of(job);
+  std::vector<perfmodel::StoredModel> of_others;
+  for (const perfmodel::PlanRequest& other : others) of_others.push_back(model_of(truth_of(other)));
   std::string text = fmt::format(
       "{} configurations are the truth; {} seeds; policy {}; {} s per "
       "resize; epochs of earlier runs are known\n{:<10} {:>10} {:>10} "
       "{:>10} {:>14} {:>14} {:>16}\n",
       job.truth.size(), seeds, name_of(plan.policy), options.resize_seconds, "search", "measured",
       "regret", "worst", "time overhead", "cost overhead", "oracle (K, B)");
-  constexpr std::array<std::pair<const char*, SearchMode>, 5> kModes{
-      {{"full", SearchMode::kFull},
-       {"partial", SearchMode::kPartial},
-       {"adaptive", SearchMode::kAdaptive},
-       {"none", SearchMode::kNone},
-       {"universal", SearchMode::kUniversal}}};
+  constexpr std::array<std::pair<const char*, perfmodel::SearchMode>, 5> kModes{
+      {{"full", perfmodel::SearchMode::kFull},
+       {"partial", perfmodel::SearchMode::kPartial},
+       {"adaptive", perfmodel::SearchMode::kAdaptive},
+       {"none", perfmodel::SearchMode::kNone},
+       {"universal", perfmodel::SearchMode::kUniversal}}};
   for (const auto& [name, mode] : kModes) {
-    const bool from_others = mode == SearchMode::kUniversal;
+    const bool from_others = mode == perfmodel::SearchMode::kUniversal;
     if (from_others && of_others.empty()) continue;
     plan.mode = mode;
-    plan.stored = from_others ? std::span<const StoredModel>(of_others)
-                              : std::span<const StoredModel>(&own, 1);
+    plan.stored = from_others ? std::span<const perfmodel::StoredModel>(of_others)
+                              : std::span<const perfmodel::StoredModel>(&own, 1);
     double regret = 0.0, worst = 0.0, time = 0.0, cost = 0.0, measured = 0.0;
-    Configuration oracle;
+    perfmodel::Configuration oracle;
     for (int seed = 1; seed <= seeds; ++seed) {
-      const SearchOutcome outcome = simulate_search(job, plan, static_cast<std::uint64_t>(seed));
+      const perfmodel::SearchOutcome outcome =
+          perfmodel::simulate_search(job, plan, static_cast<std::uint64_t>(seed));
       regret += outcome.regret / seeds;
       worst = std::max(worst, outcome.regret);
       time += outcome.time_overhead() / seeds;
@@ -113,4 +113,4 @@ std::string simulation_text(const PlanRequest& request, std::span<const PlanRequ
   return text;
 }
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

@@ -7,7 +7,7 @@
 
 #include "perfmodel/plan.h"
 
-namespace scavenger {
+namespace scavenger::elastic {
 
 struct SimulationOptions {
   int seeds = 20;
@@ -22,4 +22,4 @@ std::string simulation_text(const perfmodel::PlanRequest& request,
                             std::span<const perfmodel::PlanRequest> others,
                             const SimulationOptions& options);
 
-}  // namespace scavenger
+}  // namespace scavenger::elastic

@@ -12,7 +12,11 @@ LAYERS = [
     ["runtime/process", "runtime/data", "runtime/checkpoint"],
     ["runtime/torch", "runtime/worker", "runtime/provider"],
     ["noise", "perfmodel", "ps", "cloud_gcp"],
-    ["elastic"],
+    ["elastic/control", "elastic/model_service", "elastic/providers", "elastic/report"],
+    ["elastic/batching", "elastic/decisions", "elastic/page", "elastic/plan", "elastic/rate"],
+    ["elastic/search"],
+    ["elastic/coordinator", "elastic/planning"],
+    ["elastic/evaluation", "elastic/jobs"],
     ["apps"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

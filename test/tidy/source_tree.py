@@ -38,7 +38,7 @@ class SourceTree:
 def folder_of(path):
     """runtime/net/frame.h -> runtime/net; ps/core/kernels.h -> ps: the unit that the layers are made of."""
     parts = path.split("/")
-    return "/".join(parts[:2]) if parts[0] == "runtime" else parts[0]
+    return "/".join(parts[:2]) if parts[0] in ("runtime", "elastic") else parts[0]
 
 
 def line_of(text, position):

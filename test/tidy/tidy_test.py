@@ -28,19 +28,20 @@ class TidyTest(unittest.TestCase):
     # layering
 
     def test_an_include_of_a_lower_layer_is_fine(self):
-        files = {"elastic/a.cpp": '#include "ps/b.h"\n#include "runtime/base/error.h"\n'}
+        files = {"elastic/report/a.cpp": '#include "ps/b.h"\n#include "runtime/base/error.h"\n'}
         self.assertEqual(self.findings(layering, files), [])
 
     def test_an_include_of_a_higher_layer_is_found(self):
-        files = {"ps/a.cpp": '#include "runtime/base/error.h"\n#include "elastic/b.h"\n'}
+        files = {"ps/a.cpp": '#include "runtime/base/error.h"\n#include "elastic/report/b.h"\n'}
         self.assertEqual(self.findings(layering, files), ["ps/a.cpp:2"])
 
     def test_an_include_of_a_sibling_is_found(self):
         files = {
             "noise/a.h": '#include "perfmodel/b.h"\n',
             "runtime/net/a.h": '#include "runtime/config/b.h"\n',
+            "elastic/planning/a.h": '#include "elastic/search/b.h"\n#include "elastic/coordinator/b.h"\n',
         }
-        self.assertEqual(self.findings(layering, files), ["noise/a.h:1", "runtime/net/a.h:1"])
+        self.assertEqual(self.findings(layering, files), ["elastic/planning/a.h:2", "noise/a.h:1", "runtime/net/a.h:1"])
 
     def test_an_include_of_a_folder_without_a_layer_is_found(self):
         self.assertEqual(self.findings(layering, {"apps/a.cpp": '#include "helpers/b.h"\n'}), ["apps/a.cpp:1"])
@@ -68,8 +69,8 @@ class TidyTest(unittest.TestCase):
             "runtime/provider/ssh/a.cpp:2"])
 
     def test_only_apps_see_the_folder_of_libtorch(self):
-        files = {"apps/a.cpp": '#include "runtime/torch/b.h"\n', "elastic/a.cpp": '#include "runtime/torch/b.h"\n'}
-        self.assertEqual(self.findings(layering, files), ["elastic/a.cpp:1"])
+        files = {"apps/a.cpp": '#include "runtime/torch/b.h"\n', "elastic/report/a.cpp": '#include "runtime/torch/b.h"\n'}
+        self.assertEqual(self.findings(layering, files), ["elastic/report/a.cpp:1"])
 
     def test_product_code_that_includes_a_test_is_found(self):
         self.assertEqual(self.findings(layering, {"ps/a.cpp": '#include "test/support/b.h"\n'}), ["ps/a.cpp:1"])
