@@ -15,6 +15,7 @@
 #include "apps/command_line/user_program.h"
 #include "cloud_gcp/job_vm_visit.h"
 #include "elastic/coordinator/control_socket.h"
+#include "elastic/jobs/answer_text.h"
 #include "elastic/jobs/job_list.h"
 #include "elastic/jobs/job_top.h"
 #include "elastic/providers/job_provider.h"
@@ -98,30 +99,6 @@ Json command_of(const Arguments& arguments) {
   return command;
 }
 
-std::string text_of(const std::string& command, const Json& answer) {
-  if (command == "status") {
-    std::string text = fmt::format(
-        "{}: {}; iteration {}, epoch {:.2f}; K = {}, B = {}; {:.1f} s",
-        answer.at("name").get<std::string>(), answer.at("state").get<std::string>(),
-        answer.at("iteration").get<std::uint64_t>(), answer.at("epoch").get<double>(),
-        answer.at("workers").get<std::uint32_t>(), answer.at("batch_size").get<std::uint32_t>(),
-        answer.at("seconds").get<double>());
-    if (answer.at("wanted_workers") != answer.at("workers") ||
-        answer.at("wanted_batch_size") != answer.at("batch_size"))
-      text += fmt::format("; on its way to K = {}, B = {}",
-                          answer.at("wanted_workers").get<std::uint32_t>(),
-                          answer.at("wanted_batch_size").get<std::uint32_t>());
-    return text;
-  }
-  if (command == "resize")
-    return fmt::format("going to K = {}, B = {}", answer.at("workers").get<std::uint32_t>(),
-                       answer.at("batch_size").get<std::uint32_t>());
-  if (command == "checkpoint") return "a checkpoint will be written at the next boundary";
-  if (command == "pause") return "pausing at the next boundary, with a checkpoint";
-  if (command == "continue") return "going on";
-  return "stopping: the iteration is finished, and a checkpoint written";
-}
-
 // Until it trains with what was asked for.
 void wait_for_size(const std::string& run, const Json& wanted) {
   asio::io_context io;
@@ -163,7 +140,9 @@ void control(const Arguments& arguments) {
   if (arguments.command == "top") return elastic::show_top(arguments.run, std::cout);
   const Json answer = elastic::ask_job(arguments.run, command_of(arguments));
   if (arguments.wait) wait_for_size(arguments.run, answer);
-  std::cout << (arguments.json ? json_text(answer) : text_of(arguments.command, answer)) << "\n";
+  std::cout << (arguments.json ? json_text(answer)
+                               : elastic::answer_text(arguments.command, answer))
+            << "\n";
 }
 
 // ---- VMs on Compute Engine. ----
