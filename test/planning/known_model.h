@@ -1,6 +1,8 @@
 // Measurements of a job that do not come from a run: seconds follow a formula.
 #pragma once
 
+#include <string>
+
 #include "elastic/planning/plan_sources.h"
 
 namespace scavenger::elastic {
