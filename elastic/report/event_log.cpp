@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -25,8 +26,14 @@ constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
                             .remedy = {}});
 }
 
-FileDescriptor open_log(const std::filesystem::path& path, int flags) {
-  FileDescriptor file(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+// A pipe would take what is written, keep nothing, and stop the job once it is full.
+FileDescriptor open_for_writing(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored))
+    throw SystemError({.what = "is a pipe and not a regular file, so no event would stay in it",
+                       .where = path.string(),
+                       .remedy = "remove it"});
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (file.get() < 0) fail("open", path);
   return file;
 }
@@ -36,7 +43,7 @@ FileDescriptor open_log(const std::filesystem::path& path, int flags) {
 EventLogWriter::EventLogWriter(const std::filesystem::path& path, const Clock& clock)
     : path_(path),
       clock_(clock),
-      file_(open_log(path, O_RDWR | O_CREAT | O_APPEND)),
+      file_(open_for_writing(path)),
       clock_origin_(clock.now_seconds()) {
   adopt_existing_content();
 }
@@ -114,7 +121,7 @@ void EventLogWriter::set_problem(const char* action) {
 }
 
 EventLogReader::EventLogReader(const std::filesystem::path& path)
-    : path_(path), file_(open_log(path, O_RDONLY)) {}
+    : path_(path), file_(open_regular_file(path)) {}
 
 std::optional<LoggedEvent> EventLogReader::next() {
   for (;;) {

@@ -26,7 +26,7 @@ class EventLogWriter final {
 
   // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
   // off. The clock must outlive the writer. Throws InputError where its last
-  // line is not an event; SystemError.
+  // line is not an event; SystemError, also where the file is a pipe.
   EventLogWriter(const std::filesystem::path& path, const Clock& clock);
 
   // Seconds of the job's life in earlier processes: the time of the last event that was there.
@@ -74,6 +74,7 @@ class EventLogWriter final {
 // Streams the events of a log of any size; may follow one that is still written.
 class EventLogReader final {
  public:
+  // Throws SystemError where there is no file, or it is not a regular one: nobody waits for a pipe.
   explicit EventLogReader(const std::filesystem::path& path);
 
   // The next event; nothing at the end of the file, or where the last line has no newline (yet).

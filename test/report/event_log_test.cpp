@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -277,6 +278,19 @@ TEST_CASE("A reader stops before a torn line, and goes on once the line is whole
   CHECK(reader.line() == 2);
   CHECK_FALSE(reader.next().has_value());
   CHECK(reader.torn_bytes() == 0);
+}
+
+TEST_CASE("A pipe is no log: nobody waits for it, and nothing is written to it") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "events.jsonl";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const ManualClock clock;
+  const auto refused = Catch::Contains("not a regular file");
+
+  CHECK_THROWS_WITH(EventLogWriter(path, clock), refused);
+  ::alarm(60);  // who opens a pipe waits for one who writes to it
+  CHECK_THROWS_WITH(EventLogReader(path), refused);
+  ::alarm(0);
 }
 
 TEST_CASE("A damaged line in the middle of a log is named") {
