@@ -7,11 +7,13 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "elastic/decisions/controller_json.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
+#include "runtime/base/version.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -22,6 +24,21 @@ constexpr std::size_t kMostInputsPerLine = 64;
 
 std::string text_of(const json& document) {
   return json_text(document, {.broken_utf8 = BrokenUtf8::kReplace});
+}
+
+// A pipe would take what is written, keep nothing, and stop the job once it is full.
+FileDescriptor open_for_writing(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored))
+    throw SystemError({.what = "is a pipe and not a regular file, so no decision would stay in it",
+                       .where = path.string(),
+                       .remedy = "remove it"});
+  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (file.get() < 0)
+    throw SystemError({.what = std::string("cannot open: ") + std::strerror(errno),
+                       .where = path.string(),
+                       .remedy = "make the run folder writable"});
+  return file;
 }
 
 bool ends_in_mid_line(int file) {
@@ -37,12 +54,7 @@ std::filesystem::path decision_file(const std::filesystem::path& run_folder) {
 }
 
 DecisionLog::DecisionLog(const std::filesystem::path& run_folder)
-    : file_(::open(decision_file(run_folder).c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC,
-                   0644)) {
-  if (file_.get() < 0)
-    throw SystemError({.what = std::string("cannot open: ") + std::strerror(errno),
-                       .where = decision_file(run_folder).string(),
-                       .remedy = "make the run folder writable"});
+    : file_(open_for_writing(decision_file(run_folder))) {
   if (ends_in_mid_line(file_.get())) write_line("");  // an earlier process was killed there
 }
 
@@ -57,6 +69,8 @@ void DecisionLog::begin(const std::string& config_json, const ControllerPlan& pl
                         double now_seconds) {
   write_line(text_of({{"begin",
                        {{"seconds", now_seconds},
+                        {"version", version()},
+                        {"commit", commit()},
                         {"plan", to_json(plan)},
                         {"config", parse_json(config_json)}}}}));
 }

@@ -22,11 +22,13 @@ std::filesystem::path decision_file(const std::filesystem::path& run_folder);
 // what has led to no decision yet. Where a job takes more than LogBudget allows, the record ends.
 class DecisionLog final {
  public:
-  // Goes on with the log that is there. Throws SystemError where it cannot be opened.
+  // Goes on with the log that is there. Throws SystemError where it cannot be opened, or
+  // is a pipe.
   explicit DecisionLog(const std::filesystem::path& run_folder);
   ~DecisionLog();
 
-  // A controller begins. `config_json`: the resolved configuration that the plan is of.
+  // A controller of this build begins. `config_json`: the resolved configuration that the plan is
+  // of.
   void begin(const std::string& config_json, const ControllerPlan& plan, double now_seconds);
   // It was told this, and answered that. Call before the answers are carried out.
   void add(const ControllerEvent& event, double now_seconds,

@@ -1,13 +1,19 @@
 #include "elastic/decisions/decision_log.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "elastic/decisions/controller_json.h"
 #include "elastic/decisions/decision_replay.h"
 #include "runtime/base/error.h"
+#include "runtime/base/version.h"
 #include "test/decisions/ready_config.h"
 #include "test/support/temporary_folder.h"
 
@@ -120,6 +126,38 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
+std::vector<json> lines_of(const std::filesystem::path& path) {
+  std::vector<json> lines;
+  std::istringstream text(text_of(path));
+  for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+  return lines;
+}
+
+// As logs were while the controller announced an interrupt, and did not leave its version.
+std::string as_an_older_version(const std::vector<json>& lines) {
+  const json told = {"announce", "interrupted: finishing the iteration (again: end at once)"};
+  std::string text;
+  for (json line : lines) {
+    if (line.contains("begin")) {
+      line["begin"].erase("version");
+      line["begin"].erase("commit");
+    } else {
+      json& inputs = line["inputs"];
+      const auto is_interrupt = [](const json& input) { return input.at(1) == "interrupted"; };
+      const auto found = std::ranges::find_if(inputs, is_interrupt);
+      if (found != inputs.end() && found + 1 == inputs.end()) {
+        line["actions"].insert(line["actions"].begin(), told);
+      } else if (found != inputs.end()) {  // what led to an answer ended a line
+        const json before(inputs.begin(), found + 1);
+        text += json{{"inputs", before}, {"actions", json::array({told})}}.dump() + "\n";
+        inputs = json(found + 1, inputs.end());
+      }
+    }
+    text += line.dump() + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("All that a controller can be told is read back as it was") {
@@ -189,6 +227,62 @@ TEST_CASE("A replay decides the same, over a kill in mid-line and a resume") {
   const auto twice = replay_decisions(folder.path());
   CHECK(twice.differences.empty());
   CHECK(twice.decisions > once.decisions);
+}
+
+TEST_CASE("What only told people something need not be told again") {
+  const TemporaryFolder folder;
+  {
+    LoggedJob job(folder.path());
+    job.train();
+    job.feed(Interrupted{"Ctrl-C"});
+    job.feed(IterationsDone{0, 4});
+    job.feed(IterationsDone{1, 4});
+  }
+  const auto path = decision_file(folder.path());
+  const std::vector<json> lines = lines_of(path);
+  std::ofstream(path) << as_an_older_version(lines);
+  REQUIRE_THAT(text_of(path), Catch::Contains("announce"));
+
+  const auto replayed = replay_decisions(folder.path());
+
+  CAPTURE(text_of(path), replayed.differences);
+  CHECK(replayed.differences.empty());
+  CHECK(replayed.decisions >= 5);
+}
+
+TEST_CASE("Where another build decided otherwise, it is named") {
+  const TemporaryFolder folder;
+  LoggedJob(folder.path()).train();
+  const auto path = decision_file(folder.path());
+  const std::string here = fmt::format("version {} ({})", version(), commit());
+  const auto difference = [&](const std::function<void(json&)>& change_begin) {
+    std::string changed;
+    for (json& line : lines_of(path)) {
+      if (line.contains("begin")) change_begin(line.at("begin"));
+      if (line.contains("actions")) line["actions"] = json::array();
+      changed += line.dump() + "\n";
+    }
+    std::ofstream(path) << changed;
+    const auto replayed = replay_decisions(folder.path());
+    REQUIRE(replayed.differences.size() == 1);
+    return replayed.differences.front();
+  };
+
+  CHECK_THAT(difference([](json&) {}), !Catch::Contains("written by"));
+  CHECK_THAT(difference([](json& begin) { begin["version"] = "0.0.7"; }),
+             Catch::Contains("written by version 0.0.7 (" + commit() + "); this is " + here));
+  CHECK_THAT(difference([](json& begin) { begin.erase("version"); }),
+             Catch::Contains("written by a version that did not leave its name; this is " + here));
+}
+
+TEST_CASE("A pipe is no record: nobody waits for it, and nothing is written to it") {
+  const TemporaryFolder folder;
+  REQUIRE(::mkfifo(decision_file(folder.path()).c_str(), 0600) == 0);
+
+  CHECK_THROWS_WITH(DecisionLog(folder.path()), Catch::Contains("not a regular file"));
+  ::alarm(60);  // who opens a pipe waits for one who writes to it
+  CHECK_THROWS_WITH(replay_decisions(folder.path()), Catch::Contains("not a regular file"));
+  ::alarm(0);
 }
 
 TEST_CASE("A log that was changed does not replay, and one that is damaged is refused") {
