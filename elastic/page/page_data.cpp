@@ -134,6 +134,16 @@ json totals_json(const RunHistory& history) {
           {"pace", pace_json(history.pace())}};
 }
 
+json resumes_json(const RunNumbers& numbers) {
+  json list = json::array();
+  const auto& starts = numbers.starts;
+  const bool has_first = starts.total == starts.latest.size();
+  for (std::size_t i = has_first ? 1 : 0; i < starts.latest.size(); ++i)
+    list.push_back({{"time", seconds(starts.latest[i].time)},
+                    {"iteration", starts.latest[i].fact.resumed_from_iteration.value_or(0)}});
+  return list;
+}
+
 json places_json(const DownsampledCurve& curve) {
   json first = json::array(), iteration = json::array(), epoch = json::array(),
        time = json::array();
@@ -434,6 +444,7 @@ std::vector<PageSection> page_sections(const RunHistory& history, const std::str
   };
   add("identity", identity_json(numbers, folder));
   add("totals", totals_json(history));
+  add("resumes", resumes_json(numbers));
   add("loss", curve_json(numbers.training_loss));
   add("metrics", metrics_json(history.metrics()));
   add("phases", phases_json(numbers));

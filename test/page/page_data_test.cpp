@@ -52,6 +52,31 @@ TEST_CASE("Every event has its place in the page's data") {
   CHECK_FALSE(data.at("notes").empty());
 }
 
+TEST_CASE("The data say when the job was resumed, and where it went on") {
+  RunHistory history;
+  fact::Start again = sample_start();
+  again.resumed_from_iteration = 40;
+  apply(history, 0.0, sample_start());
+  CHECK(data_of(history).at("resumes").empty());
+  apply(history, 30.0, sample_start());  // before there was a checkpoint
+  apply(history, 70.0, again);
+
+  const nlohmann::json resumes = data_of(history).at("resumes");
+  REQUIRE(resumes.size() == 2);
+  CHECK(resumes[0] == nlohmann::json({{"time", 30.0}, {"iteration", 0}}));
+  CHECK(resumes[1] == nlohmann::json({{"time", 70.0}, {"iteration", 40}}));
+}
+
+TEST_CASE("Every start counts while only the latest are kept") {
+  RunHistory history;
+  constexpr int kStarts = 3 * static_cast<int>(LatestList<int>::kMaxListed);
+  for (int i = 0; i < kStarts; ++i) apply(history, i, sample_start());
+
+  const nlohmann::json resumes = data_of(history).at("resumes");
+  CHECK(resumes.size() == LatestList<int>::kMaxListed);
+  CHECK(resumes.back().at("time") == kStarts - 1.0);
+}
+
 TEST_CASE("The data are the log's numbers, to six digits") {
   RunHistory history;
   fact::Iterations iterations = sample_iterations(1, 0, 2, 1);

@@ -132,6 +132,35 @@ class OneRun(ReportTest):
             self.assertIn("epochs", page.locator("#loss svg").text_content())
             self.assertEqual(chromium.errors, [])
 
+    def test_nothing_is_drawn_from_a_stop_to_the_resume(self):
+        run = self.folder / "run"
+        sample_logs.resumed_job(run)
+        stop = self.events(run, "start")[1]["time"]
+        with browser() as chromium:
+            page = chromium.open(self.report(run).as_uri())
+
+            def pieces(chart, shape="line"):
+                return page.locator(f"#{chart} path.{shape}").first.get_attribute("d").count("M")
+
+            def gap(chart):
+                """How many pixels there are between the pieces of its line."""
+                before, after = page.locator(f"#{chart} path.line").first.get_attribute("d").split("M")[1:]
+                return float(after.split(",")[0]) - float(before.split("L")[-1].split(",")[0])
+
+            for chart in ("loss", "metric-loss", "metric-accuracy", "timers", "pace", "noise", "workers-k", "batch", "shares"):
+                self.assertEqual(pieces(chart), 2, chart)
+            self.assertEqual(pieces("timers", "fill"), 2)
+            self.assertEqual(pieces("noise", "band"), 2)
+            for chart in ("loss", "timers", "pace"):
+                self.assertGreater(gap(chart), 100, chart)  # 60 s of less than two minutes
+            stops = page.evaluate("([from, to]) => Page.figures.get('loss').places().filter((x) => x > from && x < to).length", [stop, stop + 60])
+            self.assertEqual(stops, 0)  # the cursor does not stand where nothing is
+            self.assertIn("resumed from iteration 300", [title.text_content() for title in page.locator("#loss .mark title").all()])
+            page.locator(".segments button", has_text="iterations").click()
+            for chart in ("loss", "metric-loss", "timers", "pace", "noise", "workers-k"):
+                self.assertEqual(pieces(chart), 1, chart)
+            self.assertEqual(chromium.errors, [])
+
     def test_a_run_that_only_began_has_a_page(self):
         run = self.folder / "run"
         sample_logs.Job(run).log.close()

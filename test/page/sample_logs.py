@@ -44,6 +44,10 @@ class Job:
         self.log.add("start", **{**START, "name": text(name)})
         self.log.time = 0.4
 
+    def resume(self, iteration, position):
+        self.iteration, self.position, self.epoch = iteration, position, 0
+        self.log.add("start", **{**START, "resumed_from_iteration": iteration, "time_before": self.log.time})
+
     def start_process(self, role, index, pid, seconds=1.6):
         self.log.add("process_started", role=role, index=index, pid=pid, log=self.text(f"logs/{role}_{index}.log"))
         self.log.time += seconds
@@ -184,6 +188,24 @@ def eventful_job(folder, seed=1, name="fashion_cnn", text=str, ends=True):
     if ends:
         job.log.add("target_reached", metric="accuracy", split="test", value=0.9213, iteration=job.iteration, epoch=job.position / 60000)
         job.log.add("end", status="target_reached", reason="", iteration=job.iteration, position=job.position, exit_code=0)
+    job.log.close()
+    return job
+
+
+def resumed_job(folder):
+    """Loses its last 40 iterations to a kill, and is resumed from before them; it starts for 60 s and then trains on."""
+    job = Job(folder)
+    for part in range(2):
+        job.membership(2, 64, "the job begins" if part == 0 else "resumed")
+        for _ in range(3):
+            job.train(100)
+            job.evaluate()
+        job.checkpoint()
+        if part == 0:
+            safe = (job.iteration, job.position)
+            job.train(40)
+            job.resume(*safe)
+            job.log.time += 60
     job.log.close()
     return job
 

@@ -236,7 +236,7 @@ class PlaneChart extends Figure {
       this.placesOf = this.drawn;
       this.placeList = this.spec.cloud
         ? this.drawn.flatMap((one) => one.x.map((x, i) => ({ one, i, x: this.sx(x), y: one.y[i] == null ? null : this.sy(one.y[i]) }))).filter((place) => place.y != null && !place.one.mute)
-        : [...new Set(this.drawn.flatMap((one) => one.x))].filter((x) => x != null).sort((a, b) => a - b);
+        : [...new Set(this.drawn.flatMap((one) => one.x.filter((x, i) => x != null && one.y[i] != null)))].sort((a, b) => a - b);
     }
     return this.placeList;
   }

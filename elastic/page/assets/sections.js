@@ -24,17 +24,35 @@ function phasesOn(run, axis) {
   return run.phases.filter((phase, i) => run.phases.slice(i + 1).every((later) => later.first_iteration > phase.first_iteration));
 }
 
+// From a stop of the job to its resume there was nothing, so on the time axis nothing is drawn there: an empty place.
+const stopsBetween = (run, axis, from, to) => axis === "time" && run.resumes.some((resume) => from <= resume.time && resume.time < to);
+
 function stepOf(run, axis, value) {
   const phases = phasesOn(run, axis);
   if (phases.length === 0) return { x: [], y: [] };
-  const x = phases.map((phase) => phasePlace(run, phase, axis)), y = phases.map(value);
+  const x = [], y = [];
+  phases.forEach((phase, i) => {
+    x.push(phasePlace(run, phase, axis)), y.push(value(phase));
+    const next = phases[i + 1];
+    if (next && stopsBetween(run, axis, phase.begin, next.begin)) x.push(Math.min(phase.begin + phase.seconds, next.begin)), y.push(null);
+  });
   return { x: [...x, Math.max(runEnd(run, axis), x.at(-1))], y: [...y, y.at(-1)] };
+}
+
+// The places of a curve, as x, and lists of its values.
+function curveOn(run, axis, curve, lists) {
+  const x = curve[axis];
+  const isCut = x.map((place, i) => i > 0 && stopsBetween(run, axis, x[i - 1], place));
+  const cut = (list, empty) => list && list.flatMap((value, i) => (isCut[i] ? [empty(i), value] : [value]));
+  const values = Object.entries(lists).map(([name, list]) => [name, cut(list, () => null)]);
+  return { x: cut(x, (i) => (x[i - 1] + x[i]) / 2), ...Object.fromEntries(values) };
 }
 
 // Lines where the cluster changed, was hurt, or the noise settled.
 function marksOf(run, axis) {
   const marks = phasesOn(run, axis).slice(1).map((phase) => ({ x: phasePlace(run, phase, axis), text: `${Format.configuration(phase.workers, phase.batch_size)}: ${phase.reason}` }));
   for (const stable of run.noise.stable) if (axis !== "epoch") marks.push({ x: stable[axis], text: "gradient noise is stable" });
+  if (axis === "time") for (const { time, iteration } of run.resumes) marks.push({ x: time, text: `resumed from iteration ${Format.count(iteration)}` });
   if (axis === "time")
     for (const note of run.notes) if (note.problem) marks.push({ x: note.time, text: note.text.split("\n")[0], problem: true });
   return marks;
@@ -55,7 +73,7 @@ function lossChart(runs, axis) {
     title: "Training loss", wide: true,
     hint: "Mean over the samples of each iteration. The band is from the least to the most where a point stands for several iterations.",
     x: axisSpec(axis, runs), y: { label: "loss", format: Format.number, clip: true },
-    series: runs.map((run, i) => ({ kind: "line", name: names[i], color: i, x: run.loss[axis], y: run.loss.mean, low: run.loss.low, high: run.loss.high })),
+    series: runs.map((run, i) => ({ kind: "line", name: names[i], color: i, ...curveOn(run, axis, run.loss, { y: run.loss.mean, low: run.loss.low, high: run.loss.high }) })),
     marks: runs.length === 1 ? marksOf(runs[0], axis) : [],
     table: tableOfRuns(runs, (run) => curveTable(run.loss, { loss: run.loss.mean, least: run.loss.low ?? run.loss.mean, most: run.loss.high ?? run.loss.mean })()),
   };
@@ -82,7 +100,7 @@ function metricCharts(runs, axis) {
       spec: {
         title: `${title} of evaluations`, hint: target ? `The target is ${format(target.value)} on ${target.split} data.` : null,
         x: axisSpec(axis, runs), y: { label: title.toLowerCase(), format, tip: (value) => Format.metric(metric, value) },
-        series: curves.map(({ run, r, one }, i) => ({ kind: "line", color: runs.length > 1 ? r : i, x: one[axis], y: one.mean, low: one.low, high: one.high,
+        series: curves.map(({ run, r, one }, i) => ({ kind: "line", color: runs.length > 1 ? r : i, ...curveOn(run, axis, one, { y: one.mean, low: one.low, high: one.high }),
           name: runs.length > 1 ? `${run.identity.folder} · ${one.split}` : one.split, class: runs.length > 1 && one.split === "train" ? "dashed" : null })),
         levels: target ? [{ y: target.value, text: "target" }] : [],
         table: () => ({ columns: ["run", "split", "iteration", "epoch", "seconds", metric],
@@ -147,12 +165,14 @@ const PARTS = [["data", "waiting for data", 4], ["forward", "forward", 0], ["bac
 
 function timersChart(run, axis) {
   const timers = run.timers;
+  const { mean, low, high, data, forward, backward, sync } = timers;
+  const drawn = curveOn(run, axis, timers, { mean, low, high, data, forward, backward, sync });
   return { id: "timers", spec: {
     title: "An iteration's seconds", wide: true,
     hint: "Where they go, as means over the workers; the line is the whole iteration, its band from the least to the most. Triangles mark what is beyond the upper edge.",
     x: axisSpec(axis, [run]), y: { label: "seconds", format: Format.brief, zero: true, clip: true },
-    series: [...PARTS.map(([key, name, color]) => ({ kind: "area", name, color, x: timers[axis], y: timers[key] })),
-      { kind: "line", name: "whole iteration", color: 7, x: timers[axis], y: timers.mean, low: timers.low, high: timers.high }],
+    series: [...PARTS.map(([key, name, color]) => ({ kind: "area", name, color, x: drawn.x, y: drawn[key] })),
+      { kind: "line", name: "whole iteration", color: 7, x: drawn.x, y: drawn.mean, low: drawn.low, high: drawn.high }],
     marks: marksOf(run, axis),
     table: curveTable(timers, { "whole iteration": timers.mean, least: timers.low ?? timers.mean, most: timers.high ?? timers.mean, ...Object.fromEntries(PARTS.map(([key, name]) => [name, timers[key]])) }),
   } };
@@ -165,7 +185,7 @@ function paceChart(run, axis) {
   return { id: "pace", spec: {
     title: "Seconds of each worker", hint: "Its own part of an iteration: data, forward and backward, without waiting for the others.", height: 240,
     x: axisSpec(axis, [run]), y: { label: "seconds", format: Format.brief, zero: true, clip: true },
-    series: workers.map((worker) => ({ kind: "line", name: `worker ${worker.index}`, color: worker.index % 8, x: worker[axis], y: worker.mean })),
+    series: workers.map((worker) => ({ kind: "line", name: `worker ${worker.index}`, color: worker.index % 8, ...curveOn(run, axis, worker, { y: worker.mean }) })),
     marks: marksOf(run, axis),
     table: () => ({ columns: ["worker", "seconds", "iteration", "seconds of an iteration"], rows: workers.flatMap((worker) => worker.mean.map((mean, i) => [worker.index, worker.time[i], worker.iteration[i], mean ?? Format.missing])) }),
   } };
@@ -199,7 +219,7 @@ function noiseChart(run, axis) {
     title: "Gradient noise scale", wide: true,
     hint: "B_s: up to about this global batch, twice the batch learns nearly twice as much an iteration. The band is its 95 % interval.",
     x: axisSpec(axis, [run]), y: { label: "samples", format: Format.number, log: noise.low.every((low) => low == null || low > 0), clip: true },
-    series: [{ kind: "line", name: "noise scale B_s", color: 3, x: noise[axis], y: noise.value, low: noise.low, high: noise.high, openAbove: true },
+    series: [{ kind: "line", name: "noise scale B_s", color: 3, ...curveOn(run, axis, noise, { y: noise.value, low: noise.low, high: noise.high }), openAbove: true },
       { kind: "step", name: "global batch B", color: 7, class: "dashed", ...stepOf(run, axis, (phase) => phase.batch_size) }],
     marks: marksOf(run, axis).filter((mark) => mark.text.includes("noise")),
     table: curveTable(noise, { "B_s": noise.value, low: noise.low, high: noise.high }),
