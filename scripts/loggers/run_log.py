@@ -49,7 +49,7 @@ class RunLog:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.path = self.folder / "events.jsonl"
-        if not self.path.exists():
+        if not self.path.is_file():  # a pipe would have to be waited for
             raise RunError(f"{self.folder}: there is no events.jsonl, so this is no run folder")
         self.place = 0
         self.batch_size = None

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -64,6 +65,8 @@ class TrackerTest(job.JobTest):
         self.assertEqual(self.logged(run, "test/accuracy"), evaluations_of(run))
 
     def check_what_is_no_run_folder(self):
+        self.assertIn("there is no events.jsonl", self.sync(self.folder, check=1))
+        os.mkfifo(self.folder / "events.jsonl")
         self.assertIn("there is no events.jsonl", self.sync(self.folder, check=1))
 
 
