@@ -1,5 +1,6 @@
-// Checks for programming errors, on in every build: they print where and what, and abort.
-// Never for anything that a peer, a file or a user can cause (error.h is for those).
+// Checks for programming errors. They are active in every build: a failed check prints its
+// condition and place, and aborts. Anything that a peer, a file or a user can cause is an exception
+// instead (error.h).
 #pragma once
 
 namespace scavenger {

@@ -1,4 +1,4 @@
-// The port for time: real in a process, virtual in a simulation.
+// The port for time: the real clock in a process, a virtual one in a simulation.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ class SteadyClock final : public Clock {
   double now_seconds() const override;
 };
 
-// The date and time of day for people and file names, in UTC: "2026-11-21T08:35:08Z".
+// Returns the date and time of day in UTC, for people and file names: "2026-11-21T08:35:08Z".
 std::string utc_timestamp();
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// SHA-256 and HMAC-SHA-256, by OpenSSL.
+// SHA-256 and HMAC-SHA-256, computed by OpenSSL.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class DigestStream final {
   DigestStream(const DigestStream&) = delete;
   DigestStream& operator=(const DigestStream&) = delete;
   void update(std::span<const std::byte> bytes);
-  Digest finish();  // once
+  Digest finish();  // call it once
 
  private:
   struct Context;
@@ -31,7 +31,7 @@ Digest sha256(std::span<const std::byte> bytes);
 std::string sha256_hex(std::string_view text);
 Digest hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> message);
 
-// Takes the same time wherever the first difference is.
+// Compares in a time that does not depend on where the first difference is.
 bool equal_in_constant_time(std::span<const std::byte> a, std::span<const std::byte> b);
 
 }  // namespace scavenger

@@ -1,12 +1,12 @@
-// Times that people write.
+// Durations as people write them.
 #pragma once
 
 #include <string>
 
 namespace scavenger {
 
-// "90s", "45m", "3h", "2d", or seconds without a unit. Throws InputError with `where` for what is
-// no positive duration.
+// Returns the seconds of "90s", "45m", "3h", "2d", or of a number of seconds without a unit. Throws
+// InputError with the place `where` if `text` is not a positive duration.
 double parse_duration(const std::string& text, const std::string& where);
 
 }  // namespace scavenger

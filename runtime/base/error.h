@@ -25,8 +25,8 @@ class Error : public std::runtime_error {
   Problem problem_;
 };
 
-// What the user gave is wrong: configuration, command line, data files, run folder. Exit code 2,
-// nothing was started.
+// The user's input is wrong: configuration, command line, data files, run folder. The program ends
+// with exit code 2 and has started nothing.
 class InputError : public Error {
   using Error::Error;
 };
@@ -43,7 +43,7 @@ class CheckpointError final : public InputError {
   using InputError::InputError;
 };
 
-// The operating system refused: files, sockets, processes.
+// The operating system refused an operation on files, sockets or processes.
 class SystemError final : public Error {
  public:
   explicit SystemError(Problem problem);
@@ -51,18 +51,18 @@ class SystemError final : public Error {
   SystemError(int error_number, Problem problem);
 };
 
-// A peer is gone, late, or not who it should be.
+// A peer is gone, late, or not the process that it should be.
 class ConnectionError : public Error {
   using Error::Error;
 };
 
-// A peer said something that the protocol does not allow.
+// A peer sent something that the protocol does not allow.
 class ProtocolError final : public ConnectionError {
   using ConnectionError::ConnectionError;
 };
 
-// The job cannot go on: a process died, no cluster to be had, the loss is not a number. Exit
-// code 1.
+// The job cannot continue: for instance a process died, no cluster is available, or the loss is not
+// a number. The program ends with exit code 1.
 class JobError final : public Error {
   using Error::Error;
 };

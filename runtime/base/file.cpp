@@ -43,7 +43,7 @@ void write_all(const FileDescriptor& file, std::string_view content,
 }  // namespace
 
 FileDescriptor open_regular_file(const std::filesystem::path& path) {
-  // Without O_NONBLOCK the opening of a pipe waits for somebody to write to it.
+  // Without O_NONBLOCK, opening a pipe blocks until another process opens it for writing.
   FileDescriptor file = open_file(path, O_RDONLY | O_NONBLOCK, "open");
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail("read the size of", path);

@@ -1,5 +1,5 @@
-// Files: whole reads, writes that survive a crash, and read-only memory maps. All throw
-// SystemError. What is read is a regular file: a pipe may never end, and a device neither.
+// Files: whole reads, writes that survive a crash, and read-only memory maps. All functions throw
+// SystemError if they fail. Only regular files are read, since a pipe or a device may never end.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace scavenger {
 
-// Far above any text that is read as a whole: settings, states, tables, logs of processes.
+// Far more bytes than any text has that is read as a whole: settings, states, tables, process logs.
 inline constexpr std::uint64_t kLargestText = std::uint64_t{256} << 20;
 
-// The whole file; throws as soon as it is seen to have more than `most_bytes`.
+// Returns the content of the whole file. Throws if it has more than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, std::uint64_t most_bytes = kLargestText);
 
-// Writes `content` beside `path`, forces it to disk, and renames it over `path`: a reader sees the
-// old or the new content, never a part, also after a power cut.
+// Writes `content` beside `path`, forces it to disk, and renames it over `path`. A reader sees
+// either the old or the new content, even after a power cut.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
-// Forces a file's content, or a folder's list of names, to disk.
+// Forces the content of a file, or the list of names of a folder, to disk.
 void sync_to_disk(const std::filesystem::path& path);
 
-// An open file descriptor, closed at the end of its life.
+// Owns an open file descriptor, which the destructor closes.
 class FileDescriptor final {
  public:
   FileDescriptor() = default;
@@ -40,11 +40,11 @@ class FileDescriptor final {
   int fd_ = -1;
 };
 
-// Opens a file for reading, without waiting for anybody; throws where it is not a regular one.
+// Opens a file for reading without blocking. Throws if it is not a regular file.
 FileDescriptor open_regular_file(const std::filesystem::path& path);
 
-// A whole file mapped read-only; pages are shared by all processes of the host. The mapping does
-// not move.
+// A whole file, mapped read-only. All processes of the host share its pages. A move of this object
+// leaves the bytes at their address.
 class MappedFile final {
  public:
   explicit MappedFile(const std::filesystem::path& path);

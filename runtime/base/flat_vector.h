@@ -1,5 +1,6 @@
-// A vector of floats that resize() leaves uninitialised: setting tens of megabytes to zero that are
-// overwritten anyway, with a page fault for each 4 KiB, would stall training at a boundary.
+// A vector of floats whose resize() leaves new elements uninitialised. They are overwritten anyway,
+// and setting tens of megabytes to zero, with a page fault for each 4 KiB, would stall training at
+// an iteration boundary.
 #pragma once
 
 #include <memory>

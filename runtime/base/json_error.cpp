@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kNoSuchKey = 403;
 
-// "[json.exception.out_of_range.403] key 'config' not found": config.
+// Returns the quoted key: `config` for "[json.exception.out_of_range.403] key 'config' not found".
 std::string quoted_name(std::string_view text) {
   const std::size_t first = text.find('\'');
   const std::size_t last = text.rfind('\'');

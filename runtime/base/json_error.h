@@ -1,4 +1,4 @@
-// What was wrong with a JSON document, in words for people: the library's own name its functions.
+// Error messages about JSON documents for users; those of the JSON library name its own functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace scavenger {
 
-// "it lacks the key \"config\"", "it is not JSON from byte 17 on".
+// Returns, for instance, "it lacks the key \"config\"" or "it is not JSON from byte 17 on".
 std::string describe(const nlohmann::json::exception& error);
 
 }  // namespace scavenger

@@ -21,7 +21,7 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
   return error == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-// What follows `key` at the start of a line.
+// Returns the rest of the line that starts with `key`.
 std::optional<std::string_view> after(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -31,12 +31,12 @@ std::optional<std::string_view> after(std::string_view text, std::string_view ke
   return std::nullopt;
 }
 
-// Nothing where there is no such file, and where it says "max".
+// Returns nothing if there is no such file, or if it contains "max".
 std::optional<std::uint64_t> number_in(const fs::path& file) {
   return fs::exists(file) ? leading_number(read_file(file)) : std::nullopt;
 }
 
-// A group's limit holds for all groups in it.
+// The limit of a group also holds for the groups within it.
 std::uint64_t least_room(const fs::path& root, fs::path group) {
   std::uint64_t least = UINT64_MAX;
   for (;; group = group.parent_path()) {

@@ -1,4 +1,4 @@
-// How much memory this machine has left.
+// How much memory this machine has available.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,10 @@
 
 namespace scavenger {
 
-// Bytes that this process may still take: the machine's that are free or easily freed
-// (MemAvailable), or less where a control group (version 2: a container, a service) sets a limit.
-// `root` is where /proc and /sys are. Throws SystemError where the machine does not say.
+// Returns the bytes that this process may still allocate: the machine's available memory
+// (MemAvailable), or less if a control group (version 2; of a container or a service) sets a limit.
+// `root` is the folder that contains /proc and /sys. Throws SystemError if the kernel does not
+// report its memory.
 std::uint64_t available_memory_bytes(const std::filesystem::path& root = "/");
 
 }  // namespace scavenger

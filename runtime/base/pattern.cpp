@@ -4,12 +4,13 @@
 
 namespace scavenger {
 
-// Where a character does not fit, the latest "*" takes one more: no need to try earlier ones again.
+// If a character does not match, the latest "*" takes one more character; earlier ones need not be
+// tried again.
 bool fits_pattern(std::string_view name, std::string_view pattern) {
   std::size_t n = 0;
   std::size_t p = 0;
   std::size_t star = std::string_view::npos;
-  std::size_t after_star = 0;  // in name
+  std::size_t after_star = 0;  // index in `name`
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

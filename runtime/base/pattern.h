@@ -1,4 +1,4 @@
-// Names by pattern, as in a shell: "*" stands for any characters.
+// Matches names against patterns as in a shell: "*" stands for any number of any characters.
 #pragma once
 
 #include <string>

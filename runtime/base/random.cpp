@@ -55,7 +55,7 @@ std::uint64_t RandomStream::bits() {
 
 std::uint64_t RandomStream::below(std::uint64_t limit) {
   SCAVENGER_CHECK(limit > 0);
-  // Values above the largest multiple of limit would make small results likelier: draw again.
+  // Values above the largest multiple of `limit` would make small results likelier, so draw again.
   const std::uint64_t accepted = UINT64_MAX - (UINT64_MAX % limit + 1) % limit;
   std::uint64_t draw = bits();
   while (draw > accepted) draw = bits();

@@ -1,8 +1,9 @@
-// Reproducible random numbers: the same on every machine, compiler and number of workers.
+// Reproducible random numbers: the same on every machine, with every compiler and number of
+// workers.
 //
 // A stream is named by what it is for, not by when it is used: RandomStream(seed, "augment",
-// {epoch, sample}). Nothing has to be saved in a checkpoint, since every stream can be made again
-// from its name. (std:: distributions differ between standard libraries; these do not.)
+// {epoch, sample}). A checkpoint saves no stream, since each can be made again from its name. (The
+// distributions of std:: differ between standard libraries; these do not.)
 #pragma once
 
 #include <array>
@@ -15,29 +16,29 @@
 
 namespace scavenger {
 
-// xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64 over the name. Not for secrets.
-// Thread: one thread at a time.
+// xoshiro256** (Blackman and Vigna, 2018), seeded by SplitMix64 over the stream's name. Not for
+// secrets. Thread: one thread at a time.
 class RandomStream final {
  public:
   RandomStream(std::uint64_t seed, std::string_view purpose,
                std::initializer_list<std::uint64_t> key = {});
 
   std::uint64_t bits();
-  // Uniform in [0, limit), without bias. Requires limit > 0.
+  // Returns a uniform integer in [0, limit), without bias. Requires limit > 0.
   std::uint64_t below(std::uint64_t limit);
-  // Uniform in [0, 1), with 53 bits.
+  // Returns a uniform number in [0, 1), with 53 random bits.
   double uniform();
-  // Standard normal (Marsaglia's polar method).
+  // Returns a standard normal number (Marsaglia's polar method).
   double normal();
 
  private:
   std::array<std::uint64_t, 4> state_;
 };
 
-// A random order of 0..size-1 (Fisher-Yates).
+// Returns a random permutation of 0..size-1 (Fisher-Yates).
 std::vector<std::uint32_t> permutation(RandomStream& stream, std::uint32_t size);
 
-// Fills `bytes` with bits fit for secrets, from the operating system.
+// Fills `bytes` with random bytes of the operating system that are fit for secrets.
 void fill_with_secret_bytes(std::span<std::byte> bytes);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// Memory that processes of one host share: files without names, and mappings of their parts.
+// Memory that processes of one host share: unnamed files, and mappings of parts of them.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace scavenger {
 
-// A part of a file in memory. Neither copied nor moved.
+// A mapped part of a file. It can be neither copied nor moved.
 class SharedMapping final {
  public:
-  // Requires a whole number of pages before `offset`, and that the file is that long. Throws
-  // SystemError.
+  // Requires that `offset` is a multiple of the page size, and that the file has at least `offset +
+  // bytes` bytes. Throws SystemError if it cannot be mapped.
   SharedMapping(int file, std::uint64_t offset, std::uint64_t bytes);
   ~SharedMapping();
   SharedMapping(const SharedMapping&) = delete;
@@ -25,22 +25,22 @@ class SharedMapping final {
   std::uint64_t bytes_ = 0;
 };
 
-// An empty file without a name, which goes with the last process that has it. It can grow and
-// never shrink, so that nobody's mapping ends before its time. Throws SystemError.
+// Creates an empty, unnamed file, which exists until the last process closes it. It can grow but
+// not shrink, so that every mapping stays valid. Throws SystemError.
 FileDescriptor make_shared_file();
 
-// Gives the file memory for this part now, rather than a fault in mid-training. Throws SystemError
-// where there is not that much.
+// Allocates the memory of this part of the file now, so that a lack of it does not kill a process
+// during training. Throws SystemError if there is too little memory.
 void reserve_shared_memory(int file, std::uint64_t offset, std::uint64_t bytes);
 
-// Throws SystemError.
+// Returns the size of the file. Throws SystemError.
 std::uint64_t shared_file_bytes(int file);
 
-// The file that another process of this host and user has under that number; -1 within it where
-// there is none, or it may shrink.
+// Opens the file that process `pid` of this host and user has open as descriptor `number`. The
+// result holds -1 if there is no such file, or if it can shrink.
 FileDescriptor open_shared_file_of(std::int64_t pid, int number);
 
-// The least that is a whole number of pages.
+// Rounds `bytes` up to a whole number of pages.
 std::uint64_t whole_pages(std::uint64_t bytes);
 
 }  // namespace scavenger

@@ -25,8 +25,8 @@ std::chrono::steady_clock::duration as_duration(double seconds) {
       std::chrono::duration<double>(seconds));
 }
 
-// Resets a socket when its time is over, unless it is destroyed first; the operation in flight then
-// fails.
+// Resets a socket when its time is over, so that the operation in flight fails; unless this object
+// is destroyed before.
 class SocketDeadline final {
  public:
   SocketDeadline(JobSocket& socket, double seconds) : timer_(socket.get_executor()) {
@@ -85,9 +85,9 @@ struct Attempt {
 
   awaitable<void> run(tcp::endpoint address, const JobCredentials& credentials, double seconds);
 
-  // Who refuses us says so by ending the connection in order, or by an alert. A reset comes from
-  // who is not there yet, or has dropped us to make room for others; and we may have run out of
-  // patience ourselves.
+  // A peer that refuses us closes the connection in order, or sends an alert. A reset comes from a
+  // peer that does not listen yet, or that has dropped us to make room for others. Our own limit
+  // may have expired, too.
   bool judged() const {
     return connected && !expired && error != asio::error::connection_reset &&
            error != asio::error::operation_aborted && error != asio::error::broken_pipe;

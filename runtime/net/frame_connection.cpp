@@ -13,9 +13,9 @@
 namespace scavenger {
 namespace {
 
-constexpr double kLeastBytesPerSecond = 1e6;  // of a peer that is alive
-constexpr std::size_t kFramesPerWrite = 32;   // a gather write takes at most 64 buffers (Asio)
-constexpr TransferAll kTransferAll{};         // braces within co_await: g++ 12 destroys twice
+constexpr double kLeastBytesPerSecond = 1e6;  // a slower peer counts as dead
+constexpr std::size_t kFramesPerWrite = 32;   // Asio: a gather write takes at most 64 buffers
+constexpr TransferAll kTransferAll{};         // g++ 12 destroys a temporary within co_await twice
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void FrameConnection::post_owned(FrameHeader header, std::vector<std::byte> payl
 
 void FrameConnection::enqueue(FrameHeader header, std::span<const std::byte> payload,
                               std::vector<std::byte> owned) {
-  if (!socket_.is_open()) return;  // the reader learns of it
+  if (!socket_.is_open()) return;  // the reader gets the error
   if (!owned.empty()) payload = owned;
   header.payload_bytes = static_cast<std::uint32_t>(payload.size());
   queued_bytes_ += kFrameHeaderBytes + payload.size();
@@ -141,7 +141,7 @@ void FrameConnection::close() {
   progress_.cancel();
   watch_.cancel();
   socket_.close();
-  // Frames that are being written belong to the operation in flight, which ends with an error.
+  // The operation in flight still uses the frames that it writes; it ends with an error.
   queue_.resize(std::min(queue_.size(), writing_));
 }
 

@@ -1,4 +1,4 @@
-// An authenticated connection that carries frames: one reader, any number of posters.
+// An authenticated connection between two processes of a job that carries frames (frame.h).
 #pragma once
 
 #include <array>
@@ -16,38 +16,41 @@
 
 namespace scavenger {
 
-// Thread: all calls on the socket's executor, which is one thread.
-// Errors: a failed write closes the connection; the reader then gets ConnectionError. So does a
-// peer that neither takes what is written nor sends the rest of a frame that it has begun, for
-// `stall_seconds` and a second for each megabyte. (A peer that has nothing to say may be silent;
-// whoever expects news from it sets a limit of its own.)
+// Seconds without progress after which a peer counts as dead.
 inline constexpr double kStallSeconds = 30.0;
 
+// Sends and receives frames. One coroutine reads; any number may post.
+//
+// Thread: all calls on the socket's executor, which is one thread.
+// Errors: a failed write closes the connection; the reader then gets ConnectionError. The same
+// happens if the peer makes no progress, neither accepting written bytes nor completing a frame
+// that it has begun, for `stall_seconds` plus one second per megabyte. A peer may be silent between
+// two frames: a caller that expects a frame sets its own limit.
 class FrameConnection final : public std::enable_shared_from_this<FrameConnection> {
  public:
-  // `queue_limit_bytes`: how much may wait to be written before post() fails; a slow or dead peer
-  // costs no more.
+  // `queue_limit_bytes`: how much may wait to be written before post() fails, which limits the
+  // memory that a slow or dead peer costs.
   FrameConnection(JobSocket socket, std::size_t queue_limit_bytes,
                   double stall_seconds = kStallSeconds);
 
-  // Queues a frame whose payload stays the caller's: it must not change before it was written,
-  // which the peer's answer proves. Sets header.payload_bytes.
+  // Queues a frame whose payload stays the caller's and is not copied. The payload must not change
+  // until it has been written, which is known when the peer answers. Sets header.payload_bytes.
   void post(FrameHeader header, std::span<const std::byte> payload);
-  // Queues a frame with a payload of its own.
+  // Queues a frame together with its payload.
   void post_owned(FrameHeader header, std::vector<std::byte> payload);
 
-  // The next frame's header; its payload must be read next, by receive_payload() with exactly its
-  // size.
+  // Returns the header of the next frame. Its payload must be read next, by one call of
+  // receive_payload() with a destination of exactly header.payload_bytes.
   awaitable<FrameHeader> receive_header(std::uint32_t payload_limit_bytes);
   awaitable<void> receive_payload(std::span<std::byte> destination);
 
-  // Waits until at most `bytes` wait to be written, so that a long stream does not pile up here.
-  // At most one waiter at a time. Throws ConnectionError where the connection is lost.
+  // Waits until at most `bytes` are queued, so that a long stream does not fill the memory. At most
+  // one caller may wait at a time. Throws ConnectionError if the connection is lost.
   awaitable<void> wait_until_queued_at_most(std::size_t bytes);
 
-  // Ends both directions at once; what is queued is dropped.
+  // Closes both directions at once and drops the queued frames.
   void close();
-  // Closes as soon as all that is queued has been written.
+  // Closes as soon as all queued frames have been written.
   void close_when_written();
   bool is_open() const { return socket_.is_open(); }
 
@@ -72,13 +75,13 @@ class FrameConnection final : public std::enable_shared_from_this<FrameConnectio
   const std::size_t queue_limit_bytes_;
   std::deque<Outgoing> queue_;
   std::size_t queued_bytes_ = 0;
-  std::size_t writing_ = 0;  // frames at the queue's front that are being written
+  std::size_t writing_ = 0;  // how many frames at the front of the queue are being written
   bool close_when_written_ = false;
   std::vector<asio::const_buffer> gather_;
   asio::steady_timer progress_;  // never expires; cancelled when something was written
 
-  // When the write and the read that are under way have to be done. One timer looks after both, and
-  // is set once in a while, not for each frame.
+  // The deadlines of the pending write and read. One timer checks both; it is set once in a while
+  // instead of for each frame.
   const double stall_seconds_;
   TimePoint write_deadline_ = TimePoint::max();
   TimePoint read_deadline_ = TimePoint::max();

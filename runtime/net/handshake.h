@@ -23,8 +23,8 @@ namespace scavenger {
 
 using Nonce = std::array<std::byte, 32>;
 
-// What makes a process a member of a job. The secret must not be logged, nor stand on a command
-// line.
+// A process that has these credentials is a member of the job. The secret must appear neither in a
+// log nor on a command line.
 struct JobCredentials {
   std::array<std::byte, 16> job_id{};
   std::array<std::byte, 32> secret{};
@@ -41,22 +41,22 @@ Nonce fresh_nonce();
 std::array<std::byte, kHelloBytes> make_hello(const JobCredentials& credentials,
                                               const Nonce& client_nonce);
 
-// Server: reads the client's nonce. Throws ProtocolError for garbage, another protocol version or
-// another job.
+// Server: returns the client's nonce. Throws ProtocolError if the hello is malformed, or names
+// another protocol version or another job.
 Nonce check_hello(std::span<const std::byte, kHelloBytes> hello, const JobCredentials& credentials);
 
 std::array<std::byte, kChallengeBytes> make_challenge(const JobCredentials& credentials,
                                                       const Nonce& client_nonce,
                                                       const Nonce& server_nonce);
 
-// Client: reads the server's nonce. Throws ProtocolError where the server does not know the secret.
+// Client: returns the server's nonce. Throws ProtocolError if the server does not know the secret.
 Nonce check_challenge(std::span<const std::byte, kChallengeBytes> challenge,
                       const JobCredentials& credentials, const Nonce& client_nonce);
 
 Digest make_proof(const JobCredentials& credentials, const Nonce& client_nonce,
                   const Nonce& server_nonce);
 
-// Server: throws ProtocolError where the client does not know the secret.
+// Server: throws ProtocolError if the client does not know the secret.
 void check_proof(std::span<const std::byte, kProofBytes> proof, const JobCredentials& credentials,
                  const Nonce& client_nonce, const Nonce& server_nonce);
 

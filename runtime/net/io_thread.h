@@ -1,4 +1,4 @@
-// A thread that runs an io_context, for processes whose main thread computes.
+// A thread that runs an io_context, for a process whose main thread computes.
 #pragma once
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -8,8 +8,8 @@
 
 namespace scavenger {
 
-// The destructor stops the context and joins: pending operations are dropped, so end what matters
-// before.
+// The destructor stops the context and joins the thread. Pending operations are dropped, so
+// complete those that matter before.
 class IoThread final {
  public:
   IoThread() : work_(io_.get_executor()), thread_([this] { io_.run(); }) {}

@@ -15,8 +15,8 @@ namespace {
 constexpr double kHandshakeSeconds = 5.0;
 constexpr auto kPauseAfterError = std::chrono::milliseconds(100);
 constexpr auto kLogPeriod = std::chrono::seconds(10);
-constexpr std::uint32_t kStrangersLogged = 20;  // in a period
-constexpr std::size_t kHandshakeLimit = 64;     // strangers that may keep us waiting at a time
+constexpr std::uint32_t kStrangersLogged = 20;  // per period
+constexpr std::size_t kHandshakeLimit = 64;     // unfinished handshakes at a time
 
 }  // namespace
 
@@ -36,7 +36,8 @@ void JobListener::accept_next() {
   acceptor_.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (error) return accept_later();
-    // Who keeps us waiting longest makes room: a member of the job needs a moment only.
+    // The oldest unfinished handshake makes room, since a member of the job completes its own at
+    // once.
     if (strangers_.size() >= kHandshakeLimit) {
       strangers_.front()->reset();
       strangers_.pop_front();
@@ -80,7 +81,7 @@ awaitable<void> JobListener::welcome(std::shared_ptr<JobSocket> socket) {
   if (connection) connection->close();
 }
 
-// A flood of strangers must not fill the disk.
+// Limits the lines of a period, since a flood of connections must not fill the disk.
 void JobListener::log_stranger(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (now >= log_period_end_) {

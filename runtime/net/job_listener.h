@@ -1,5 +1,5 @@
-// A port at which the processes of a job are served; strangers are put out before they cost
-// anything.
+// A listening port that serves the processes of a job. Connections that do not authenticate in time
+// are closed and cost little.
 #pragma once
 
 #include <chrono>
@@ -14,14 +14,14 @@
 
 namespace scavenger {
 
-// Thread: the io_context's, which is one. Must live as long as connections are being served.
+// Thread: the one thread of the io_context. Must outlive the connections that it serves.
 class JobListener final {
  public:
-  // Serves one authenticated connection to its end. What it throws is logged, and ends the
-  // connection.
+  // Serves one authenticated connection to its end. If it throws, the error is logged and the
+  // connection closed.
   using Serve = std::function<awaitable<void>(std::shared_ptr<FrameConnection>)>;
 
-  // Throws SystemError where it cannot listen there; port 0: any free one.
+  // Port 0 means any free port. Throws SystemError if it cannot listen at `endpoint`.
   JobListener(asio::io_context& io, const Endpoint& endpoint, const JobCredentials& credentials,
               std::size_t queue_limit_bytes, Serve serve);
 
@@ -40,9 +40,9 @@ class JobListener final {
   const JobCredentials credentials_;
   const std::size_t queue_limit_bytes_;
   const Serve serve_;
-  std::list<std::shared_ptr<JobSocket>> strangers_;  // handshakes under way, the oldest first
+  std::list<std::shared_ptr<JobSocket>> strangers_;  // unfinished handshakes, oldest first
   std::chrono::steady_clock::time_point log_period_end_;
-  std::uint32_t strangers_logged_ = 0;  // in this period
+  std::uint32_t strangers_logged_ = 0;  // in the current period
 };
 
 }  // namespace scavenger

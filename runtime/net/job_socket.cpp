@@ -7,8 +7,8 @@
 namespace scavenger {
 namespace {
 
-// A host that vanishes says nothing: TCP asks after `kIdleSeconds`, and gives up when nothing has
-// been acknowledged for `kVanishedSeconds`.
+// A host that vanishes sends no message. TCP therefore probes a connection that was idle for
+// `kIdleSeconds`, and gives up if nothing has been acknowledged for `kVanishedSeconds`.
 constexpr int kIdleSeconds = 5;
 constexpr int kProbeSeconds = 2;
 constexpr int kVanishedSeconds = 15;

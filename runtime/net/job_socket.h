@@ -1,5 +1,5 @@
-// A connection between two processes of a job, as Asio's streams are: in clear where it stays on
-// one host, in TLS everywhere else.
+// A connection between two processes of a job, with the interface of an Asio stream. It is not
+// encrypted if it stays on one host, and encrypted by TLS otherwise.
 #pragma once
 
 #include <memory>
@@ -12,34 +12,35 @@
 
 namespace scavenger {
 
-// Whether a connection between these addresses stays on one host: both are loopback's. Both ends
-// see the same two addresses, so they decide alike, and nothing that a peer says can change it.
+// Returns whether a connection between these addresses stays on one host, which means that both are
+// loopback addresses. Both ends see the same two addresses, so they come to the same answer, and
+// nothing that a peer sends can change it.
 bool stays_on_host(const asio::ip::address& local, const asio::ip::address& remote);
 
-// Thread: as a socket's. At most one read and one write at a time.
+// Thread: like an Asio socket. At most one read and one write at a time.
 class JobSocket final {
  public:
   using executor_type = tcp::socket::executor_type;
 
-  JobSocket(tcp::socket socket) : layer_(std::move(socket)) {}  // in clear
+  JobSocket(tcp::socket socket) : layer_(std::move(socket)) {}  // not encrypted
 
   // Throws boost::system::system_error.
   awaitable<void> connect(tcp::endpoint address);
 
-  // Sets the options of a job's connections and, where it leaves the host, begins TLS: once, before
-  // anything is sent. Throws ProtocolError, boost::system::system_error.
+  // Sets the options of a job's connections and, if the connection leaves the host, starts TLS.
+  // Call it once, before anything is sent. Throws ProtocolError, boost::system::system_error.
   awaitable<void> secure(const JobCredentials& credentials, TlsSide side);
 
   bool is_encrypted() const { return std::holds_alternative<Tls>(layer_); }
-  // For messages: "10.0.0.7:40123", or "somebody" where it has left.
+  // The peer's address for messages: "10.0.0.7:40123", or "somebody" if it has disconnected.
   std::string peer() const;
 
   bool is_open() const { return socket().is_open(); }
-  void close();  // both directions, at once; what is under way ends with an error
-  // Closes so that the peer is told that nobody has judged it: it may try again.
+  void close();  // both directions at once; pending operations end with an error
+  // Closes by a TCP reset, which tells the peer that it was not refused and may try again.
   void reset();
 
-  // What Asio asks of a stream.
+  // The interface of an Asio stream.
   executor_type get_executor() { return socket().get_executor(); }
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {

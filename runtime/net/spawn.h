@@ -1,4 +1,4 @@
-// Starts coroutines that nobody waits for, without losing what they throw.
+// Starts coroutines that no caller waits for, without losing their exceptions.
 #pragma once
 
 #include <exception>
@@ -9,10 +9,10 @@
 
 namespace scavenger {
 
-// The end of a coroutine that nobody waits for. What it has thrown is thrown again out of the
-// context's run(), whose caller decides what becomes of the process; asio::detached would drop it,
-// and whoever waits for the coroutine's work would wait for ever. An operation that was cancelled
-// is no failure: its owner has ended it.
+// Completion handler of a coroutine that no caller waits for. It rethrows the coroutine's exception
+// out of the context's run(), whose caller decides what happens to the process. (asio::detached
+// would drop the exception, and whatever depends on the coroutine's work would wait for ever.) A
+// cancelled operation is no failure, since its owner has ended it.
 struct RethrowInRun {
   void operator()(const std::exception_ptr& failure) const {
     if (!failure) return;
@@ -30,7 +30,8 @@ void spawn(Where&& where, awaitable<void> task) {
   asio::co_spawn(std::forward<Where>(where), std::move(task), RethrowInRun{});
 }
 
-// For a task that only sends: whoever reads from the connection tells that it is lost.
+// Ignores the loss of the connection in a task that only sends: the reader of that connection
+// reports the loss.
 inline awaitable<void> unless_disconnected(awaitable<void> task) {
   try {
     co_await std::move(task);

@@ -23,8 +23,8 @@ constexpr std::string_view kIdentityName = "scavenger ";
 constexpr unsigned char kAes128GcmSha256[2] = {0x13, 0x01};  // the suite's number in TLS 1.3
 constexpr int kFirstAlert = 1000;  // OpenSSL: reasons from here on are alerts that the peer sent
 
-// Nothing but TLS 1.3, one suite, no tickets, no early data (which could be replayed), no
-// renegotiation, and a certificate, if a stranger should have one, is not believed.
+// Allows TLS 1.3 only, one cipher suite, no tickets, no early data (which could be replayed) and no
+// renegotiation. A peer's certificate is never accepted.
 asio::ssl::context make_context(TlsSide side) {
   asio::ssl::context context(side == TlsSide::kClient ? asio::ssl::context::tls_client
                                                       : asio::ssl::context::tls_server);
@@ -40,8 +40,8 @@ asio::ssl::context make_context(TlsSide side) {
   return context;
 }
 
-// Why we do not take a client that names this key; it is a stranger yet, so its words are not
-// repeated.
+// Returns why a client that names this key is refused. The client is not authenticated, so the
+// message does not quote it.
 std::string refusal_of(std::string_view theirs, std::string_view ours) {
   if (theirs == ours) return {};
   if (!theirs.starts_with(kIdentityName)) return "the peer does not speak Scavenger's protocol";
@@ -71,11 +71,11 @@ std::string tls_identity(const JobCredentials& credentials) {
   return fmt::format("{}{} {}", kIdentityName, kProtocolVersion, to_hex(credentials.job_id));
 }
 
-// What OpenSSL's callbacks need, found through the connection.
+// The data of OpenSSL's callbacks, which find it through the connection.
 struct TlsLayer::Key {
   SSL_SESSION* session = nullptr;  // OpenSSL's form of a pre-shared key
   std::string identity;
-  std::string refusal;  // server: why the client's key is not ours
+  std::string refusal;  // server: why the client's key was refused
 
   Key(SSL* ssl, const JobCredentials& credentials)
       : session(SSL_SESSION_new()), identity(tls_identity(credentials)) {
@@ -92,7 +92,7 @@ struct TlsLayer::Key {
   Key(const Key&) = delete;
   Key& operator=(const Key&) = delete;
 
-  // Not OpenSSL's "app data", which Asio takes for itself.
+  // OpenSSL's "app data" cannot be used, since Asio uses it.
   static int index() {
     static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, nullptr);
     return index;
@@ -104,7 +104,7 @@ struct TlsLayer::Key {
     const Key& key = of(ssl);
     *name = reinterpret_cast<const unsigned char*>(key.identity.data());
     *size = key.identity.size();
-    SSL_SESSION_up_ref(key.session);  // OpenSSL frees one
+    SSL_SESSION_up_ref(key.session);  // OpenSSL frees one reference
     *session = key.session;
     return 1;
   }
@@ -113,7 +113,7 @@ struct TlsLayer::Key {
     Key& key = of(ssl);
     *session = nullptr;
     key.refusal = refusal_of({reinterpret_cast<const char*>(name), size}, key.identity);
-    if (!key.refusal.empty()) return 1;  // goes on without a key, and so fails
+    if (!key.refusal.empty()) return 1;  // the handshake goes on without a key, and fails
     SSL_SESSION_up_ref(key.session);
     *session = key.session;
     return 1;
@@ -123,7 +123,7 @@ struct TlsLayer::Key {
 namespace {
 
 TlsLayer::Stream make_stream(tcp::socket socket, TlsSide side) {
-  asio::ssl::context context = make_context(side);  // each connection keeps a reference to it
+  asio::ssl::context context = make_context(side);  // each connection keeps a reference
   return TlsLayer::Stream(std::move(socket), context);
 }
 
@@ -153,7 +153,7 @@ awaitable<void> TlsLayer::handshake() {
     refuse(fmt::format("the {} does not show that it knows the job's secret: {}",
                        side_ == TlsSide::kClient ? "server" : "client", error.message()));
   if (error) throw boost::system::system_error(error);
-  // Without the key there would have been a certificate, which nobody here believes; be sure.
+  // Without the key the peer would have needed a certificate, which is never accepted; make sure.
   if (SSL_session_reused(stream_.native_handle()) != 1)
     refuse("the peer did not use the job's key");
 }

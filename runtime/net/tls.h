@@ -1,6 +1,7 @@
-// TLS 1.3 between two processes of a job, with a key that follows from the job's secret: both sides
-// prove to know it, there are no certificates, and a recorded session stays closed even to who
-// learns the secret later (the key exchange is ephemeral Diffie-Hellman).
+// TLS 1.3 between two processes of a job, with a pre-shared key that is derived from the job's
+// secret. Both sides prove that they know the key; there are no certificates. The key exchange is
+// ephemeral Diffie-Hellman, so that a recorded session cannot be decrypted even if the secret leaks
+// later.
 #pragma once
 
 #include <boost/asio/ssl/stream.hpp>
@@ -15,14 +16,14 @@ namespace scavenger {
 
 enum class TlsSide { kClient, kServer };
 
-// The pre-shared key: HKDF-SHA-256 of the secret with the job's id as salt and a label, so that it
-// says nothing about the secret, which the hello of handshake.h uses as it is.
+// Returns the pre-shared key: HKDF-SHA-256 of the secret, with the job's id as salt and a label.
+// The key reveals nothing about the secret, which the handshake of handshake.h uses directly.
 Digest tls_key(const JobCredentials& credentials);
 
-// What names the key, in clear: "scavenger", protocol version, job id.
+// Returns the name of the key, which is sent unencrypted: "scavenger", protocol version, job id.
 std::string tls_identity(const JobCredentials& credentials);
 
-// Thread: as a socket's. At most one read and one write at a time.
+// Thread: like an Asio socket. At most one read and one write at a time.
 class TlsLayer final {
  public:
   using Stream = asio::ssl::stream<tcp::socket>;
@@ -32,8 +33,8 @@ class TlsLayer final {
   TlsLayer(const TlsLayer&) = delete;
   TlsLayer& operator=(const TlsLayer&) = delete;
 
-  // Throws ProtocolError where the peer does not know the key, and boost::system::system_error
-  // where it ended the connection.
+  // Throws ProtocolError if the peer does not know the key, and boost::system::system_error if it
+  // ended the connection.
   awaitable<void> handshake();
 
   Stream& stream() { return stream_; }
