@@ -46,7 +46,7 @@ void require_gpus(const JobConfig& config, std::uint32_t gpus) {
             is_nccl ? "sync.strategy" : "device",
             is_nccl ? "use gloo or parameter_server, or install NVIDIA's driver"
                     : "set device to auto or cpu, or install NVIDIA's driver");
-  // NCCL refuses two ranks on one GPU.
+  // NCCL does not allow two ranks on one GPU.
   if (is_nccl)
     require(gpus >= config.cluster.workers, "nccl needs a GPU for each worker of a machine",
             "cluster.workers", "use fewer workers, or parameter_server, whose workers share GPUs");

@@ -1,5 +1,4 @@
-// What this build has of what a configuration may ask for: it depends on the LibTorch that was
-// there when it was compiled.
+// The optional features that this build has. They depend on the LibTorch that it was compiled with.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +15,13 @@ struct BuildFeatures {
 
 BuildFeatures build_features();
 
-// Both throw ConfigError that says how to get it where something is missing.
+// Throws ConfigError, with a remedy, if `config` needs a feature that is missing.
 void require_features(const JobConfig& config, const BuildFeatures& features);
-// Of a machine with so many GPUs that the workers are to run on.
+// Throws ConfigError, with a remedy, if `gpus`, the number of GPUs of the machine on which the
+// workers run, is too small for `config`.
 void require_gpus(const JobConfig& config, std::uint32_t gpus);
 
-// Whether it cannot do without GPUs.
+// Returns whether the job cannot run without GPUs.
 bool needs_gpus(const JobConfig& config);
 
 }  // namespace scavenger

@@ -22,7 +22,7 @@ const Json& schema() {
   return kSchema;
 }
 
-// Throws the one that a reader of the document meets first.
+// Throws the violation that comes first in the document.
 void throw_first(const std::vector<Violation>& violations, const ValuePlaces& places) {
   const auto first = std::min_element(violations.begin(), violations.end(),
                                       [&](const Violation& a, const Violation& b) {

@@ -1,4 +1,4 @@
-// From a JSON document to a checked JobConfig, and back.
+// Converts a JSON document to a checked JobConfig, and back.
 //
 // The document's structure (keys, types, ranges, defaults) is configs/scavenger.schema.json, which
 // is built into this library; config_checks.h holds the rules between values. Every fault is one
@@ -16,26 +16,27 @@
 
 namespace scavenger {
 
-// kMustExist: a data file that is missing or cannot be read is a ConfigError. kNotChecked is for
-// looking at a configuration on a machine that does not have the data.
+// kMustExist: throws ConfigError if a data file is missing or unreadable. kNotChecked: for reading
+// a configuration on a machine that does not have the data.
 enum class DataFiles { kMustExist, kNotChecked };
 
-// Reads the configuration at `path`. Each override, "a.b=c", as after --set, replaces the value at
-// a.b (list elements by index: "a.0") by c, which is JSON where it parses as JSON, and text
-// otherwise; null removes the key, so that its default holds. Data paths in the file count from the
-// file's folder, those in overrides from the current one; all are absolute in the result.
+// Reads the configuration at `path`. Each override "a.b=c" (the argument of --set) replaces the
+// value at a.b by c; list elements are named by index: "a.0". c is JSON if it parses as JSON, and
+// text otherwise; null removes the key, so that its default applies. Data paths in the file are
+// relative to the file's folder, those in overrides to the current folder; the result has absolute
+// paths.
 JobConfig load_job_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides = {},
                           DataFiles data_files = DataFiles::kMustExist);
 
-// The complete document of `config`: every value that means something for this job, defaults
-// included. It fits the schema, and parse_resolved_config() makes the same JobConfig of it.
+// Returns the complete document of `config`: every value that applies to this job, including
+// defaults. It satisfies the schema, and parse_resolved_config() returns the same JobConfig for it.
 nlohmann::ordered_json to_json(const JobConfig& config);
 
-// The JobConfig of a document made by to_json(), received or read by a process of the job. `where`
-// names the text in errors: "runs/mlp/config.json". Looks at no data file.
+// Returns the JobConfig of a document that to_json() has made. `where` names the text in errors:
+// "runs/mlp/config.json". Does not check data files.
 JobConfig parse_resolved_config(const std::string& text, const std::string& where);
-// The same of a file.
+// The same for the content of a file.
 JobConfig read_resolved_config(const std::filesystem::path& path);
 
 }  // namespace scavenger

@@ -71,7 +71,7 @@ std::string names_of(const std::vector<Metric>& metrics) {
 
 enum class AddressKind { kNone, kLoopback, kReachable };
 
-// Of a numeric address; none: not numeric, or one that stands for any.
+// Returns the kind of a numeric address; none if it is not numeric, or stands for any address.
 AddressKind kind_of(const std::string& address) {
   in_addr v4{};
   if (inet_pton(AF_INET, address.c_str(), &v4) == 1) {
@@ -189,7 +189,7 @@ void ConsistencyCheck::check_hosts() {
            "give each a name of its own; one host that takes several workers has `workers`");
 }
 
-// Machines come and go, so that nothing but workers can be on them.
+// Machines come and go, so that only workers can run on them.
 void ConsistencyCheck::check_provider() {
   if (!config_.provider.is_remote()) return;
   if (!config_.cluster.hosts.empty())
@@ -202,7 +202,7 @@ void ConsistencyCheck::check_provider() {
          "use controller, or auto");
 }
 
-// Processes of a job must reach each other at these addresses.
+// The processes of a job must reach each other at these addresses.
 void ConsistencyCheck::check_addresses() {
   const std::string& controller = config_.cluster.listen_address;
   const auto check_numeric = [this](const std::string& place, const std::string& address) {

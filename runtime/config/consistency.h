@@ -1,5 +1,5 @@
-// The rules between the values of a configuration: what the schema, which sees one value at a time,
-// cannot say. Pure.
+// The rules between the values of a configuration. The schema cannot express them, since it checks
+// one value at a time. Pure.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace scavenger {
 
-// All that contradicts itself in `config`, which fits the schema.
+// Returns all contradictions in `config`. Requires that `config` satisfies the schema.
 std::vector<Violation> find_inconsistencies(const JobConfig& config);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// For consistency.cpp: its parts, and what they share. Pure.
+// The parts of consistency.cpp, and what they share. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 namespace scavenger {
 
 void check_data_config(const JobConfig& config, std::vector<Violation>& violations);
-// The model, the loss, and how they fit the data.
+// Checks the model and the loss, and whether they fit the data.
 void check_model_config(const JobConfig& config, std::vector<Violation>& violations);
 
 bool has_images(const DataConfig& data);
-// {channels, height, width}, where it is known before the data is read.
+// Returns {channels, height, width} if it is known before the data is read.
 std::optional<std::vector<std::int64_t>> known_image_shape(const DataConfig& data);
 inline constexpr const char* kImageRemedy =
     "use images (format idx, cifar10 or cifar100), or set data.sample_shape to [channels, height, "

@@ -1,4 +1,4 @@
-// The data part of a job's configuration (job_config.h).
+// The data section of a job's configuration (job_config.h).
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ enum class DataFormat {
   kSynthetic
 };
 
-// One split of a data set: where its samples come from.
+// The source of the samples of one split of a data set.
 struct DataSourceConfig {
   DataFormat format = DataFormat::kIdx;
-  std::filesystem::path features;  // idx: images, plain or gzip; arrays: the file with x
+  std::filesystem::path features;  // idx: images, plain or gzip; arrays: file with x
   std::filesystem::path labels;    // idx: labels, plain or gzip; arrays: the file with y
-  std::string features_name;       // arrays: of x, in a file of several
-  std::string labels_name;         // arrays: of y
+  std::string features_name;       // arrays: name of x in a file of several
+  std::string labels_name;         // arrays: name of y
   std::vector<std::filesystem::path>
       files;                        // cifar: .bin batches; csv, text: one or more files, in order
-  std::string label_column;         // csv: a name (needs a header line), or an index from 0; "last"
+  std::string label_column;         // csv: a name (needs a header line), an index from 0, or "last"
   bool has_header = false;          // csv
-  bool coarse_labels = false;       // cifar100: the 20 groups in place of the 100 classes
-  double from = 0.0;                // text: the share of the characters where this split starts,
-  double to = 1.0;                  // and where it ends
-  std::filesystem::path source;     // parallel_text: lines of words to translate from
+  bool coarse_labels = false;       // cifar100: use the 20 groups instead of the 100 classes
+  double from = 0.0;                // text: fraction of the characters at which this split starts,
+  double to = 1.0;                  // and at which it ends
+  std::filesystem::path source;     // parallel_text: lines of words in the source language
   std::filesystem::path target;     // parallel_text: their translations, line by line
-  std::uint64_t samples = 0;        // synthetic: how many
+  std::uint64_t samples = 0;        // synthetic: number of samples
   std::uint64_t feature_count = 0;  // synthetic: length of x
   std::uint64_t first_sample = 0;   // synthetic: sample i of this split is draw first_sample + i
-  double label_noise = 0.0;         // synthetic: share of labels drawn at random
+  double label_noise = 0.0;         // synthetic: fraction of labels drawn at random
 
   bool operator==(const DataSourceConfig&) const = default;
 };
@@ -52,7 +52,7 @@ struct NormaliseConfig {
 };
 
 struct AugmentConfig {
-  bool flip = false;               // left-right, with probability 1/2
+  bool flip = false;               // mirror left to right, with probability 1/2
   std::uint32_t crop_padding = 0;  // zero-pad by this many pixels on each side, then crop at random
 
   bool operator==(const AugmentConfig&) const = default;
@@ -60,19 +60,19 @@ struct AugmentConfig {
 
 enum class TokenType { kWords, kCharacters };
 
-// Text only: what becomes a token.
+// How text is split into tokens (text formats only).
 struct VocabularyConfig {
-  TokenType tokens = TokenType::kWords;  // separated by spaces
+  TokenType tokens = TokenType::kWords;  // kWords: separated by spaces
   bool lowercase = false;
-  std::uint32_t min_frequency = 1;  // rarer ones in the training data are unknown
-  std::uint32_t max_size = 0;       // of the most frequent ones; 0: all
-  bool shared = false;              // parallel_text: one for both languages
+  std::uint32_t min_frequency = 1;  // tokens that are rarer in the training data count as unknown
+  std::uint32_t max_size = 0;       // keep only so many of the most frequent tokens; 0: all
+  bool shared = false;              // parallel_text: one vocabulary for both languages
 
   bool operator==(const VocabularyConfig&) const = default;
 };
 
-// parallel_text: in windows of this many samples of the job's order, those of similar length come
-// together in buckets, whose order is random.
+// How parallel text is grouped by length: each `window` of samples of the job's order is divided
+// into buckets of samples of similar length, and the order of the buckets is random.
 struct BucketConfig {
   std::uint32_t size = 128;      // samples; 1: no bucketing
   std::uint32_t window = 12800;  // samples, a multiple of size
@@ -83,15 +83,15 @@ struct BucketConfig {
 struct DataConfig {
   DataSourceConfig train;
   DataSourceConfig test;
-  std::uint32_t classes = 0;  // of labels; 0: targets are values, or tokens
+  std::uint32_t classes = 0;  // number of labels; 0: targets are values or tokens
   std::vector<std::int64_t>
-      sample_shape;    // empty: as the reader finds it, {channels, height, width} or {features}
+      sample_shape;    // {channels, height, width} or {features}; empty: as the files have it
   double scale = 1.0;  // multiplies raw values before normalisation (images: 1/255 by default)
   std::optional<NormaliseConfig> normalise;
   AugmentConfig augment;
   VocabularyConfig vocabulary;
-  std::uint32_t sequence_length = 128;  // text: tokens of a sample
-  std::uint32_t max_length = 256;       // parallel_text: words of a line
+  std::uint32_t sequence_length = 128;  // text: tokens per sample
+  std::uint32_t max_length = 256;       // parallel_text: words per line
   BucketConfig buckets;
 
   bool operator==(const DataConfig&) const = default;
@@ -101,7 +101,7 @@ inline bool is_cifar(DataFormat format) {
   return format == DataFormat::kCifar10 || format == DataFormat::kCifar100;
 }
 
-// Whether samples are tokens.
+// Returns whether samples are tokens.
 inline bool is_text(DataFormat format) {
   return format == DataFormat::kText || format == DataFormat::kParallelText;
 }

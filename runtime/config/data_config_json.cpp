@@ -93,7 +93,7 @@ Json source_to_json(const DataSourceConfig& source) {
   return object;
 }
 
-// Bytes of images become 0 to 1; numbers that people wrote stay.
+// Bytes of images are scaled to 0..1; other numbers stay as they are.
 double default_scale(DataFormat format) {
   const bool is_image = format == DataFormat::kIdx || format == DataFormat::kCifar10 ||
                         format == DataFormat::kCifar100;

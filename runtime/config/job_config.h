@@ -18,36 +18,37 @@
 
 namespace scavenger {
 
-// A machine that takes workers.
+// A machine on which workers can run.
 struct HostConfig {
   std::string name;
-  std::string address;              // numeric, in the network of the job
-  std::vector<std::string> launch;  // words before a command that is to run there; none: here
-  std::uint32_t workers = 1;        // how many it takes
-  std::uint32_t largest_share = 0;  // b_k that a worker's memory there holds; 0: as elsewhere
+  std::string address;              // numeric address in the job's network
+  std::vector<std::string> launch;  // words that precede a command to run there; none: this machine
+  std::uint32_t workers = 1;        // the most workers that can run there
+  std::uint32_t largest_share = 0;  // largest b_k for a worker's memory there; 0: the general limit
 
   bool operator==(const HostConfig&) const = default;
 };
 
 struct ClusterConfig {
-  std::uint32_t workers = 1;                 // K
-  double price_per_worker_hour = 0.0;        // dollars; 0: costs nothing
-  std::uint32_t threads_per_worker = 0;      // 0: cores of the host / processes that compute there
-  std::string listen_address = "127.0.0.1";  // the controller's, and of shards beside it
-  std::uint16_t port = 0;                    // the controller's; 0: any free port
-  std::vector<HostConfig> hosts;             // filled in this order; empty: all on this machine
+  std::uint32_t workers = 1;           // K
+  double price_per_worker_hour = 0.0;  // dollars; 0: free
+  // 0: cores of the host divided by the computing processes there
+  std::uint32_t threads_per_worker = 0;
+  std::string listen_address = "127.0.0.1";  // of the controller and the shards on its host
+  std::uint16_t port = 0;                    // of the controller; 0: any free port
+  std::vector<HostConfig> hosts;  // filled in this order; empty: all processes on this machine
 
   bool operator==(const ClusterConfig&) const = default;
 };
 
-// Where shards run.
+// Where the shards run.
 enum class ShardPlacement { kAutomatic, kController, kSpread };
 
 struct PsConfig {
   std::uint32_t shards = 0;  // 0: automatic
   ShardPlacement placement = ShardPlacement::kAutomatic;
   std::uint64_t chunk_bytes = 256 << 10;
-  std::uint16_t port = 0;  // of shard 0, the next ones follow; 0: any free port
+  std::uint16_t port = 0;  // port of shard 0; shard i has port + i; 0: any free ports
 
   bool operator==(const PsConfig&) const = default;
 };
@@ -59,9 +60,9 @@ enum class WirePrecision { kFloat32, kBfloat16 };
 // How the workers' gradients become new weights (docs/synchronisation.md).
 struct SyncConfig {
   SyncStrategy strategy = SyncStrategy::kParameterServer;
-  SyncTransport transport = SyncTransport::kAutomatic;     // of the parameter server
-  WirePrecision wire_precision = WirePrecision::kFloat32;  // of gradients and weights over TCP
-  bool allow_plaintext = false;  // gloo and nccl may send in clear from host to host
+  SyncTransport transport = SyncTransport::kAutomatic;     // for the parameter server
+  WirePrecision wire_precision = WirePrecision::kFloat32;  // for gradients and weights over TCP
+  bool allow_plaintext = false;  // gloo and nccl may send unencrypted between hosts
 
   bool operator==(const SyncConfig&) const = default;
 };
@@ -71,7 +72,7 @@ enum class OnWorkerLoss { kReplace, kShrink, kStop };
 // What happens when a process is lost.
 struct FaultsConfig {
   OnWorkerLoss on_worker_loss = OnWorkerLoss::kReplace;
-  std::uint32_t max_losses = 100;  // of processes, in the whole job; one more ends it
+  std::uint32_t max_losses = 100;  // lost processes in the whole job; one more ends the job
 
   bool operator==(const FaultsConfig&) const = default;
 };
@@ -82,10 +83,10 @@ enum class Precision { kFloat32, kBfloat16 };
 
 // How a worker computes.
 struct ComputeConfig {
-  // Of products of matrices and convolutions; weights, gradients and sums stay float32.
+  // The precision of matrix products and convolutions. Weights, gradients and sums stay float32.
   Precision precision = Precision::kFloat32;
-  // Samples of one forward and backward pass; a larger share of the batch takes several. 0: as many
-  // as fit.
+  // The most samples of one forward and backward pass; a larger share of the batch takes several
+  // passes. 0: as many as fit into memory.
   std::uint32_t micro_batch = 0;
 
   bool operator==(const ComputeConfig&) const = default;
@@ -97,28 +98,28 @@ enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse, kTop5Accuracy };
 struct TargetConfig {
   Metric metric = Metric::kAccuracy;
   Split split = Split::kTest;
-  double value = 0.0;  // reached at >= for accuracies and BLEU, at <= for the others
+  double value = 0.0;  // reached at >= for accuracies and BLEU, at <= for other metrics
 
   bool operator==(const TargetConfig&) const = default;
 };
 
-// The job ends where a metric has not become better for a while.
+// Ends the job if a metric has not improved for a number of evaluations.
 struct EarlyStoppingConfig {
-  Metric metric = Metric::kLoss;  // on the data that the job is evaluated on
-  std::uint32_t patience = 1;     // so many evaluations in a row without a gain end the job
-  double min_delta = 0.0;         // what is more than this, in the metric's unit, is a gain
+  Metric metric = Metric::kLoss;  // measured on the job's evaluation data
+  std::uint32_t patience = 1;     // so many evaluations in a row without improvement end the job
+  double min_delta = 0.0;         // an improvement exceeds this, in the metric's unit
 
   bool operator==(const EarlyStoppingConfig&) const = default;
 };
 
-// Whichever comes first. Zero means no limit.
+// The job ends at the first of these conditions. Zero means no limit.
 struct StopConfig {
   std::optional<TargetConfig> target;
   std::optional<EarlyStoppingConfig> early_stopping;
   double max_epochs = 0.0;
   std::uint64_t max_iterations = 0;
-  double max_seconds = 0.0;  // of wall time, over all resumes
-  double max_cost = 0.0;     // dollars, over all resumes: the job ends before it is passed
+  double max_seconds = 0.0;  // wall time, summed over all resumes
+  double max_cost = 0.0;  // dollars, summed over all resumes; the job ends before it exceeds this
 
   bool operator==(const StopConfig&) const = default;
 };
@@ -127,7 +128,7 @@ struct EvaluationConfig {
   double every_epochs = 1.0;
   std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
   std::uint32_t batch_size = 500;
-  std::uint32_t beam_width = 1;  // of the translations that BLEU judges; 1: greedy
+  std::uint32_t beam_width = 1;  // for the translations that BLEU is computed of; 1: greedy
 
   bool operator==(const EvaluationConfig&) const = default;
 };
@@ -135,28 +136,30 @@ struct EvaluationConfig {
 struct CheckpointConfig {
   double every_epochs = 1.0;
   std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
-  double every_seconds = 0.0;          // as well, where it is not 0
+  double every_seconds = 0.0;          // in addition; 0: not by time
   std::uint32_t keep_last = 3;
-  bool keep_best = true;  // by the target's metric, else by test loss
+  bool keep_best = true;  // judged by the target's metric, or else by test loss
 
   bool operator==(const CheckpointConfig&) const = default;
 };
 
-// How gradient noise is measured (docs/noise.md).
+// How the gradient noise is measured (docs/noise.md).
 struct NoiseConfig {
-  bool per_layer = false;           // for each layer, too
-  double half_batch_share = 0.008;  // of one worker's time, for gradients of half batches
-  double cold_start_share = 0.1;    // the same, while a search waits for the noise to settle
+  bool per_layer = false;  // also for each layer
+  // fraction of one worker's time spent on gradients of half batches
+  double half_batch_share = 0.008;
+  double cold_start_share = 0.1;  // the same while a search waits for a stable noise estimate
 
   bool operator==(const NoiseConfig&) const = default;
 };
 
-// Where measurements are kept for later jobs (docs/store.md). Neither path nor url: nowhere.
+// Where measurements are stored for later jobs (docs/store.md). They are not stored if neither
+// `path` nor `url` is set.
 struct ModelStoreConfig {
-  std::filesystem::path path;        // of a SQLite file
-  std::string url;                   // of a service: "http://10.0.0.5:7077"
-  std::filesystem::path token_file;  // what the service asks for
-  std::string machine_type;          // of a worker's VM; empty: the processor's name and cores
+  std::filesystem::path path;        // a SQLite file
+  std::string url;                   // a model service: "http://10.0.0.5:7077"
+  std::filesystem::path token_file;  // file with the access token of the service
+  std::string machine_type;  // VM type of the workers; empty: the processor's name and cores
 
   bool is_set() const { return !path.empty() || !url.empty(); }
   bool operator==(const ModelStoreConfig&) const = default;
@@ -166,39 +169,39 @@ struct ModelStoreConfig {
 enum class SearchMode { kOff, kFull, kPartial, kAdaptive, kNone, kUniversal };
 enum class SearchPolicy { kMinimumTime, kMinimumCost, kKnee };
 
-// How the job finds its (K, B) while it trains.
+// How the job chooses its (K, B) while it trains.
 struct SearchConfig {
   SearchMode mode = SearchMode::kOff;
   SearchPolicy policy = SearchPolicy::kKnee;
-  std::vector<std::uint32_t> workers;         // K to choose from; empty: automatic
-  std::vector<std::uint32_t> batch_sizes;     // B to choose from; empty: automatic
-  std::uint32_t max_local_batch = 0;          // what a worker's memory holds; 0: not known
-  std::uint32_t iterations = 20;              // measured at each configuration, at least
-  std::uint32_t cold_start_iterations = 500;  // the most before the first choice
-  double margin = 0.05;  // a move must gain this share of what is left, its cost charged
+  std::vector<std::uint32_t> workers;      // candidates for K; empty: automatic
+  std::vector<std::uint32_t> batch_sizes;  // candidates for B; empty: automatic
+  std::uint32_t max_local_batch = 0;  // most samples that a worker's memory can hold; 0: unknown
+  std::uint32_t iterations = 20;      // least number that is measured at each configuration
+  std::uint32_t cold_start_iterations = 500;  // most iterations before the first choice
+  double margin = 0.05;  // a change must save this share of the remaining time or cost, net
 
   bool operator==(const SearchConfig&) const = default;
 };
 
-// How B is shared out among the workers (docs/dynamic_batching.md).
+// How B is divided among the workers (docs/dynamic_batching.md).
 struct BatchingConfig {
-  bool dynamic = false;              // the b_k follow what each worker is measured to do
-  double dead_band = 0.06;           // spread of the workers' times that is left alone
-  double integral_gain = 0.0;        // of the sum of a worker's errors beside the present one
-  double derivative_gain = 0.0;      // of their trend
-  std::uint32_t smallest_share = 1;  // bounds of a b_k, where B and K leave room for them
-  std::uint32_t largest_share = 0;   // 0: none
+  bool dynamic = false;              // adapt each b_k to the measured speed of its worker
+  double dead_band = 0.06;           // a smaller spread of the workers' times changes nothing
+  double integral_gain = 0.0;        // weight of the sum of a worker's past errors
+  double derivative_gain = 0.0;      // weight of their trend
+  std::uint32_t smallest_share = 1;  // lower bound of each b_k, as far as B and K permit
+  std::uint32_t largest_share = 0;   // upper bound of each b_k; 0: none
 
   bool operator==(const BatchingConfig&) const = default;
 };
 
-// How long we wait for what. All in seconds, all positive.
+// Time limits, in seconds; all are positive.
 struct LimitsConfig {
-  double start_seconds = 60.0;       // from starting a process to its hello
+  double start_seconds = 60.0;       // from the start of a process to its first message
   double heartbeat_seconds = 5.0;    // silence after which a process counts as hung
   double iteration_seconds = 600.0;  // the longest iteration
-  double boundary_seconds = 3600.0;  // the longest evaluation, or copying of the state
-  double stop_seconds = 10.0;        // from asking a process to end to killing it
+  double boundary_seconds = 3600.0;  // the longest evaluation or copy of the state
+  double stop_seconds = 10.0;        // from the request to end a process until it is killed
 
   bool operator==(const LimitsConfig&) const = default;
 };

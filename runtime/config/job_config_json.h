@@ -1,5 +1,5 @@
-// JobConfig's fields from and to their JSON values. Pure; nothing is checked here (to_json() is in
-// config_file.h).
+// Converts the fields of JobConfig from and to JSON values (to_json() is in config_file.h). Pure;
+// checks nothing.
 #pragma once
 
 #include "runtime/config/job_config.h"
@@ -7,7 +7,8 @@
 
 namespace scavenger {
 
-// `document` fits the schema, and apply_schema() has completed it. Paths are taken as they are.
+// Requires that `document` satisfies the schema and that apply_schema() has completed it. Paths are
+// not changed.
 JobConfig job_config_from(const Json& document);
 
 }  // namespace scavenger

@@ -1,5 +1,5 @@
-// The JSON types of this library. Objects keep the order of their keys, so that the first fault of
-// a document is the first that its reader meets, and printed documents read well.
+// The JSON types of this library. Objects keep the order of their keys, so that errors are reported
+// in the order of the document and printed documents are easy to read.
 #pragma once
 
 #include <nlohmann/json.hpp>

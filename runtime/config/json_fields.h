@@ -1,4 +1,4 @@
-// For job_config_json.cpp and its parts: fields from and to JSON values.
+// The parts of job_config_json.cpp: they convert fields from and to JSON values.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ Json optimizer_to_json(const OptimizerConfig& optimizer);
 
 inline constexpr const char* kAutomatic = "auto";  // 0 in JobConfig
 
-// Leaves `field` as it is where the document does not have `key`: keys of other formats and types,
-// and limits that are not set.
+// Leaves `field` unchanged if the document does not have `key`, as for keys of other formats and
+// types, and for limits that are not set.
 template <typename Field>
 void read(const Json& object, const char* key, Field& field) {
   if (object.contains(key)) field = object.at(key).get<Field>();
@@ -36,7 +36,7 @@ inline Json count_or_automatic(std::uint32_t count) {
   return count == 0 ? Json(kAutomatic) : Json(count);
 }
 
-// A limit of 0 is no limit, and is not in the document.
+// Writes nothing for 0, which means no limit.
 template <typename Number>
 void write_unless_zero(Json& object, const char* key, Number value) {
   if (value != Number{}) object[key] = value;

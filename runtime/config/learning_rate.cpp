@@ -36,7 +36,7 @@ double fraction_of_base(const ScheduleConfig& schedule, double epochs) {
   return 1.0;
 }
 
-// How much further a step of `ratio` times the samples may go.
+// Returns how much larger a step with `ratio` times the samples may be.
 double gain(double ratio, double reference, std::optional<double> noise_scale) {
   if (!noise_scale) return std::sqrt(ratio);
   if (std::isinf(*noise_scale)) return ratio;

@@ -11,12 +11,13 @@
 namespace scavenger {
 namespace {
 
-// Far more than a configuration has. Each level is a part of the place of all that is in it.
+// Far more levels than a configuration has. The place of each value contains the names of all
+// levels above it, so depth costs memory.
 constexpr std::size_t kDepthLimit = 32;
 constexpr std::size_t kKeyLimit = 1000;
 
-// Feeds the parser and keeps the line of the last visible character that it took. (White space does
-// not count: the parser takes one character more than a number has.)
+// Feeds the parser and remembers the line of the last visible character that the parser has read.
+// (White space does not count, since the parser reads one character beyond a number.)
 class LineCounter final {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -77,7 +78,7 @@ class LocatedBuilder final : public Json::json_sax_t {
   // The innermost open list or object.
   struct Open {
     JsonPointer place;
-    std::string key;  // of the object's value that comes next
+    std::string key;  // of the next value of the object
   };
   JsonPointer next_place() const;
   bool add(Json value);
@@ -121,7 +122,7 @@ bool LocatedBuilder::open(Json container) {
 }
 
 bool LocatedBuilder::key(string_t& value) {
-  // Each key is compared with all before it.
+  // Each key is compared with all previous ones.
   if (document_.at(open_.back().place).size() >= kKeyLimit)
     throw ConfigError({.what = fmt::format("this object has more than {} keys", kKeyLimit),
                        .where = fmt::format("{}:{}", name_, line_),

@@ -1,4 +1,4 @@
-// JSON text to a document that knows on which line each of its values stands.
+// Parses JSON text and records the line of each value.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct LocatedJson {
   ValuePlaces places;
 };
 
-// `name` names the text in errors. Throws ConfigError where the text is not JSON, or an object has
+// `name` names the text in errors. Throws ConfigError if the text is not JSON, or if an object has
 // a key twice. Pure.
 LocatedJson parse_located_json(const std::string& text, const std::string& name);
 

@@ -1,4 +1,4 @@
-// What follows from a job's data and loss: how its model can be judged. Pure.
+// The metrics of a job's model, which follow from the job's data and loss. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace scavenger {
 
-// Beside more classes than these, a label among the five likeliest ones says something.
+// Top-5 accuracy is meaningful if there are more classes than this.
 inline constexpr std::uint32_t kTopClasses = 5;
 
-// In place of LossType::kAutomatic, what it stands for.
+// Returns the loss of the job: its configured one, or what LossType::kAutomatic stands for.
 LossType loss_type(const JobConfig& config);
 
-// The metrics that an evaluation of this job yields.
+// Returns the metrics that an evaluation of this job yields.
 std::vector<Metric> metrics_of(const JobConfig& config);
 
-// By which models of a job are compared: the target's metric, else that of early stopping, else the
-// loss.
+// Returns the metric by which the models of a job are compared: that of the target, or else that of
+// early stopping, or else the loss.
 Metric judged_metric(const StopConfig& stop);
 
 const char* name_of(Metric metric);  // "accuracy", as in a configuration

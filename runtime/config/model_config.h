@@ -1,4 +1,4 @@
-// The parts of a job's configuration that say what is trained: model and loss (job_config.h).
+// The model and loss sections of a job's configuration (job_config.h).
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ enum class ModelType {
   kTransformerBase,
   kTransformerTiny,
   kLanguageModel,
-  kTorchScript,  // a file written by Python
+  kTorchScript,  // a TorchScript file, written by Python
   kPlugin        // a shared library
 };
 
 // The first layers of a residual network.
 enum class ResNetStem {
   kCifar,    // a 3x3 convolution
-  kImageNet  // a 7x7 convolution and max pooling, each of which halves the image
+  kImageNet  // a 7x7 convolution and max pooling, both of stride 2
 };
 
 enum class SharedEmbeddings {
-  kAll,     // source, target and output: one vocabulary
+  kAll,     // source, target and output, which have one vocabulary
   kTarget,  // target and output
   kNone
 };
@@ -36,7 +36,7 @@ enum class SharedEmbeddings {
 struct TransformerConfig {
   std::int64_t width = 512;
   std::int64_t heads = 8;
-  std::int64_t inner = 2048;  // of the feed-forward layers
+  std::int64_t inner = 2048;  // width of the feed-forward layers
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
   double dropout = 0.1;
@@ -46,11 +46,10 @@ struct TransformerConfig {
   bool operator==(const TransformerConfig&) const = default;
 };
 
-// Weights to begin with, in place of random ones.
+// The initial weights, if they are not random.
 struct StartConfig {
-  std::filesystem::path weights;  // safetensors; empty: random ones
-  std::vector<std::string>
-      except;  // patterns of names of tensors that start at random nevertheless
+  std::filesystem::path weights;    // a safetensors file; empty: random weights
+  std::vector<std::string> except;  // name patterns of tensors that start random nevertheless
 
   bool operator==(const StartConfig&) const = default;
 };
@@ -65,23 +64,23 @@ struct ModelConfig {
   TransformerConfig transformer;         // transformer_base, transformer_tiny, language_model
   std::filesystem::path path;            // torchscript, plugin
   StartConfig start;
-  std::vector<std::string> freeze;  // patterns of names of parameters that are not trained
+  std::vector<std::string> freeze;  // name patterns of parameters that are not trained
 
   bool operator==(const ModelConfig&) const = default;
 };
 
-// Resnets halve images three times, and twice before with the larger stem; a batch normalisation
-// needs more than one value after that.
-inline std::int64_t smallest_resnet_side(ResNetStem stem) {  // pixels
+// The smallest side of an image, in pixels. Resnets halve images three times, and twice more with
+// the ImageNet stem; the last batch normalisation needs more than one value.
+inline std::int64_t smallest_resnet_side(ResNetStem stem) {
   return stem == ResNetStem::kImageNet ? 33 : 9;
 }
 
 enum class LossType { kAutomatic, kCrossEntropy, kMse, kL1, kBce, kModel };
 
-// What is minimised. Automatic: cross entropy of labels and tokens, MSE of values.
+// The loss that is minimised. Automatic: cross entropy for labels and tokens, MSE for values.
 struct LossConfig {
   LossType type = LossType::kAutomatic;
-  double label_smoothing = 0.0;  // cross_entropy: share of the target that all classes have
+  double label_smoothing = 0.0;  // cross_entropy: share of the target spread over all classes
 
   bool operator==(const LossConfig&) const = default;
 };

@@ -13,10 +13,10 @@
 namespace scavenger {
 namespace {
 
-// Of one layer: 256 GiB, more than a worker has.
+// The most weights of one layer: 256 GiB, more than a worker has.
 constexpr std::uint64_t kMostWeights = std::uint64_t{1} << 36;
 
-// Written by the user: only the model itself knows what it takes and gives.
+// Returns whether the user wrote the model, so that its inputs and outputs are not known here.
 bool is_foreign(const ModelConfig& model) {
   return model.type == ModelType::kTorchScript || model.type == ModelType::kPlugin;
 }
@@ -87,7 +87,7 @@ void ModelCheck::check_mlp() {
   }
 }
 
-// Frozen parameters are in no checkpoint: there must be a file that has them.
+// Checkpoints do not contain frozen parameters, so a file must provide them.
 void ModelCheck::check_fine_tuning() {
   if (!config_.model.freeze.empty() && config_.model.start.weights.empty() &&
       !is_foreign(config_.model))

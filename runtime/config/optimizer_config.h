@@ -1,4 +1,4 @@
-// The optimizer part of a job's configuration (job_config.h).
+// The optimizer section of a job's configuration (job_config.h).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@ namespace scavenger {
 enum class OptimizerType { kSgd, kAdam, kAdamW };
 enum class ScheduleType { kConstant, kStep, kCosine, kInverseSqrt };
 
-// What becomes of the learning rate where B is not what it was chosen for.
+// How the learning rate changes if B differs from the batch size that it was chosen for.
 enum class BatchSizeRule { kNone, kLinear, kSqrt, kAdaScale };
 
 struct ScheduleConfig {
   ScheduleType type = ScheduleType::kConstant;
   double warmup_epochs = 0.0;           // linear from 0 to the base rate, before everything else
-  std::vector<double> boundary_epochs;  // step: where the rate changes
-  double factor = 0.1;                  // step: by how much, at each boundary
-  double total_epochs = 0.0;            // cosine: where it ends
-  double final_fraction = 0.0;          // cosine: of the base rate, at the end
+  std::vector<double> boundary_epochs;  // step: epochs at which the rate changes
+  double factor = 0.1;                  // step: factor of the rate at each boundary
+  double total_epochs = 0.0;            // cosine: epoch at which it ends
+  double final_fraction = 0.0;          // cosine: rate at the end, as a fraction of the base rate
 
   bool operator==(const ScheduleConfig&) const = default;
 };
@@ -33,10 +33,10 @@ struct OptimizerConfig {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double clip_norm = 0.0;  // the gradient's norm is at most this; 0: any
+  double clip_norm = 0.0;  // the gradient is scaled down to this norm; 0: never
   BatchSizeRule batch_size_rule = BatchSizeRule::kNone;
   std::uint32_t reference_batch_size =
-      0;  // B that learning_rate is for; 0: that of the job's start
+      0;  // batch size that learning_rate was chosen for; 0: that of the job's start
   ScheduleConfig schedule;
 
   bool operator==(const OptimizerConfig&) const = default;

@@ -28,7 +28,7 @@ bool is_index_into(const Json& list, const std::string& key) {
          std::stoul(key) < list.size();
 }
 
-// One override on its way into the document.
+// One override that is being applied to the document.
 class Override final {
  public:
   Override(const std::string& text, LocatedJson& config)
@@ -68,7 +68,7 @@ class Override final {
     return text;
   }
 
-  // The member or element `key` of `container`; a new member is null.
+  // Returns the member or element `key` of `container`; a new member is null.
   Json& step_into(Json& container, const JsonPointer& place, const std::string& key) const {
     if (container.is_object()) return container[key];
     if (container.is_array() && is_index_into(container, key)) return container[std::stoul(key)];

@@ -1,4 +1,4 @@
-// Changes to a configuration document from the command line. Pure.
+// Applies changes from the command line to a configuration document. Pure.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace scavenger {
 
-// Applies "a.b=c" strings in order, and notes them as the places of their values. Throws
-// ConfigError for what is no such string, and for a path that leads nowhere; whether the new
-// document fits the schema is seen later.
+// Applies "a.b=c" strings in order, and records them as the places of their values. Throws
+// ConfigError if a string has another form, or if its path leads nowhere. The schema is checked
+// later.
 void apply_overrides(std::span<const std::string> overrides, LocatedJson& config);
 
 }  // namespace scavenger

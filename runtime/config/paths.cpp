@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Calls `visit(path, place, format)` for each path that is set; the format is that of data.
+// Calls `visit(path, place, format)` for each path that is set; `format` is the data format.
 template <typename Config, typename Visit>
 void for_each_path(Config& config, const Visit& visit) {
   const auto visit_one = [&](auto& path, const JsonPointer& place,
@@ -37,7 +37,8 @@ void for_each_path(Config& config, const Visit& visit) {
   visit_one(config.model.start.weights, JsonPointer("/model/start/weights"), std::nullopt);
 }
 
-// A file in the same folder whose name is nearly the same: a slip, or ".gz" too many or too few.
+// Returns a file in the same folder with almost the same name: a typing error, or a missing or
+// superfluous ".gz".
 std::string similar_file(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code no_folder;
@@ -46,7 +47,7 @@ std::string similar_file(const fs::path& path) {
   return nearest_word(path.filename().string(), names);
 }
 
-// What scripts/fetch_data.sh knows, where it puts it: data/NAME/.
+// Returns whether scripts/fetch_data.sh can fetch the file, which it puts into data/NAME/.
 bool is_fetched(const fs::path& path) {
   constexpr std::string_view kNames[] = {"mnist",  "cifar10",  "cifar100",
                                          "digits", "multi30k", "tinyshakespeare"};

@@ -1,4 +1,4 @@
-// The paths of files in a configuration: of data, and of models and weights.
+// The paths of files in a configuration: data, models and weights.
 #pragma once
 
 #include <filesystem>
@@ -9,16 +9,16 @@
 
 namespace scavenger {
 
-// Makes every path absolute: those from overrides count from `current_folder`, the others from
-// `document_folder`. Both are absolute. Pure.
+// Makes every path absolute: those from overrides are relative to `current_folder`, the others to
+// `document_folder`. Requires that both are absolute. Pure.
 void make_paths_absolute(JobConfig& config, const ValuePlaces& places,
                          const std::filesystem::path& document_folder,
                          const std::filesystem::path& current_folder);
 
-// The paths that are not absolute. Pure.
+// Returns the paths that are not absolute. Pure.
 std::vector<Violation> find_relative_paths(const JobConfig& config);
 
-// The files that are not there, or cannot be read, and where to get them. Looks at the disk;
+// Returns the files that are missing or unreadable, with a remedy for each. Checks the disk, but
 // reads no content.
 std::vector<Violation> find_missing_files(const JobConfig& config);
 

@@ -9,7 +9,7 @@ bool is_spread(const JobConfig& config) {
   return !config.cluster.hosts.empty() && config.ps.placement != ShardPlacement::kController;
 }
 
-// Hosts that have workers: the first ones.
+// Returns how many hosts have workers; these are the first ones.
 std::uint32_t hosts_in_use(const ClusterConfig& cluster) {
   std::uint32_t count = 0;
   std::uint32_t taken = 0;
@@ -73,7 +73,7 @@ bool uses_shared_memory(const JobConfig& config) {
   if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
   if (config.sync.transport != SyncTransport::kAutomatic)
     return config.sync.transport == SyncTransport::kSharedMemory;
-  // Whoever asks for shards or a port means TCP.
+  // A configuration with several shards or a port means TCP.
   return config.cluster.hosts.empty() && !config.provider.is_remote() && config.ps.shards <= 1 &&
          config.ps.port == 0;
 }

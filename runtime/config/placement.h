@@ -1,5 +1,5 @@
-// Which process of a job runs on which host: follows from the configuration alone, so that it is
-// the same whenever a process is started again.
+// Which process of a job runs on which host. This follows from the configuration alone, so that a
+// restarted process runs on the same host.
 #pragma once
 
 #include <cstdint>
@@ -10,38 +10,39 @@
 
 namespace scavenger {
 
-// How many workers the hosts take together. Requires hosts.
+// Returns how many workers all hosts take together. Requires configured hosts.
 std::uint32_t places(const ClusterConfig& cluster);
 
-// Hosts are filled in order; a worker beyond the last place begins at the first one again. None:
-// no hosts are configured, all run on this machine.
+// Returns the index of the worker's host. Hosts are filled in order; workers beyond the last place
+// start at the first host again. Returns nothing if no hosts are configured, so that all workers
+// run on this machine.
 std::optional<std::uint32_t> host_index_of_worker(const ClusterConfig& cluster,
                                                   std::uint32_t worker);
 const HostConfig* host_of_worker(const ClusterConfig& cluster, std::uint32_t worker);
 
-// At which the other workers reach it.
+// Returns the address at which the other workers reach this one.
 const std::string& address_of_worker(const ClusterConfig& cluster, std::uint32_t worker);
 
-// Null: beside the controller.
+// Returns null if the shard runs on the controller's host.
 const HostConfig* host_of_shard(const JobConfig& config, std::uint32_t shard);
 
-// How many of the workers run where `worker` does.
+// Returns how many workers run on the host of `worker`, including itself.
 std::uint32_t workers_beside(const ClusterConfig& cluster, std::uint32_t worker);
 
-// The most samples of a batch that it may get; 0: no bound.
+// Returns the most samples of a batch that the worker may get; 0: no bound.
 std::uint32_t largest_share_of(const JobConfig& config, std::uint32_t worker);
 
-// Whether the workers meet in shared memory.
+// Returns whether the workers synchronise through shared memory.
 bool uses_shared_memory(const JobConfig& config);
 
-// Whether a shard is on a worker's host and reads and writes in the worker's memory: with the
-// transport left automatic, and where nothing is rounded on the wire (all workers must compute with
-// the same weights).
+// Returns whether the shard is on the worker's host and accesses the worker's memory directly. It
+// does so if the transport is automatic and nothing is rounded on the wire, since all workers must
+// compute with the same weights.
 bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard);
 
-// S: none for all-reduce; one where workers share memory; else as configured, or, where that is
-// automatic, one for each host that the shards are spread over. On one host a second shard only
-// takes cores from the workers.
+// Returns S: 0 for all-reduce; 1 if workers share memory; otherwise the configured number.
+// Automatic means one for each host that the shards are spread over, since a second shard on a host
+// only takes cores from the workers.
 std::uint32_t shard_count(const JobConfig& config);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// Where a job's machines come from (docs/providers.md).
+// The provider section of a job's configuration: where its machines come from (docs/providers.md).
 #pragma once
 
 #include <array>
@@ -28,14 +28,14 @@ constexpr const char* name_of(ProviderType type) {
   return "";
 }
 
-// Each provider has settings of its own, and reads them from here: the configuration's object
-// `provider`, checked and completed by its schema, as JSON.
+// The configuration's object `provider`. `settings` is this object as JSON, checked and completed
+// by its schema; each provider reads its own settings from it.
 struct ProviderConfig {
   ProviderType type = ProviderType::kLocal;
-  bool spot = false;  // its machines may be taken away, and cost less
+  bool spot = false;  // machines that may be preempted, and cost less
   std::string settings = R"({"type":"local"})";
 
-  // Workers run on machines of their own.
+  // Returns whether workers run on machines of their own.
   bool is_remote() const { return type != ProviderType::kLocal; }
   bool operator==(const ProviderConfig&) const = default;
 };

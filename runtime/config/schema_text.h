@@ -1,4 +1,4 @@
-// configs/scavenger.schema.json as it was when this library was built.
+// Returns the text of configs/scavenger.schema.json at the time when this library was built.
 #pragma once
 
 namespace scavenger {

@@ -20,7 +20,7 @@ class SchemaWalk final {
  public:
   explicit SchemaWalk(const Json& root) : root_(root) {}
 
-  // `alternatives`: of a tagged union, of which `schema` is the chosen one.
+  // `alternatives`: all alternatives of a tagged union, of which `schema` is the selected one.
   void visit(const Json& schema, Json& value, const JsonPointer& place,
              const Json& alternatives = Json::array());
   std::vector<Violation> violations() && { return std::move(violations_); }
@@ -51,7 +51,7 @@ const Json& SchemaWalk::resolve(const Json& schema) const {
   return resolve(root_.at(JsonPointer(reference.substr(1))));
 }
 
-// The property that tells the alternatives of a tagged union apart; "" where it is no such union.
+// Returns the property that distinguishes the alternatives of a tagged union; "" if there is none.
 std::string tag_of(const Json& alternative) {
   if (!alternative.contains("properties")) return {};
   for (const auto& [key, property] : alternative.at("properties").items())
@@ -59,7 +59,7 @@ std::string tag_of(const Json& alternative) {
   return {};
 }
 
-// `"type": "sgd"`, where that alternative has such a key; "" where none has.
+// Returns the tag of the alternative that has `key`, such as `"type": "sgd"`; "" if none has it.
 std::string owner_of(const std::string& key, const Json& alternatives) {
   for (const Json& alternative : alternatives)
     if (alternative.at("properties").contains(key)) {
@@ -198,7 +198,7 @@ void SchemaWalk::visit(const Json& reference, Json& value, const JsonPointer& pl
     if (chosen != nullptr) visit(*chosen, value, place, tag.empty() ? Json::array() : choices);
     return;
   }
-  if (schema.contains("const")) return;  // its alternative was chosen because of it
+  if (schema.contains("const")) return;  // it selected this alternative
   if (schema.contains("enum")) {
     is_one_of_the_known(schema, value, place);
     return;

@@ -7,7 +7,7 @@
 namespace scavenger {
 namespace {
 
-// Above every line number.
+// Larger than every line number.
 constexpr std::size_t kFirstOverride = std::numeric_limits<std::size_t>::max() / 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Where each value of a configuration was written: a line of a file, or an override of the command
-// line.
+// Records where each value of a configuration was written: on a line of a file, or in an override
+// of the command line.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@ class ValuePlaces final {
   explicit ValuePlaces(std::string document) : document_(std::move(document)) {}
 
   void set_line(const JsonPointer& value, std::size_t line);
-  // `argument` is the override as it was given, "--set a.b=c"; it replaced all that was below
+  // `argument` is the override as it was given, "--set a.b=c"; it replaced everything below
   // `value`.
   void set_override(const JsonPointer& value, const std::string& argument);
 
   bool is_override(const JsonPointer& value) const;
-  // "configs/mlp.json:12: optimizer.momentum" or "--set optimizer.momentum=2". A value that was not
-  // written (a default, a missing key) has the line of what it would stand in.
+  // Returns "configs/mlp.json:12: optimizer.momentum" or "--set optimizer.momentum=2". A value that
+  // was not written (a default, a missing key) has the line of the object that would contain it.
   std::string describe(const JsonPointer& value) const;
-  // Values in the order in which a reader meets them: the file's by line, then the overrides.
+  // Returns a number by which values can be sorted: those of the file by line, then those of
+  // overrides.
   std::size_t order(const JsonPointer& value) const;
 
   ConfigError error(const Violation& violation) const;
 
  private:
   struct Origin {
-    std::size_t order = 0;  // the line, or above all lines
+    std::size_t order = 0;  // the line; larger than all lines for an override
     std::string override_argument;
     JsonPointer value;
   };
@@ -44,7 +45,7 @@ class ValuePlaces final {
   std::size_t overrides_ = 0;
 };
 
-// "/data/train/files/0" as people write it: "data.train.files.0".
+// Returns "data.train.files.0" for "/data/train/files/0".
 std::string dotted(const JsonPointer& pointer);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// One fault in a document, before it is known where the document came from.
+// One fault in a document, independent of where the document came from.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace scavenger {
 
 struct Violation {
-  JsonPointer place;   // of the value at fault, which need not be in the document
+  JsonPointer place;   // place of the faulty value, which may be missing from the document
   std::string what;    // "0 is out of range"
   std::string remedy;  // "use an integer from 1 to 1024"
 };
