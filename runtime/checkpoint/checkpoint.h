@@ -1,7 +1,7 @@
-// Everything that a job needs to go on from an iteration boundary, in memory.
+// Everything in memory that a job needs to continue from an iteration boundary.
 //
-// Streams of random numbers are not here: each is made again from the seed and its name
-// (runtime/base/random.h). Neither is the state of the data loader: it follows from `position`.
+// Random streams are not part of it, since each is made again from the seed and its name
+// (runtime/base/random.h); neither is the state of the data loader, which follows from `position`.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace scavenger {
 
-// Raised whenever an older reader could misunderstand what a newer writer wrote
+// Increased whenever an older reader could misread what a newer writer has written
 // (docs/checkpoint_format.md).
 inline constexpr std::uint32_t kCheckpointFormatVersion = 1;
 
 struct OptimizerState {
   std::uint64_t step_count = 0;
-  // "momentum"; or "exp_avg" and "exp_avg_sq"; or none. Each is flat, of the parameters' layout.
-  // Names are not empty and hold no '/'.
+  // State vectors by name: "momentum"; or "exp_avg" and "exp_avg_sq"; or none. Each is flat, with
+  // the layout of the parameters. Names are not empty and contain no '/'.
   std::map<std::string, FlatVector> slots;
 
   bool operator==(const OptimizerState&) const = default;
@@ -43,12 +43,12 @@ struct Checkpoint {
   TensorLayout buffers;              // no name in common with parameters
   std::vector<float> buffer_values;  // buffers.flat_size()
 
-  // Of the tokens that a model for text knows, one word a line; empty for other models.
+  // The vocabularies of a model for text, one word per line; empty for other models.
   std::string vocabulary;
   std::string target_vocabulary;
 
-  // Curves, best metric, elapsed seconds, cost so far, resizes: what the reports go on from.
-  // Numbers in it must be finite; JSON has no others.
+  // Curves, best metric, elapsed seconds, cost so far and resizes, from which the reports continue.
+  // Numbers in it must be finite, since JSON has no others.
   nlohmann::json history = nlohmann::json::object();
 
   std::string scavenger_version;

@@ -25,17 +25,17 @@ namespace {
 constexpr const char* kWeightsName = "weights.safetensors";
 constexpr const char* kOptimizerName = "optimizer.safetensors";
 constexpr const char* kStateName = "state.json";
-constexpr std::uint64_t kLargestStateBytes = std::uint64_t{1} << 30;  // with its vocabularies
+constexpr std::uint64_t kLargestStateBytes = std::uint64_t{1} << 30;  // including the vocabularies
 constexpr std::array kContentNames = {kWeightsName, kOptimizerName, kStateName};
 
-// Writes one file, and its line in the manifest on the way.
+// Writes one file and computes its entry in the manifest at the same time.
 class ContentWriter final {
  public:
   ContentWriter(Disk& disk, const std::filesystem::path& path)
       : output_(disk.create_file(path)), name_(path.filename().string()) {}
 
   void write(std::span<const std::byte> bytes) {
-    // In pieces that are still in the cache when they are copied to the kernel.
+    // Written in pieces that are still in the cache when they are copied to the kernel.
     constexpr std::size_t kPieceBytes = 256 << 10;
     while (!bytes.empty()) {
       const auto piece = bytes.first(std::min(bytes.size(), kPieceBytes));
@@ -110,8 +110,8 @@ std::filesystem::path beside(const std::filesystem::path& folder, const char* pr
   return folder.parent_path() / (prefix + folder.filename().string());
 }
 
-// For file systems that cannot exchange names. A crash between the two steps costs this one
-// checkpoint, of which `complete` was the repetition.
+// For file systems that cannot exchange names. A crash between the two steps loses this one
+// checkpoint, which `complete` repeats.
 void replace_in_two_steps(Disk& disk, const std::filesystem::path& complete,
                           const std::filesystem::path& folder, const std::filesystem::path& old) {
   disk.rename(folder, old);
@@ -123,7 +123,7 @@ void replace_in_two_steps(Disk& disk, const std::filesystem::path& complete,
   }
 }
 
-// Gives the complete folder its name, in place of one that may have it.
+// Gives the complete folder its name, and replaces a folder that has that name.
 void publish(Disk& disk, const std::filesystem::path& complete,
              const std::filesystem::path& folder) {
   const std::filesystem::path parent = folder.parent_path();
@@ -155,7 +155,7 @@ void require_content_names(const CheckpointManifest& manifest,
   throw_damaged((folder / kManifestName).string(), "does not list the files of a checkpoint");
 }
 
-// The files are as they were written.
+// Requires that the files are as they were written.
 Checkpoint decode_files(const std::filesystem::path& folder) {
   const SafetensorsFile weights(folder / kWeightsName);
   const SafetensorsFile optimizer(folder / kOptimizerName);
@@ -181,7 +181,7 @@ std::uint64_t write_checkpoint(Disk& disk, const Checkpoint& checkpoint, bool is
     publish(disk, temporary, folder);
     return bytes;
   } catch (...) {
-    std::error_code ignored;  // the first error is the one to report
+    std::error_code ignored;  // the first error is reported
     std::filesystem::remove_all(temporary, ignored);
     throw;
   }

@@ -1,4 +1,4 @@
-// A checkpoint as a folder of files that other programs can read too (docs/checkpoint_format.md):
+// A checkpoint as a folder of files that other programs can read, too (docs/checkpoint_format.md):
 //
 //   weights.safetensors    parameters and buffers under their names
 //   optimizer.safetensors  "exp_avg/layers.0.weight", ...
@@ -17,15 +17,15 @@ namespace scavenger {
 inline constexpr const char* kWritingPrefix = ".writing_";
 inline constexpr const char* kRemovingPrefix = ".removing_";
 
-// Writes `folder`, whose parent must exist, and forces it to disk. It appears in one step,
-// complete; one that is there already is replaced. Tensors are written from where they lie, with no
-// copies. Returns the bytes written. Throws SystemError; nothing is then left behind, except what a
-// crash leaves: a folder beside it whose name starts with kWritingPrefix or kRemovingPrefix.
+// Writes `folder` and forces it to disk. The complete folder appears in one step and replaces an
+// existing one. Tensors are written without copies. Requires that the parent folder exists. Returns
+// the bytes written. Throws SystemError, and removes what it has written. A crash may leave a
+// folder beside `folder` whose name starts with kWritingPrefix or kRemovingPrefix.
 std::uint64_t write_checkpoint(Disk& disk, const Checkpoint& checkpoint, bool is_best,
                                const std::filesystem::path& folder);
 
-// Throws CheckpointError that names the file where one is damaged, or that says that the format
-// is newer than this build's. No flipped or missing byte goes unnoticed.
+// Throws CheckpointError if a file is damaged, which the error names, or if the format is newer
+// than this build's. Every flipped or missing byte is detected.
 Checkpoint read_checkpoint(const std::filesystem::path& folder);
 
 }  // namespace scavenger

@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormatName = "scavenger checkpoint";
 
-// The manifest's last line, which vouches for every byte before it.
+// Returns the last line of the manifest, a checksum of every byte before it.
 std::string seal(std::string_view body) {
   return fmt::format("  \"manifest_sha256\": \"{}\"\n}}\n", sha256_hex(body));
 }
@@ -51,7 +51,7 @@ FileDescriptor open_content(const std::filesystem::path& path) {
   }
 }
 
-// By read(), not by a memory map: a bad sector is then an error here, not a signal.
+// Uses read() instead of a memory map, so that a bad sector is an error here and not a signal.
 FileFacts facts_of(const std::filesystem::path& path) {
   const FileDescriptor file = open_content(path);
   FileFacts facts;

@@ -14,8 +14,8 @@
 namespace scavenger {
 namespace {
 
-constexpr int kDepthLimit = 64;         // of the document; copying it goes down as deep
-constexpr std::size_t kMostSlots = 16;  // each is as long as the weights
+constexpr int kDepthLimit = 64;         // levels of the document, since copying it recurses
+constexpr std::size_t kMostSlots = 16;  // each has the length of the weights
 
 nlohmann::json names_of(const TensorLayout& layout) {
   nlohmann::json names = nlohmann::json::array();
@@ -23,7 +23,7 @@ nlohmann::json names_of(const TensorLayout& layout) {
   return names;
 }
 
-// Hands out the tensors of weights.safetensors by name, each once.
+// Returns the tensors of weights.safetensors by name, each once.
 class TensorsByName final {
  public:
   TensorsByName(const SafetensorsContent& weights, const std::string& where) : where_(where) {
@@ -78,7 +78,7 @@ Checkpoint checkpoint_from(const nlohmann::json& json, const SafetensorsContent&
   checkpoint.parameters = tensors.take(json.at("parameters"));
   checkpoint.buffers = tensors.take(json.at("buffers"));
   tensors.require_none_left();
-  checkpoint.weights.assign(checkpoint.parameters.flat_size(), 0.0F);  // gaps are zero
+  checkpoint.weights.assign(checkpoint.parameters.flat_size(), 0.0F);  // gaps stay zero
   checkpoint.buffer_values.resize(checkpoint.buffers.flat_size());
 
   const nlohmann::json& optimizer = json.at("optimizer");
@@ -94,7 +94,7 @@ Checkpoint checkpoint_from(const nlohmann::json& json, const SafetensorsContent&
   return checkpoint;
 }
 
-// Refuses nesting without end before it is read.
+// Throws before parsing if the document is nested too deeply.
 nlohmann::json parse(const std::string& text, const std::string& where) {
   if (json_nests_deeper(text, kDepthLimit)) throw_damaged(where, "is nested too deeply");
   return parse_json(text);

@@ -1,4 +1,4 @@
-// state.json: what a checkpoint holds beside tensors.
+// state.json: the part of a checkpoint that is no tensor.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace scavenger {
 
-// Names tensors and optimizer slots, in order; shapes and values are in the safetensors files.
+// It names tensors and optimizer slots in their order; shapes and values are in the safetensors
+// files.
 std::string encode_state(const Checkpoint& checkpoint);
 
-// The checkpoint with layouts and all sizes set, and zeros for weights, buffers and slots. Throws
-// CheckpointError, with `where` as the place, where the text is not what encode_state() writes or
-// does not fit `weights`, the content of weights.safetensors.
+// Returns the checkpoint with all layouts and sizes set, and zeros for weights, buffers and slots.
+// Throws CheckpointError, with the place `where`, if encode_state() cannot have written the text,
+// or if it does not fit `weights`, the content of weights.safetensors.
 Checkpoint decode_state(const std::string& text, const SafetensorsContent& weights,
                         const std::string& where);
 

@@ -28,7 +28,7 @@ std::optional<std::uint64_t> iteration_of(const std::string& name) {
   return iteration;
 }
 
-// Hidden ones included; none where there is no such folder.
+// Includes hidden names. Returns none if there is no such folder.
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   try {
@@ -118,7 +118,7 @@ std::optional<LoadedCheckpoint> CheckpointStore::load_latest_good(const Warn& wa
     try {
       return LoadedCheckpoint{candidate.folder, read_checkpoint(candidate.folder)};
     } catch (const Error& error) {
-      if (is_of_unknown_format(candidate)) throw;  // passing over it would lose good work
+      if (is_of_unknown_format(candidate)) throw;  // skipping it would lose good work
       damaged_.insert(candidate.iteration);
       warn(error);
     }
@@ -156,8 +156,9 @@ void CheckpointStore::tidy(std::uint64_t written) {
   }
 }
 
-// Later checkpoints than the one just written are from before a damaged one was passed over: they
-// go when training has passed them. Damaged ones do not count as kept.
+// Checkpoints of later iterations than the one just written are left over from before the job went
+// back past a damaged one; they are removed when training has passed them. Damaged ones do not
+// count as kept.
 void CheckpointStore::prune(std::uint64_t written) {
   std::vector<StoredCheckpoint> stored = list();
   std::ranges::reverse(stored);
@@ -173,7 +174,7 @@ void CheckpointStore::prune(std::uint64_t written) {
   }
 }
 
-// Under another name first, so that a crash does not leave half a checkpoint under its own.
+// Renames the folder first, so that a crash does not leave half a checkpoint under its name.
 void CheckpointStore::remove(const std::filesystem::path& checkpoint) {
   const auto doomed = folder_ / (kRemovingPrefix + checkpoint.filename().string());
   disk_.rename(checkpoint, doomed);
@@ -207,7 +208,7 @@ SystemError CheckpointStore::explain(const SystemError& error, const Checkpoint&
                  "the next checkpoint is tried in its turn"});
 }
 
-// For an error's text: nothing where the folder cannot be read either.
+// For error messages. Returns nothing if the folder cannot be read either.
 std::optional<std::string> CheckpointStore::last_name() const {
   try {
     const std::vector<StoredCheckpoint> stored = list();

@@ -1,9 +1,9 @@
-// The checkpoints of one run, a folder each in `checkpoints/`:
+// The checkpoints of one run, each in a folder of `checkpoints/`:
 //
 //   iteration_000000500/  iteration_000001000/  best -> iteration_000000500
 //
-// Thread and processes: any number may read; one at a time may write. Writing takes as long as the
-// disk does, so call it off the training path.
+// Threads and processes: any number may read, one at a time may write. Writing waits for the disk,
+// so call it from a thread that does not train.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace scavenger {
 
 struct Retention {
   std::uint32_t keep_last = 3;  // at least 1
-  bool keep_best = true;        // besides the last ones
+  bool keep_best = true;        // in addition to the last ones
 };
 
 struct StoredCheckpoint {
@@ -42,27 +42,27 @@ struct LoadedCheckpoint {
 
 class CheckpointStore final {
  public:
-  // Is told of each checkpoint that cannot be used, before the one before it is tried.
+  // Called for each unusable checkpoint, before the previous one is tried.
   using Warn = std::function<void(const Error&)>;
 
-  // `disk` must outlive the store. `folder` is made by the first write, its parent must exist.
+  // `disk` must outlive the store. The first write creates `folder`, whose parent must exist.
   CheckpointStore(Disk& disk, std::filesystem::path folder, Retention retention);
 
-  // Writes and then removes what is no longer to be kept. `is_best`: by the job's metric, the best
-  // so far. Throws SystemError where the disk is full or fails; the checkpoints from before are
-  // then as they were, and training may go on.
+  // Writes the checkpoint, then removes those that the retention rule does not keep. `is_best`: it
+  // is the best so far by the job's metric. Throws SystemError if the disk is full or fails; the
+  // earlier checkpoints are then unchanged, and training may continue.
   WrittenCheckpoint write(const Checkpoint& checkpoint, bool is_best);
 
-  // By iteration, oldest first; whether they are good is not checked. Throws SystemError where the
-  // folder is there and cannot be read.
+  // Returns the checkpoints by iteration, oldest first, without checking them for damage. Throws
+  // SystemError if the folder exists but cannot be read.
   std::vector<StoredCheckpoint> list() const;
 
-  // The newest one that was the best when it was written; nothing where there is none.
+  // Returns the newest checkpoint that was the best when it was written, if there is one.
   std::optional<StoredCheckpoint> best() const;
 
-  // The newest checkpoint without damage; nothing where there are none at all. Throws
-  // CheckpointError where all are damaged, or where the newest good manifest says that a newer
-  // Scavenger wrote it.
+  // Returns the newest undamaged checkpoint; nothing if there are no checkpoints. Throws
+  // CheckpointError if all are damaged, or if the newest good manifest was written by a newer
+  // Scavenger.
   std::optional<LoadedCheckpoint> load_latest_good(const Warn& warn);
 
  private:
@@ -78,10 +78,11 @@ class CheckpointStore final {
   Disk& disk_;
   std::filesystem::path folder_;
   Retention retention_;
-  std::set<std::uint64_t> damaged_;  // iterations, found by load_latest_good()
+  // iterations of damaged checkpoints that load_latest_good() has found
+  std::set<std::uint64_t> damaged_;
 };
 
-// "iteration_000001234".
+// Returns, for instance, "iteration_000001234".
 std::string checkpoint_name(std::uint64_t iteration);
 
 }  // namespace scavenger

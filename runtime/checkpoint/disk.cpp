@@ -87,7 +87,7 @@ void LocalDisk::remove_all(const std::filesystem::path& path) {
 
 std::optional<std::uint64_t> LocalDisk::free_bytes(const std::filesystem::path& path) {
   struct statvfs status {};
-  // Some network file systems report a size of 0: they do not know.
+  // Some network file systems report a size of 0 if they do not know it.
   if (::statvfs(path.c_str(), &status) != 0 || status.f_blocks == 0) return std::nullopt;
   return std::uint64_t{status.f_bavail} * status.f_frsize;
 }

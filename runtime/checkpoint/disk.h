@@ -1,5 +1,5 @@
-// The port for everything that a checkpoint does to a disk: real in a process; in tests, one that
-// is full or fails at any byte.
+// The port for everything that a checkpoint does to a disk. A process uses the real disk; tests use
+// one that is full or fails at any byte.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace scavenger {
 
-// A new file. Destroying it closes it; only sync() says that its bytes are safe.
+// A new file. The destructor closes it. Its bytes are safe only after sync().
 class FileOutput {
  public:
   virtual ~FileOutput() = default;
@@ -19,23 +19,23 @@ class FileOutput {
   virtual void sync() = 0;
 };
 
-// All throw SystemError.
+// All functions throw SystemError.
 class Disk {
  public:
   virtual ~Disk() = default;
-  // Fails where `path` exists.
+  // Fails if `path` exists.
   virtual std::unique_ptr<FileOutput> create_file(const std::filesystem::path& path) = 0;
   virtual void create_folder(const std::filesystem::path& path) = 0;
   virtual void create_link(const std::filesystem::path& target,
                            const std::filesystem::path& path) = 0;
   virtual void rename(const std::filesystem::path& from, const std::filesystem::path& to) = 0;
-  // Swaps two names in one step where the file system can; false, and nothing done, where it
-  // cannot.
+  // Swaps two names in one step. Returns false, and changes nothing, if the file system cannot do
+  // that.
   virtual bool exchange(const std::filesystem::path& a, const std::filesystem::path& b) = 0;
-  // Forces a folder's list of names to disk.
+  // Forces the list of names of a folder to disk.
   virtual void sync_folder(const std::filesystem::path& path) = 0;
   virtual void remove_all(const std::filesystem::path& path) = 0;
-  // Bytes that may still be written to the file system of `path`, where it says so.
+  // Returns the free bytes of the file system of `path`; nothing if it does not report them.
   virtual std::optional<std::uint64_t> free_bytes(const std::filesystem::path& path) = 0;
 };
 

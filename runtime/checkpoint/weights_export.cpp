@@ -13,7 +13,7 @@
 namespace scavenger {
 namespace {
 
-// In place of a tensor's numbers, its elements' own bytes, which are kept in `storage`.
+// Replaces the numbers of a carried tensor by the bytes of its elements, which `storage` keeps.
 void unpack_carried(TensorSource& source, std::deque<std::vector<std::byte>>& storage) {
   const auto carried = carried_by(source.name, source.shape);
   if (!carried) return;

@@ -1,4 +1,4 @@
-// A checkpoint's weights as one safetensors file, as a Python user wants them.
+// Exports a checkpoint's weights as one safetensors file for use in Python.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace scavenger {
 
-// What was not trained and is in no checkpoint, but in the file that the job started from.
+// Frozen weights, which are not in checkpoints but in the file that the job started from.
 struct FrozenWeights {
   std::filesystem::path file;         // safetensors; empty: nothing was frozen
-  std::vector<std::string> patterns;  // of names (runtime/base/pattern.h)
+  std::vector<std::string> patterns;  // name patterns (runtime/base/pattern.h)
 };
 
-// Parameters and buffers under their names, those that are not floats (carried_tensor.h) in their
-// own types.
+// Writes parameters and buffers under their names. Those that are not floats (carried_tensor.h) get
+// their own types.
 void export_safetensors(const Checkpoint& checkpoint, const FrozenWeights& frozen,
                         const std::filesystem::path& destination);
 

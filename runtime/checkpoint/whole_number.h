@@ -1,4 +1,5 @@
-// Numbers of a checkpoint's JSON files, which the JSON library would bend until they fit.
+// Strict whole numbers in a checkpoint's JSON files; the JSON library would convert any number
+// silently.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace scavenger {
 
-// Throws CheckpointError where `value` is not a whole number in the range of `Unsigned`.
+// Throws CheckpointError if `value` is not a whole number in the range of `Unsigned`.
 template <typename Unsigned, typename Json>
 Unsigned whole_number(const Json& value, const std::string& where) {
   if (!value.is_number_unsigned() ||

@@ -17,7 +17,7 @@ std::uint64_t ngram_count(std::size_t words, std::size_t order) {
   return words < order ? 0 : words - order + 1;
 }
 
-// How often each n-gram of known words comes.
+// Counts the n-grams that consist of known words.
 std::map<Ngram, std::uint64_t> count_ngrams(std::span<const std::int64_t> words,
                                             std::size_t order) {
   std::map<Ngram, std::uint64_t> counts;
@@ -64,7 +64,7 @@ double bleu_score(const BleuStatistics& statistics) {
   double smoothing = 1.0;
   for (std::size_t n = 0; n < BleuStatistics::kOrders; ++n) {
     const auto ngrams = static_cast<double>(statistics.ngrams[n]);
-    if (ngrams == 0.0) return 0.0;  // no hypothesis is that long
+    if (ngrams == 0.0) return 0.0;  // no hypothesis has that many words
     if (statistics.matches[n] == 0) smoothing *= 2.0;
     const double matches =
         statistics.matches[n] == 0 ? 1.0 / smoothing : static_cast<double>(statistics.matches[n]);

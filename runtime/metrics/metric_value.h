@@ -1,4 +1,4 @@
-// From an evaluation's sums to the numbers that people know. Pure.
+// Computes metrics from the sums of an evaluation. Pure.
 #pragma once
 
 #include "runtime/config/job_config.h"
@@ -9,7 +9,7 @@ namespace scavenger {
 //   accuracy       correct / predictions
 //   top5_accuracy  correct_in_top5 / predictions
 //   loss           mean over predictions
-//   perplexity     exp of the mean negative log likelihood; label smoothing has no part in it
+//   perplexity     exp of the mean negative log likelihood, without label smoothing
 //   bleu           0 to 100 (bleu.h)
 //   mse            mean over values
 // Requires at least one prediction.

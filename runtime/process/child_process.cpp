@@ -27,8 +27,8 @@ ExitStatus status_of(int wait_status) {
   return {.code = WEXITSTATUS(wait_status), .signal = 0};
 }
 
-// What a child becomes. Forked rather than spawned, so that it dies with us from its first moment:
-// while its libraries are being loaded it could not ask for that itself.
+// Starts a child. It is forked rather than spawned, so that it dies with its parent from the first
+// moment: it could not ask for that itself while its libraries are being loaded.
 class Launch final {
  public:
   Launch(const ChildProcess::Command& command, int standard_input)
@@ -47,7 +47,7 @@ class Launch final {
     if (::pipe2(ends, O_CLOEXEC) != 0) fail(errno);
     const FileDescriptor news(ends[0]);
     FileDescriptor low_end(ends[1]);
-    // Above all that the child is to have.
+    // Its number is above those that the child keeps.
     FileDescriptor trouble(::fcntl(low_end.get(), F_DUPFD_CLOEXEC, kInheritedFile + 1));
     low_end = FileDescriptor();
     const pid_t parent = ::getpid();
@@ -56,8 +56,8 @@ class Launch final {
     const int fork_error = errno;
     trouble = FileDescriptor();
     if (pid < 0) fail(fork_error);
-    // The end of the pipe says that it has begun. Who is stopped before that says nothing, and is
-    // treated as one that is stopped later.
+    // The pipe is closed when the program has begun. A child that is stopped before sends nothing,
+    // and is treated like one that is stopped later.
     constexpr int kBeginMilliseconds = 1000;
     pollfd waiting{.fd = news.get(), .events = POLLIN, .revents = 0};
     int error = 0;
@@ -72,12 +72,13 @@ class Launch final {
     throw SystemError(error, {.what = "cannot start", .where = program_, .remedy = {}});
   }
 
-  // Other threads' locks may be held for ever in here: system calls only.
+  // Only system calls are allowed here, since locks of other threads may be held for ever in the
+  // forked process.
   [[noreturn]] void become(pid_t parent, int trouble) const {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(1);
-    // A process group of its own: Ctrl-C on the terminal reaches the controller only, which ends us
-    // in order.
+    // With a process group of its own, Ctrl-C on the terminal reaches only the controller, which
+    // ends this process in order.
     ::setpgid(0, 0);
     sigset_t none;
     ::sigemptyset(&none);
@@ -88,7 +89,7 @@ class Launch final {
     ::_exit(127);
   }
 
-  // Input from a file, output to the log, nothing else inherited.
+  // Input comes from a file, output goes to the log; no other file is inherited.
   bool take_files(int trouble) const {
     const int log = ::open(log_.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (log < 0 || !put(standard_input_, 0) || !put(log, 1) || !put(1, 2)) return false;
@@ -103,7 +104,7 @@ class Launch final {
     return true;
   }
 
-  // Our own file may have any number, also that one: it then only loses close-on-exec.
+  // If the file already has that number, it only loses close-on-exec.
   static bool put(int file, int number) {
     return file == number ? ::fcntl(file, F_SETFD, 0) == 0 : ::dup2(file, number) == number;
   }
@@ -116,8 +117,8 @@ class Launch final {
   std::vector<char*> argv_;
 };
 
-// A file in memory, without a name, that holds `content`. A pipe would hold 64 KiB, and then wait
-// for a reader that is not there yet.
+// Returns an unnamed file in memory that contains `content`. A pipe would accept 64 KiB and then
+// block, since there is no reader yet.
 FileDescriptor unnamed_file(const std::string& content) {
   FileDescriptor file(::memfd_create("standard input", MFD_CLOEXEC));
   std::size_t written = 0;
@@ -175,7 +176,8 @@ ChildProcess::~ChildProcess() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-// Its number is ours until it is waited for, so this cannot meet anybody else.
+// The group's number cannot be reused before the process has been waited for, so this cannot kill
+// another group.
 void ChildProcess::end_group() {
   ::kill(-pid_, SIGKILL);
 }
@@ -186,7 +188,7 @@ void ChildProcess::signal(int number) {
 
 void ChildProcess::reap() {
   siginfo_t end{};
-  // The event may be of a process whose pidfd had the same number before, and is closed.
+  // The event may belong to an earlier process whose closed pidfd had the same number.
   ::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOHANG | WNOWAIT);
   if (end.si_pid == 0) return watch();
   end_group();
@@ -199,7 +201,7 @@ void ChildProcess::reap() {
 void die_with_parent() {
   const auto ask = [] { ::prctl(PR_SET_PDEATHSIG, SIGKILL); };
   ask();
-  ::pthread_atfork(nullptr, nullptr, ask);  // a child does not inherit it
+  ::pthread_atfork(nullptr, nullptr, ask);  // a forked child does not inherit the request
 }
 
 std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes) {

@@ -17,7 +17,7 @@
 namespace scavenger {
 namespace {
 
-// Where a program's output goes, without a name on any disk.
+// Returns an unnamed file for a program's output.
 FileDescriptor output_file() {
   FileDescriptor file(::memfd_create("output", MFD_CLOEXEC));
   if (file.get() < 0)
@@ -55,7 +55,7 @@ awaitable<CommandResult> run_command(std::vector<std::string> words, std::string
   command.program = words.front();
   command.arguments.assign(words.begin() + 1, words.end());
   command.standard_input = std::move(input);
-  // The child opens it while it still has our files.
+  // The child opens the path before it closes the inherited files.
   command.log = fmt::format("/proc/self/fd/{}", output.get());
 
   const auto executor = co_await asio::this_coro::executor;

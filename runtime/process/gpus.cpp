@@ -4,7 +4,8 @@
 
 namespace scavenger {
 
-// The driver's own library, as every program for CUDA loads it. It stays loaded: it has threads.
+// Loads the driver's own library, as every CUDA program does. It stays loaded, since it has
+// threads.
 std::uint32_t count_gpus() {
   void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (driver == nullptr) return 0;

@@ -1,11 +1,12 @@
-// The GPUs of this machine, for a process that has no LibTorch to ask.
+// Counts the GPUs of this machine in a process without LibTorch.
 #pragma once
 
 #include <cstdint>
 
 namespace scavenger {
 
-// That CUDA can use, as NVIDIA's driver says: none where there is no driver.
+// Returns the number of GPUs that CUDA can use, according to NVIDIA's driver; 0 if there is no
+// driver.
 std::uint32_t count_gpus();
 
 }  // namespace scavenger

@@ -20,7 +20,7 @@ void copy_hex(const std::string& text, std::array<std::byte, size>& destination)
   std::copy(bytes.begin(), bytes.end(), destination.begin());
 }
 
-// The JSON library would take -1 for 4294967295.
+// The JSON library would convert -1 to 4294967295.
 template <typename Number>
 Number whole_number(const nlohmann::json& value, Number least) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());

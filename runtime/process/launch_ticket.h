@@ -1,5 +1,5 @@
-// What a process of a job is told by whoever starts it, through its standard input: never on the
-// command line or in the environment, which other users of the machine may read.
+// The launch ticket, which a process of a job reads from its standard input at its start. It never
+// appears on the command line or in the environment, which other users of the machine may read.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,19 @@ struct LaunchTicket {
   std::uint32_t index = 0;
   JobCredentials credentials;
   Endpoint controller;
-  std::int64_t parent_pid = 0;    // 0: started from another host
-  std::uint32_t threads = 1;      // for computing
-  std::string listen_host;        // the address at which the other processes reach it
+  std::int64_t parent_pid = 0;    // 0: started by another host
+  std::uint32_t threads = 1;      // computing threads
+  std::string listen_host;        // address at which the other processes reach it
   std::uint16_t listen_port = 0;  // shard: 0 for any free port
-  bool has_shared_file = false;   // it is inherited, as kInheritedFile (child_process.h)
-  std::string config;             // the job's resolved configuration, JSON
+  bool has_shared_file = false;   // inherited as kInheritedFile (child_process.h)
+  std::string config;             // the job's resolved configuration as JSON
 };
 
 std::string encode(const LaunchTicket& ticket);
 
-// Throws InputError for anything else than a ticket, which is what a user sees who starts a worker
-// by hand.
+// Throws InputError if `line` is not a ticket; a user who starts a worker by hand sees this error.
 LaunchTicket decode_launch_ticket(const std::string& line);
-// From standard input, up to its end of line.
+// Reads a ticket from standard input, up to the end of the line.
 LaunchTicket read_launch_ticket();
 
 }  // namespace scavenger
