@@ -32,7 +32,7 @@ struct DataSourceConfig {
   std::string label_column;         // csv: a name (needs a header line), an index from 0, or "last"
   bool has_header = false;          // csv
   bool coarse_labels = false;       // cifar100: use the 20 groups instead of the 100 classes
-  double from = 0.0;                // text: fraction of the characters at which this split starts,
+  double from = 0.0;                // text: fraction of the tokens at which this split starts,
   double to = 1.0;                  // and at which it ends
   std::filesystem::path source;     // parallel_text: lines of words in the source language
   std::filesystem::path target;     // parallel_text: their translations, line by line

@@ -1,4 +1,4 @@
-// Which random change an image gets, in which epoch. Pure.
+// The random change of an image in an epoch. Pure.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace scavenger {
 
-// Pad the image by `crop_padding` raw zeros on each side, cut the original size out at (top, left)
-// of the padded image, then mirror that left to right.
+// The image is padded by `crop_padding` raw zeros on each side, cropped to its original size at
+// (top, left) of the padded image, and then, if `flip`, mirrored left to right.
 struct Augmentation {
   std::uint32_t top = 0;
   std::uint32_t left = 0;
@@ -17,7 +17,7 @@ struct Augmentation {
   bool operator==(const Augmentation&) const = default;
 };
 
-// Follows from its arguments alone: the same for any number of workers.
+// The result follows from the arguments alone, so it is the same for any number of workers.
 Augmentation draw_augmentation(const AugmentConfig& config, std::uint64_t seed, std::uint64_t epoch,
                                std::uint32_t sample);
 

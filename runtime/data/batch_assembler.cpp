@@ -69,7 +69,7 @@ void BatchAssembler::assemble_features(const BatchPlace& place, Batch& batch) {
     const SampleDraw current = next;
     if (i + 1 < place.size) {
       next = draw(place.first + i + 1);
-      data_->prefetch(next.index);  // samples are scattered over memory
+      data_->prefetch(next.index);  // samples are scattered over the memory
     }
     write_features(current, destination);
     write_targets(current.index, i, batch);
@@ -96,8 +96,8 @@ void BatchAssembler::write_targets(std::uint32_t index, std::uint32_t place, Bat
 
 // ---- Running text. ----
 
-// In each epoch of training the text is cut elsewhere, so that words at the borders of sequences
-// are not always the same.
+// Returns the token at which the first sequence starts. Each epoch of training cuts the text at
+// other places, so that the words at the borders of sequences vary.
 std::uint64_t BatchAssembler::sequence_start(std::uint64_t epoch) {
   const auto length = static_cast<std::uint64_t>(data_->shape().sample_shape[0]);
   return order_ ? RandomStream(seed_, "sequence start", {epoch}).below(length) : 0;
@@ -124,7 +124,7 @@ void BatchAssembler::assemble_sequences(const BatchPlace& place, Batch& batch) {
 
 namespace {
 
-// Copies each sample's tokens behind one another, padded to the longest.
+// Copies the tokens of all samples, each padded to the longest.
 template <typename TokensOf>
 void pad(const std::vector<SampleDraw>& samples, const TokensOf& tokens_of,
          std::vector<std::int64_t>& shape, std::vector<std::int64_t>& tokens) {
@@ -141,7 +141,7 @@ void pad(const std::vector<SampleDraw>& samples, const TokensOf& tokens_of,
 }  // namespace
 
 void BatchAssembler::assemble_pairs(const BatchPlace& place, Batch& batch) {
-  std::uint64_t predicted = 0;  // in the global batch
+  std::uint64_t predicted = 0;  // predictions in the global batch
   for (std::uint32_t i = 0; i < place.global_size; ++i)
     predicted += data_->target_tokens(draw(place.global_first + i).index).size() - 1;
   if (place.global_size > 0) batch.loss_terms = static_cast<double>(predicted) / place.global_size;

@@ -1,7 +1,7 @@
-// Makes batches for a model out of a data set: looks samples up, scales, normalises, augments,
-// pads.
+// Makes batches for a model from a data set: looks up samples, scales, normalises, augments and
+// pads them.
 //
-// What a batch holds depends on its positions and the seed only, so it is the same for any K.
+// The content of a batch depends only on its positions and the seed, so it is the same for any K.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ namespace scavenger {
 // Thread: one thread at a time; several assemblers may share a data set, which must outlive them.
 class BatchAssembler final {
  public:
-  // Positions are those of the job's sample order; samples are augmented as the config says.
+  // Positions refer to the job's sample order. Samples are augmented as configured.
   static BatchAssembler for_training(const DataSet& data, const DataConfig& config,
                                      std::uint64_t seed);
-  // Positions are indices into the data set, in its own order; nothing is augmented.
+  // Positions are indices into the data set. Samples are not augmented.
   static BatchAssembler for_evaluation(const DataSet& data, const DataConfig& config);
 
-  // Fills `batch` with the samples of `place`; for evaluation it must end within the data set.
-  // Allocates only where the batch's buffers are too small.
+  // Fills `batch` with the samples of `place`, which for evaluation must end within the data set.
+  // Allocates only if the batch's buffers are too small.
   void assemble(const BatchPlace& place, Batch& batch);
 
  private:
@@ -41,9 +41,9 @@ class BatchAssembler final {
   void assemble_pairs(const BatchPlace& place, Batch& batch);
 
   const DataSet* data_;
-  std::optional<SampleTransform> transform_;  // of features
+  std::optional<SampleTransform> transform_;  // for features
   AugmentConfig augment_;
-  // For evaluation, these three stay as they are here.
+  // Evaluation leaves these three at their defaults.
   std::uint64_t seed_ = 0;
   bool augments_ = false;
   std::optional<SampleOrder> order_;

@@ -1,4 +1,4 @@
-// Assembles a worker's batches ahead of their use, on a thread of its own.
+// Assembles a worker's batches ahead of their use, on a separate thread.
 #pragma once
 
 #include <condition_variable>
@@ -16,41 +16,41 @@
 
 namespace scavenger {
 
-// Which batches a worker needs from some iteration on, until the next reshape.
+// The batches that a worker needs from some iteration until the next reshape.
 struct LoadPlan {
   std::uint64_t first_iteration = 0;
   std::uint64_t first_position = 0;  // where the first iteration's global batch starts
-  std::uint32_t batch_size = 0;      // B: how far each iteration moves on
-  std::uint32_t offset = 0;          // of this worker's slice in the global batch
+  std::uint32_t batch_size = 0;      // B: the positions that each iteration takes
+  std::uint32_t offset = 0;          // start of this worker's slice in the global batch
   std::uint32_t share = 0;           // b_k; offset + share <= B
 };
 
 struct LoadedBatch {
-  const Batch& batch;  // until the next call of next() or start()
+  const Batch& batch;  // valid until the next call of next() or start()
   std::uint64_t iteration = 0;
-  double wait_seconds = 0.0;  // for how long next() had to wait for the loader
+  double wait_seconds = 0.0;  // how long next() waited for the loader
 };
 
-// Fills a batch with the samples of a place.
+// Fills `batch` with the samples of `place`.
 using AssembleBatch = std::function<void(const BatchPlace& place, Batch& batch)>;
 
-// Thread: all calls from one thread; `assemble` is called on the loader's. The destructor waits for
-// the batch that is being assembled, no longer.
+// Thread: all calls from one thread; `assemble` is called on the loader's thread. The destructor
+// waits at most for the batch that is being assembled.
 class BatchLoader final {
  public:
-  // One of the buffers is in the consumer's hands, so `buffers` - 1 batches are made ahead; at
-  // least 2. `clock` must outlive the loader.
+  // The consumer holds one of the buffers, so `buffers` - 1 batches are assembled ahead. Requires
+  // at least 2 buffers. `clock` must outlive the loader.
   BatchLoader(AssembleBatch assemble, const Clock& clock, std::size_t buffers = 3);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // Begins to load, at the start and again at each reshape: what was made for an earlier plan is
+  // Starts to load, at the start of the job and at each reshape. Batches of an earlier plan are
   // dropped. Returns at once.
   void start(const LoadPlan& plan);
 
-  // The batch of the plan's next iteration; blocks until it is there. Requires start(). Where
-  // assembling it threw, so does this, and again until the next start().
+  // Returns the batch of the plan's next iteration, and blocks until it is ready. Requires start().
+  // If `assemble` threw, this throws the same exception, and does so until the next start().
   LoadedBatch next();
 
  private:
@@ -78,14 +78,15 @@ class BatchLoader final {
   std::vector<std::size_t> free_;   // buffers to be filled
   std::vector<std::size_t> ready_;  // filled for the current plan, oldest first
   LoadPlan plan_;
-  std::uint64_t plan_number_ = 0;     // 0 before start()
-  std::uint64_t batches_taken_ = 0;   // of the current plan, by the loader's thread
-  std::uint64_t batches_passed_ = 0;  // of the current plan, to the consumer
+  std::uint64_t plan_number_ = 0;  // 0 before start()
+  // batches of the current plan that the loader's thread has taken
+  std::uint64_t batches_taken_ = 0;
+  std::uint64_t batches_passed_ = 0;  // batches of the current plan that the consumer got
   std::size_t consumed_;              // the consumer's buffer, or buffers_.size()
   std::exception_ptr failure_;        // ends the current plan
   bool stopping_ = false;
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last, since it uses all of the above
 };
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// Where a batch lies in the job's stream of samples.
+// The place of a batch in the job's stream of samples.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kImageBytes = 3 * 32 * 32;
 
-// What differs between the two: how many labels a record has, and which is ours.
+// The differences between CIFAR-10 and CIFAR-100: the number of labels in a record, and the index
+// of the one that is used.
 struct RecordForm {
   const char* name;
   std::size_t labels;
@@ -27,8 +28,8 @@ RecordForm form_of(const DataSourceConfig& source) {
           "name train.bin and test.bin out of cifar-100-binary.tar.gz"};
 }
 
-// Appends the images to table.bytes and returns the labels, which are not checked yet: a file of
-// another kind is best told by its size.
+// Appends the images to table.bytes and returns the labels. The labels are not checked yet, since
+// the size is the better sign of a file of another kind.
 std::vector<std::uint8_t> read_records(DataFile& file, const RecordForm& form, SampleTable& table) {
   std::vector<std::uint8_t> labels;
   std::vector<std::uint8_t> record(form.labels + kImageBytes);

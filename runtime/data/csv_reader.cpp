@@ -23,7 +23,7 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
-// Up to the comma that ends the field; a comma between quotes does not.
+// Takes the text up to the comma that ends the field. A comma between quotes does not end it.
 std::string_view take_raw_field(std::string_view& rest) {
   bool quoted = false;
   std::size_t end = 0;
@@ -56,7 +56,7 @@ std::optional<double> parse_number(std::string_view field) {
   if (field.starts_with('+')) field.remove_prefix(1);
   double value = 0.0;
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  // Also too large for a float is not a number for us.
+  // A number that is too large for a float is not accepted either.
   if (error != std::errc{} || end != field.data() + field.size() ||
       !std::isfinite(static_cast<float>(value)))
     return std::nullopt;
@@ -70,7 +70,8 @@ class CsvReader final {
     table_.feature_type = FeatureType::kFloat32;
   }
 
-  // Lines may have no label: these have so many fields. What a label is does not matter then.
+  // Lines without a label, which have `count` fields, are accepted, too. The value of a label is
+  // then not checked.
   void expect_features(std::uint64_t count) { feature_count_ = count; }
   void append_file(const std::filesystem::path& path);
   SampleTable finish();
@@ -90,11 +91,11 @@ class CsvReader final {
   const std::uint32_t classes_;
   const std::string& section_;
   SampleTable table_;
-  std::vector<std::string> names_;  // of the columns, where there is a header
+  std::vector<std::string> names_;  // of the columns, if there is a header
   std::size_t column_count_ = 0;    // 0: no line seen yet
-  std::size_t lines_ = 0;           // with a sample
+  std::size_t lines_ = 0;           // lines that contain a sample
   std::size_t label_column_ = 0;
-  std::optional<std::uint64_t> feature_count_;  // where only these are wanted
+  std::optional<std::uint64_t> feature_count_;  // set if only features are read
 
   std::filesystem::path path_;  // of the file being read
   bool header_is_due_ = false;
@@ -153,8 +154,8 @@ void CsvReader::take_first_line(std::size_t line) {
   table_.sample_shape = {static_cast<std::int64_t>(column_count_ - 1)};
 }
 
-// Whether the line that should name the columns holds numbers, and not those of the columns, which
-// some programs write as their names.
+// Returns whether the header line consists of numbers other than the column numbers, which some
+// programs write as column names.
 bool CsvReader::looks_like_sample() const {
   bool counts_columns = true;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -223,7 +224,7 @@ void CsvReader::take_sample(std::size_t line) {
   }
 }
 
-// A word where the label is, in a line whose other fields are numbers.
+// Returns whether the label is a word in a line whose other fields are numbers.
 bool CsvReader::names_a_class(std::size_t column) const {
   if (column != label_column_ || classes_ == 0 || fields_[column].empty()) return false;
   for (std::size_t i = 0; i < fields_.size(); ++i)

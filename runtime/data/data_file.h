@@ -1,5 +1,5 @@
-// A user's data file, read from front to back and unpacked on the way where its content is gzip,
-// whatever its name is.
+// A user's data file, which is read from front to back. It is unpacked while reading if its content
+// is gzip, whatever its name is.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace scavenger {
 
-// Thread: one thread at a time. Everything throws DataError, naming the file.
+// Thread: one thread at a time. All functions throw DataError, which names the file.
 class DataFile final {
  public:
   explicit DataFile(std::filesystem::path path);
@@ -21,9 +21,10 @@ class DataFile final {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Fills `bytes` and returns how many were left to fill it with: fewer only at the file's end.
+  // Fills `bytes` and returns the number of bytes read, which is smaller than the span only at the
+  // end of the file.
   std::size_t read(std::span<std::uint8_t> bytes);
-  // All that follows, as text.
+  // Returns the rest of the file as text.
   std::string read_rest();
 
  private:

@@ -36,8 +36,8 @@ std::string section_of(Split split) {
   return split == Split::kTrain ? "data.train" : "data.test";
 }
 
-// Prepared files hold what may be readable for their owner only. A folder or file of somebody else
-// stays as it is, and so does one on a file system that cannot be written.
+// Removes the access rights of other users, since prepared files may contain private data. Does not
+// change a folder or file that another user owns, or that is on a read-only file system.
 void take_from_others(const std::filesystem::path& path, mode_t mode) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
@@ -45,7 +45,8 @@ void take_from_others(const std::filesystem::path& path, mode_t mode) {
     const int refused = ::chmod(path.c_str(), mode);
 }
 
-// A folder that the user has named may hold other things as well.
+// Does not change the rights of a folder that the user has chosen, since it may contain other
+// files.
 void take_cache_from_others(const std::filesystem::path& folder,
                             const std::filesystem::path& prepared) {
   if (folder != folder_from_environment("SCAVENGER_CACHE_DIR")) take_from_others(folder, 0700);
@@ -93,7 +94,7 @@ Opened open_or_prepare(const DataConfig& config, Split split,
     return {.file = std::move(*current), .was_prepared_now = false};
   create_cache_folder(cache_folder);
   const FileLock lock(path.string() + ".lock");
-  // While we waited, another process may have done it.
+  // Another process may have written it while this one waited.
   if (auto current = PreparedFile::open_if_current(path, identity.key))
     return {.file = std::move(*current), .was_prepared_now = false};
   write_prepared_file(path, read_checked(config, split), identity.key);
@@ -155,7 +156,7 @@ std::filesystem::path default_cache_folder() {
 
 namespace {
 
-// Gone when nobody needs its name any more: what is mapped stays.
+// A folder that the destructor removes. Files in it that are mapped stay valid.
 class TemporaryFolder final {
  public:
   TemporaryFolder() {
@@ -211,7 +212,7 @@ DataShape shape_of(const DataConfig& config, const PreparedFile& file, const std
   return shape;
 }
 
-// Of running text: training cuts it elsewhere in each epoch, which costs a sequence.
+// Each epoch of training cuts running text at other places, which costs one sequence.
 std::uint64_t sample_count(const DataConfig& config, Split split, const PreparedFile& file) {
   if (config.train.format != DataFormat::kText) return file.sample_count();
   const std::uint64_t tokens = file.tokens().size(), length = config.sequence_length;

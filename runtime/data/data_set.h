@@ -1,10 +1,10 @@
-// One split of a data set, ready for use: checked, and mapped read-only from a file that all
-// processes of this host share.
+// One split of a data set, ready for use: it has been checked, and is mapped read-only from a file
+// that all processes of this host share.
 //
 // The first process of a host that opens a data set reads its source files and writes a prepared
-// file into the cache folder, under a lock; everyone else waits for it, and from then on an opening
-// takes milliseconds. The prepared file is made again when a source file changes its size or time,
-// when the settings that decide its content change, or when it is damaged.
+// file into the cache folder, under a lock. Other processes wait for it; after that, opening takes
+// milliseconds. The prepared file is made again if a source file changes its size or time, if the
+// settings that decide its content change, or if it is damaged.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,22 @@
 
 namespace scavenger {
 
-// $SCAVENGER_CACHE_DIR, else $XDG_CACHE_HOME/scavenger, else ~/.cache/scavenger. Throws SystemError
-// where none of them is set.
+// Returns $SCAVENGER_CACHE_DIR, or else $XDG_CACHE_HOME/scavenger, or else ~/.cache/scavenger.
+// Throws SystemError if none of the variables is set.
 std::filesystem::path default_cache_folder();
 
 // Constant after open(), so any thread may read it.
 class DataSet final {
  public:
-  // Throws DataError where the source files are not what the configuration says (each file is
-  // read and checked to the last sample when it is prepared), or where the configured shape,
-  // normalisation or augmentation does not fit the samples; SystemError where the cache folder
-  // cannot be used.
+  // Throws DataError if the source files do not match the configuration (each file is read and
+  // checked completely when it is prepared), or if the configured shape, normalisation or
+  // augmentation does not fit the samples; SystemError if the cache folder cannot be used.
   static DataSet open(const DataConfig& config, Split split,
                       const std::filesystem::path& cache_folder);
 
-  // Samples of a job's kind whose targets nobody knows: all are zero here. Of `table` the features
-  // are used; `shape` is that of the job's data. Throws DataError, with the place `where`, where
-  // they do not fit.
+  // Makes a data set of samples without known targets, which are set to zero. Only the features of
+  // `table` are used; `shape` is that of the job's data. Throws DataError, with the place `where`,
+  // if the features do not fit the shape.
   static DataSet of_unlabelled(SampleTable table, const DataConfig& config, const DataShape& shape,
                                const std::string& where);
 
@@ -47,10 +46,11 @@ class DataSet final {
   const std::vector<std::int64_t>& sample_shape() const { return shape_.sample_shape; }
   std::uint64_t elements_per_sample() const { return file_.elements_per_sample(); }
   FeatureType feature_type() const { return file_.feature_type(); }
-  // Whether this opening had to read the source files.
+  // Returns whether open() had to read the source files.
   bool was_prepared_now() const { return was_prepared_now_; }
 
-  // The raw features of one sample, as they are in the source. Ask for what feature_type() says.
+  // The raw features of one sample, as they are in the source. Requires the type that
+  // feature_type() returns.
   std::span<const std::uint8_t> bytes(std::uint32_t index) const { return file_.bytes(index); }
   std::span<const float> floats(std::uint32_t index) const { return file_.floats(index); }
   // Asks the processor to fetch a sample's raw features into its caches.
@@ -61,7 +61,7 @@ class DataSet final {
     return file_.values().subspan(index * values_per_sample_, values_per_sample_);
   }
 
-  // Text (SampleTable says how it lies there).
+  // Text, in the form that SampleTable describes.
   std::span<const std::int32_t> running_tokens() const { return file_.tokens(); }
   std::span<const std::int32_t> source_tokens(std::uint32_t index) const {
     return part(file_.tokens(), file_.token_ends(), index);
@@ -69,7 +69,7 @@ class DataSet final {
   std::span<const std::int32_t> target_tokens(std::uint32_t index) const {
     return part(file_.target_tokens(), file_.target_ends(), index);
   }
-  // Vocabulary::text() of what the tokens stand for; empty where there are none.
+  // Vocabulary::text() of the tokens' vocabulary; empty if there are no tokens.
   std::string_view vocabulary() const { return file_.vocabulary(); }
   std::string_view target_vocabulary() const { return file_.target_vocabulary(); }
 
@@ -89,7 +89,7 @@ class DataSet final {
   DataShape shape_;
 };
 
-// Throws DataError where a model trained on one cannot be evaluated on the other.
+// Throws DataError if a model trained on `train` cannot be evaluated on `test`.
 void check_splits_fit(const DataSet& train, const DataSet& test);
 
 }  // namespace scavenger

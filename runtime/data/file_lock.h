@@ -1,4 +1,4 @@
-// A lock between the processes of a host.
+// A lock among the processes of a host.
 #pragma once
 
 #include <filesystem>
@@ -7,12 +7,13 @@
 
 namespace scavenger {
 
-// Held from construction to destruction; given back by the operating system when the process dies,
-// however it dies. The lock file stays: removing it would let two processes hold two locks.
+// Holds the lock from construction to destruction. If the process dies, the operating system
+// releases it. The lock file stays, since removing it could let two processes hold the lock at
+// once.
 class FileLock final {
  public:
-  // Creates the lock file where it is missing, and waits for as long as another process holds the
-  // lock. Throws SystemError.
+  // Creates the lock file if it is missing, and waits while another process holds the lock. Throws
+  // SystemError.
   explicit FileLock(const std::filesystem::path& path);
 
  private:

@@ -63,7 +63,7 @@ void check_dimensions(const std::vector<std::int64_t>& dimensions, const DataFil
   }
 }
 
-// Memory grows with what the file really holds, not with what its header claims.
+// Allocates according to the actual content of the file, not to the claims of its header.
 std::vector<std::uint8_t> read_elements(DataFile& file, std::uint64_t expected) {
   std::vector<std::uint8_t> elements;
   while (elements.size() < expected) {

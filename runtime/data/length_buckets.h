@@ -1,4 +1,4 @@
-// Samples of similar length together, so that batches need little padding. Pure.
+// Groups samples of similar length, so that batches need little padding. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,16 @@ namespace scavenger {
 
 using SampleLength = std::function<std::uint32_t(std::uint32_t index)>;
 
-// Rearranges one epoch's random order, whose first sample has `first_position` in the stream. What
-// comes when follows from (seed, epoch), the lengths and the configuration alone: not from K or B.
+// Rearranges the random order of one epoch, whose first sample is at `first_position` of the
+// stream. The result follows from (seed, epoch), the lengths and the configuration alone; it does
+// not depend on K or B.
 //
-// Buckets begin at positions that are multiples of config.size: where B is one of these, or divides
-// one, a batch lies in one bucket. Samples before the epoch's first such position, and after its
-// last whole bucket, stay where they are. In between, each config.window of the order is sorted by
-// length and cut into buckets; their order is random, and so is that within each of them, so
-// that the parts of all workers are alike.
+// Buckets begin at positions that are multiples of config.size. If B divides config.size, each
+// batch therefore lies in one bucket; if B is a multiple of it, each batch consists of whole
+// buckets. Samples before the epoch's first such position, and after its last whole bucket, stay
+// where they are. In between, each window of config.window samples is sorted by length and cut into
+// buckets. The order of the buckets is random, and so is the order within each bucket, so that the
+// slices of all workers have similar lengths.
 void arrange_in_buckets(std::span<std::uint32_t> order, std::uint64_t first_position,
                         const BucketConfig& config, const SampleLength& length, std::uint64_t seed,
                         std::uint64_t epoch);

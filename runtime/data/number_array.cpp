@@ -39,7 +39,7 @@ bool is_known(const std::string& type) {
   return std::ranges::find(kTypes, type) != kTypes.end();
 }
 
-// The value that follows 'key': in a Python dictionary, up to `end`.
+// Returns the value that follows 'key': in a Python dictionary, up to `end`.
 std::string_view value_of(std::string_view header, std::string_view key, std::string_view end,
                           const std::string& where) {
   const std::size_t found = header.find(key);
@@ -132,7 +132,7 @@ NumberArray parse_npy(std::string_view content, const std::string& where) {
   constexpr std::size_t kFixedBytes = 10;
   if (!content.starts_with(kNpyMagic) || content.size() < kFixedBytes)
     refuse_npy("this is not an .npy file", where);
-  const std::size_t length_bytes = content[6] == 1 ? 2 : 4;  // by the format's version
+  const std::size_t length_bytes = content[6] == 1 ? 2 : 4;  // depends on the format version
   const std::size_t start = 8 + length_bytes;
   const std::uint64_t length = little_endian(content.substr(8, length_bytes));
   if (content.size() < start || content.size() - start < length)

@@ -26,7 +26,7 @@ constexpr std::uint64_t kFeaturesOffset = 4096;
 constexpr std::uint64_t kPartAlignment = 64;
 constexpr std::size_t kMaxDimensions = 4;
 
-// What follows the features, in this order.
+// The parts that follow the features, in this order.
 enum Part : std::size_t {
   kLabels,
   kValues,
@@ -49,14 +49,14 @@ struct PreparedHeader {
   std::uint32_t format_version = kPreparedFormatVersion;
   FeatureType feature_type = FeatureType::kUint8;
   std::uint64_t sample_count = 0;
-  std::uint64_t dimension_count = 0;  // of sample_shape
+  std::uint64_t dimension_count = 0;  // dimensions of sample_shape
   std::array<std::int64_t, kMaxDimensions> sample_shape{};
   std::uint64_t target_dimension_count = 0;
   std::array<std::int64_t, kMaxDimensions> target_shape{};
   std::array<PartPlace, kParts> parts{};
   std::uint64_t file_size = 0;  // bytes
   Digest key{};
-  Digest checksum{};  // SHA-256 of all above
+  Digest checksum{};  // SHA-256 of the fields above
 };
 static_assert(std::is_trivially_copyable_v<PreparedHeader>);
 static_assert(sizeof(PreparedHeader) == 304 && sizeof(PreparedHeader) <= kFeaturesOffset);
@@ -125,7 +125,7 @@ void write_at(const FileDescriptor& file, std::uint64_t offset, std::span<const 
 void write_content(const std::filesystem::path& path, const SampleTable& table,
                    const PreparedHeader& header) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  // One that was left half-written may have been made with other rights.
+  // A half-written file of an earlier attempt may have other access rights.
   if (file.get() < 0 || ::fchmod(file.get(), 0600) != 0)
     throw SystemError(errno, {.what = "cannot create the prepared data set",
                               .where = path.string(),
@@ -143,14 +143,14 @@ std::uint64_t product(std::span<const std::int64_t> shape) {
   return result;
 }
 
-// Copied, because the map's bytes are not an object of that type.
+// Copies the header, because the bytes of the map are not an object of that type.
 PreparedHeader read_header(std::span<const std::byte> file) {
   PreparedHeader header;
   std::memcpy(&header, file.data(), sizeof header);
   return header;
 }
 
-// Bytes of the features that a header announces; nothing where there cannot be so many.
+// Returns the bytes of the features according to the header; nothing if there cannot be so many.
 std::optional<std::uint64_t> feature_bytes(const PreparedHeader& header) {
   if (header.feature_type == FeatureType::kToken) return 0;
   std::uint64_t bytes = header.feature_type == FeatureType::kUint8 ? 1 : sizeof(float);
@@ -166,7 +166,7 @@ bool holds(const PreparedHeader& header, Part part, std::uint64_t count, std::ui
   return !__builtin_mul_overflow(count, bytes, &count) && header.parts[part].size == count;
 }
 
-// Whether every sample has its target, and every text its end.
+// Returns whether every sample has a target, and every text an end.
 bool has_targets(const PreparedHeader& header) {
   if (header.feature_type == FeatureType::kToken) {
     const std::uint64_t ends = header.sample_count == 0 ? 0 : header.sample_count + 1;
@@ -187,7 +187,7 @@ bool has_targets(const PreparedHeader& header) {
   return holds(header, kValues, values, sizeof(float));
 }
 
-// Whether features and parts lie one after the other in the file.
+// Returns whether features and parts follow one another in the file.
 bool adds_up(const PreparedHeader& header) {
   if (header.feature_type > FeatureType::kToken || header.sample_count > UINT32_MAX ||
       std::max(header.dimension_count, header.target_dimension_count) > kMaxDimensions)

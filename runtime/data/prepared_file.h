@@ -1,11 +1,11 @@
-// The file format in which samples are kept ready for mapping into memory.
+// The file format of prepared samples, which are mapped into memory.
 //
 //   header     PreparedHeader (prepared_file.cpp), with a SHA-256 of itself
 //   features   at a page boundary: samples x elements, u8 or f32, row-major
-//   the other parts of a SampleTable that it has, each at a cache line
+//   the other parts of the SampleTable, each at a cache line
 //
-// In the byte order of the host. The content needs no checksum of its own: the file gets its name
-// only after it is whole and on disk.
+// Numbers are in the byte order of the host. The content needs no checksum of its own, since the
+// file gets its name only after it is complete and on disk.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@
 
 namespace scavenger {
 
-// Part of every key: raise it when the format, or what a reader makes of its files, changes.
+// Part of every key. Increase it when the format changes, or when a reader converts its files
+// differently.
 inline constexpr std::uint32_t kPreparedFormatVersion = 2;
 
-// Writes beside `path`, forces to disk, renames. `key` says what the content was made from. Throws
-// SystemError; nothing is left behind then.
+// Writes the file beside `path`, forces it to disk and renames it. `key` identifies the sources of
+// the content. Throws SystemError, and leaves no file behind then.
 void write_prepared_file(const std::filesystem::path& path, const SampleTable& table,
                          const Digest& key);
 
 // Constant after opening, so any thread may read it.
 class PreparedFile final {
  public:
-  // Nothing where the file is missing, damaged, of another format version or made from something
-  // else. Constant time.
+  // Returns nothing if the file is missing or damaged, has another format version, or was made from
+  // other sources. Takes constant time.
   static std::optional<PreparedFile> open_if_current(const std::filesystem::path& path,
                                                      const Digest& key);
 
   FeatureType feature_type() const { return feature_type_; }
-  std::uint64_t sample_count() const { return sample_count_; }  // of running text 0
+  std::uint64_t sample_count() const { return sample_count_; }  // 0 for running text
   std::uint64_t elements_per_sample() const { return elements_per_sample_; }
   const std::vector<std::int64_t>& sample_shape() const { return sample_shape_; }
 
@@ -49,7 +50,7 @@ class PreparedFile final {
     return {floats_ + index * elements_per_sample_, elements_per_sample_};
   }
   void prefetch(std::uint32_t index) const;
-  // As in SampleTable; empty where this data set has none.
+  // As in SampleTable; empty if this data set has none.
   std::span<const std::int32_t> labels() const { return labels_; }
   const std::vector<std::int64_t>& target_shape() const { return target_shape_; }
   std::span<const float> values() const { return values_; }
@@ -67,7 +68,7 @@ class PreparedFile final {
   FeatureType feature_type_;
   std::uint64_t elements_per_sample_;
   std::vector<std::int64_t> sample_shape_;
-  const std::uint8_t* bytes_;  // the features, under both names of their type
+  const std::uint8_t* bytes_;  // the features; only the pointer of their type is used
   const float* floats_;
   std::uint64_t sample_count_;
   std::vector<std::int64_t> target_shape_;

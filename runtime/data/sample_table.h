@@ -1,4 +1,4 @@
-// What every reader makes of its files: samples and targets in memory, in the order of the files.
+// The result of every reader: samples and targets in memory, in the order of the files.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class FeatureType : std::uint32_t { kUint8 = 0, kFloat32 = 1, kToken = 2 };
 struct SampleTable {
   FeatureType feature_type = FeatureType::kUint8;
   std::vector<std::int64_t> sample_shape;  // {channels, height, width} or {features}
-  // Samples x product(sample_shape), row-major, in the one vector that feature_type says.
+  // Samples x product(sample_shape), row-major, in the vector that feature_type selects.
   std::vector<std::uint8_t> bytes;
   std::vector<float> floats;
   // Targets: one label for each sample, in [0, classes), or product(target_shape) values.
@@ -20,16 +20,16 @@ struct SampleTable {
   std::vector<std::int64_t> target_shape;  // of the values of one sample
   std::vector<float> values;
 
-  // Text. Running text is one vector of tokens. Of parallel text, sample i is tokens
-  // [token_ends[i], token_ends[i + 1]), words and kEndToken, and likewise its target, with
-  // kBeginToken in front.
+  // Text. Running text is one vector of tokens. In parallel text, sample i is tokens
+  // [token_ends[i], token_ends[i + 1]): words and kEndToken. Its target likewise, with a leading
+  // kBeginToken.
   std::vector<std::int32_t> tokens;
-  std::vector<std::uint64_t> token_ends;  // from 0 on
+  std::vector<std::uint64_t> token_ends;  // begins with 0
   std::vector<std::int32_t> target_tokens;
   std::vector<std::uint64_t> target_ends;
   std::string vocabulary, target_vocabulary;  // Vocabulary::text()
 
-  // Of running text 0: how it is cut is not decided here.
+  // Returns 0 for running text, which is cut into samples later.
   std::uint64_t sample_count() const {
     if (!token_ends.empty()) return token_ends.size() - 1;
     std::uint64_t values_of_one = 1;

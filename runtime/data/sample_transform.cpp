@@ -43,7 +43,8 @@ void SampleTransform::write_augmented(std::uint32_t index, const Augmentation& a
   }
 }
 
-// The loop that all bytes of training go through: simple, so that the compiler vectorises it.
+// Every byte of training data passes this loop. It is kept simple, so that the compiler vectorises
+// it.
 template <typename Element>
 void SampleTransform::normalise(const Element* source, float* destination) const {
   const std::size_t size = data_->elements_per_sample() / channels_.size();
@@ -61,7 +62,7 @@ void SampleTransform::normalise(const Element* source, float* destination) const
 template <typename Element>
 void SampleTransform::augment(const Element* source, const Augmentation& augmentation,
                               Element* destination) const {
-  // Where the cut starts in the image, and which of its columns lie in the image.
+  // Where the crop starts in the image, and which of its columns lie in the image.
   const std::ptrdiff_t top = static_cast<std::ptrdiff_t>(augmentation.top) - padding_;
   const std::ptrdiff_t left = static_cast<std::ptrdiff_t>(augmentation.left) - padding_;
   const std::ptrdiff_t first = std::clamp<std::ptrdiff_t>(-left, 0, width_);

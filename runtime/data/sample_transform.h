@@ -1,4 +1,4 @@
-// From the raw features of one sample to the numbers that a model sees.
+// Converts the raw features of one sample to the input of a model.
 //
 // value = (raw * scale - mean) / standard deviation, in single precision. The first dimension of a
 // sample's shape counts its channels: a flat sample may be normalised by one mean for all, or by
@@ -21,7 +21,7 @@ class SampleTransform final {
   // `data` was opened with `config`, and must outlive the transform.
   SampleTransform(const DataSet& data, const DataConfig& config);
 
-  // Both write data.elements_per_sample() floats.
+  // Both functions write data.elements_per_sample() floats.
   void write(std::uint32_t index, float* destination) const;
   // For images only. Padding is raw zeros, so it is scaled and normalised like black pixels.
   void write_augmented(std::uint32_t index, const Augmentation& augmentation, float* destination);
@@ -41,7 +41,7 @@ class SampleTransform final {
   const DataSet* data_;
   std::vector<Normalisation> channels_;  // one for all channels, or one for each
   std::ptrdiff_t padding_;
-  std::ptrdiff_t planes_ = 0;  // of an image; 0 for flat samples
+  std::ptrdiff_t planes_ = 0;  // planes of an image; 0 for flat samples
   std::ptrdiff_t height_ = 0;
   std::ptrdiff_t width_ = 0;
   std::vector<std::uint8_t> augmented_bytes_;  // one image, between augment() and normalise()

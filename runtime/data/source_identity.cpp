@@ -55,7 +55,7 @@ std::string format_name(DataFormat format) {
   __builtin_unreachable();
 }
 
-// All that decides what a reader makes of the files, one setting on each line.
+// Returns all settings that affect the result of a reader, one on each line.
 std::string describe_settings(const DataSourceConfig& source, std::uint32_t classes) {
   std::string text = fmt::format("{}\nclasses {}\n", format_name(source.format), classes);
   if (source.format == DataFormat::kCsv)
@@ -105,9 +105,9 @@ SourceIdentity identify_source(const DataConfig& data, Split split) {
   const DataSourceConfig& source = is_train ? data.train : data.test;
   std::string settings = describe_settings(source, data.classes);
   if (is_text(source.format)) {
-    // The vocabulary is that of the training data.
+    // The vocabulary is made from the training data.
     settings += describe_vocabulary(data) + describe_settings(data.train, 0);
-    // Long pairs are left out of training, and are an error in test data.
+    // Long pairs are skipped in training data, and an error in test data.
     settings +=
         fmt::format("split {}\nmax_length {}\n", is_train ? "train" : "test", data.max_length);
   }

@@ -1,4 +1,4 @@
-// What a prepared file was made from: enough to tell whether it is still current.
+// Identifies the sources of a prepared file, to decide whether it is still current.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 namespace scavenger {
 
 struct SourceIdentity {
-  // Of the prepared file: follows from the settings, so that a data set whose files change
+  // Name of the prepared file. It follows from the settings, so that a data set whose files change
   // replaces its own older version in the cache.
   std::string file_name;
-  // Settings, and size and modification time of each source file.
+  // Digest of the settings, and of the size and modification time of each source file.
   Digest key{};
 };
 
-// Reads no content. Throws DataError where a source file is missing or not a regular file.
+// Does not read the content of the files. Throws DataError if a source file is missing or is not a
+// regular file.
 SourceIdentity identify_source(const DataConfig& data, Split split);
 
 }  // namespace scavenger

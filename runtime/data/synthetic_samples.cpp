@@ -8,7 +8,8 @@
 namespace scavenger {
 namespace {
 
-// Fixed, so that the data do not change with the job's seed: runs with other seeds stay comparable.
+// A fixed seed, so that the data do not change with the job's seed, and runs with different seeds
+// stay comparable.
 constexpr std::uint64_t kDataSetSeed = 20220413;
 
 // classes x feature_count, row-major.

@@ -45,7 +45,7 @@ std::string_view take_line(std::string_view& text) {
 
 // ---- Running text. ----
 
-// Where words are tokens, the end of a line is one as well: "\n".
+// If tokens are words, the end of a line is a token, too: "\n".
 void append_words(std::string_view text, const VocabularyConfig& config,
                   std::vector<std::string>& words) {
   const bool by_lines = config.tokens == TokenType::kWords;
@@ -56,7 +56,7 @@ void append_words(std::string_view text, const VocabularyConfig& config,
   }
 }
 
-// The words of a split: those of all files, from one share of them to another.
+// Returns the words of a split: those between two fractions of the words of all files.
 std::vector<std::string> read_words(const DataConfig& data, Split split) {
   const DataSourceConfig& source = source_of(data, split);
   std::vector<std::string> words;
@@ -89,7 +89,7 @@ class LineFile final {
     ++line_;
     return split_words(take_line(rest_), config);
   }
-  // Of the line that was read last.
+  // The place of the line that was read last.
   std::string place() const { return fmt::format("{}:{}", path_.string(), line_); }
   std::string path() const { return path_.string(); }
   std::uint64_t line_count() const {
@@ -141,7 +141,7 @@ void append_tokens(const std::vector<std::string>& words, const Vocabulary& voca
   ends.push_back(tokens.size());
 }
 
-// Longer pairs are left out of the training data. Test data must be whole.
+// Training data skips longer pairs; test data must be complete.
 bool is_too_long(const Pair& pair, const DataConfig& data, Split split) {
   const std::size_t length = std::max(pair.source.size(), pair.target.size());
   if (length <= data.max_length) return false;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kWhiteSpace = " \t\r\n\v\f";
 
-// A line holds one word, so a line break as a word is written as a backslash and an n, and words
-// that begin with a backslash begin with two.
+// Each line contains one word. A line break as a word is therefore written as a backslash and an n,
+// and a word that begins with a backslash gets a second one.
 std::string written(const std::string& word) {
   if (word == "\n") return "\\n";
   return word.starts_with('\\') ? '\\' + word : word;
@@ -23,7 +23,8 @@ std::string read_back(std::string_view line) {
   return std::string(line.starts_with("\\\\") ? line.substr(1) : line);
 }
 
-// Of the character that `text` begins with (RFC 3629, table 3-7 of Unicode); 0 where it is none.
+// Returns the number of bytes of the first character of `text` (RFC 3629, table 3-7 of Unicode); 0
+// if it is not valid.
 std::size_t character_bytes(std::string_view text) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;

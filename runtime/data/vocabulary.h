@@ -1,7 +1,8 @@
-// Words and the tokens that stand for them.
+// The mapping between words and tokens.
 //
-// Tokens 0 to 3 are kPaddingToken, kUnknownToken, kBeginToken and kEndToken; then come the words
-// of the training data, the most frequent first, equally frequent ones in the order of their bytes.
+// Tokens 0 to 3 are kPaddingToken, kUnknownToken, kBeginToken and kEndToken; the words of the
+// training data follow, the most frequent first, and equally frequent ones in the order of their
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +22,16 @@ using WordCounts = std::map<std::string, std::uint64_t, std::less<>>;
 // Constant, so any thread may read it.
 class Vocabulary final {
  public:
-  // min_frequency and max_size of `config` decide which words it has.
+  // Contains the words that min_frequency and max_size of `config` select.
   Vocabulary(const WordCounts& counts, const VocabularyConfig& config);
-  // The words that text() wrote.
+  // Reads the words that text() has written.
   explicit Vocabulary(std::string_view text);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(words_.size()); }
-  std::int32_t token_of(const std::string& word) const;  // kUnknownToken where it has no such word
+  // kUnknownToken if it does not have the word
+  std::int32_t token_of(const std::string& word) const;
   const std::string& word_of(std::size_t token) const { return words_.at(token); }
-  // One word a line, in the order of their tokens.
+  // Returns one word per line, in the order of the tokens.
   std::string text() const;
 
  private:
@@ -39,14 +41,15 @@ class Vocabulary final {
   std::unordered_map<std::string, std::int32_t> tokens_;
 };
 
-// Where `text` stops being UTF-8; its size where it is all UTF-8.
+// Returns the index of the first byte that is not valid UTF-8; the size of `text` if all of it is
+// valid.
 std::size_t find_invalid_utf8(std::string_view text);
 
-// Takes the first word off a line of UTF-8: what white space ends, or one character; "" where there
-// is none. With config.lowercase, A to Z become a to z.
+// Removes the first token from a line of UTF-8 and returns it: a word, which ends at white space,
+// or one character; "" if there is none. With config.lowercase, A to Z become a to z.
 std::string take_word(std::string_view& line, const VocabularyConfig& config);
 
-// All words of a line.
+// Returns all tokens of a line.
 std::vector<std::string> split_words(std::string_view line, const VocabularyConfig& config);
 
 }  // namespace scavenger

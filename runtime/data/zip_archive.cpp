@@ -24,7 +24,7 @@ constexpr std::size_t kEntryBytes = 46, kFileBytes = 30, kEndBytes = 22;
                    .remedy = "write it with numpy.savez(), or as .npy or .safetensors"});
 }
 
-// Throws where the archive ends before.
+// Throws DataError if the archive ends before the part does.
 std::string_view part(std::string_view archive, std::uint64_t first, std::uint64_t size,
                       const std::string& where) {
   if (first > archive.size() || archive.size() - first < size)
@@ -66,7 +66,7 @@ std::string unpack(std::string_view archive, std::string_view entry, const std::
       std::uint64_t{offset} + kFileBytes + number(head, 26, 2) + number(head, 28, 2);
   const std::string_view packed = part(archive, start, packed_size, where);
   if (method != 0 && method != 8) refuse("it is packed in a way that NumPy does not use", where);
-  // Deflate makes 1032 bytes of one at most: nothing more is allocated on a damaged archive's word.
+  // Deflate expands a byte to at most 1032 bytes, so a damaged archive cannot claim more than that.
   if (method == 0 ? packed_size != size : size / 1033 > packed_size)
     refuse("its directory is damaged", where);
   const std::string content = method == 0 ? std::string(packed) : inflated(packed, size, where);

@@ -1,4 +1,4 @@
-// Control messages over a frame connection.
+// Sends and receives control messages over a frame connection.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ inline constexpr std::size_t kControlQueueLimitBytes = std::size_t{256} << 20;
 
 void post_message(FrameConnection& connection, const ControlMessage& message);
 
-// What arrives on a control connection: a message, or the header of a kState frame whose payload
+// An arrival on a control connection: a message, or the header of a kState frame, whose payload
 // must be read next.
 using ControlArrival = std::variant<ControlMessage, FrameHeader>;
 
-// `state_payload_limit_bytes`: 0 where no kState frames are expected.
+// `state_payload_limit_bytes`: 0 if no kState frames are expected.
 awaitable<ControlArrival> receive_arrival(FrameConnection& connection,
                                           std::uint32_t state_payload_limit_bytes);
 
-// The next message, on a connection that carries nothing else.
+// Returns the next message of a connection that carries only messages.
 awaitable<ControlMessage> receive_message(FrameConnection& connection);
 
 }  // namespace scavenger

@@ -23,7 +23,7 @@ void to_json(nlohmann::json& json, const TensorLayout& layout) {
 
 namespace {
 
-// Far beyond any model; what is above is damage or malice.
+// Far beyond any model; a larger number means damage or an attack.
 constexpr std::size_t kTensorLimit = 16384;
 constexpr std::uint64_t kTensorSizeLimit = std::uint64_t{1} << 40;  // floats
 
@@ -112,8 +112,9 @@ constexpr bool have_different_names(std::type_identity<std::variant<Messages...>
 }
 static_assert(have_different_names(std::type_identity<ControlMessage>()));
 
-// Goes through MessagePack before it is taken apart, since the parser follows any nesting down the
-// stack, and a container of one byte takes 50 in memory. Says no to what no message needs.
+// Checks MessagePack before it is parsed, since the parser recurses with the nesting, and a
+// container of one byte takes 50 bytes of memory. Rejects deeper nesting and more containers than
+// any message needs.
 class NestingCheck final : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return true; }
@@ -129,7 +130,7 @@ class NestingCheck final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(std::size_t) override { return open(); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
-    return false;  // from_msgpack() will say it
+    return false;  // from_msgpack() will report it
   }
   bool too_much() const { return too_much_; }
 
@@ -160,7 +161,7 @@ nlohmann::json unpack(std::span<const std::byte> bytes) {
   return nlohmann::json::from_msgpack(begin, end);
 }
 
-// ---- What the types cannot say. ----
+// ---- Rules that the types cannot express. ----
 
 void check(const Membership& membership) {
   require(std::isfinite(membership.rate_factor) && membership.rate_factor > 0.0,

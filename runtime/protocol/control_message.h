@@ -1,6 +1,6 @@
-// What the controller and the processes of a job say to each other: typed messages, encoded as
-// MessagePack in kControl frames. Bulk data (weights, gradients, optimizer state) travels in frames
-// of its own (runtime/net/frame.h). docs/protocol.md shows a whole conversation.
+// The messages between the controller and the processes of a job: typed, and encoded as MessagePack
+// in kControl frames. Bulk data (weights, gradients, optimizer state) is sent in other frames
+// (runtime/net/frame.h). docs/protocol.md shows a complete sequence of messages.
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,17 @@ struct Joined {
   std::uint32_t index = 0;
   std::int64_t pid = 0;
   std::string version_line;  // must equal the controller's
-  std::uint16_t port = 0;    // shard: where workers find it; worker: where they can meet
+  std::uint16_t port = 0;    // shard: its port for workers; worker: a port where workers can meet
   TensorLayout parameters;   // worker
   TensorLayout buffers;      // worker
   bool operator==(const Joined&) const = default;
 };
 
 // Controller -> shard (which has the configuration from its launch ticket), at the start and at
-// each change of membership. `goes_on`: with what it has. `has_state`: it is followed by the kState
-// frames of all of the shard's chunks, with the membership's epoch: the weights (vector 0) and each
-// vector of optimizer state in the optimizer's order. With neither, the first worker brings initial
-// weights.
+// each change of membership. `goes_on`: the shard continues with the state that it has.
+// `has_state`: kState frames of all chunks of the shard follow, with the membership's epoch: the
+// weights (vector 0), then each vector of optimizer state in the optimizer's order. If neither is
+// set, the first worker sends initial weights.
 struct ConfigureShard {
   static constexpr std::string_view kName = "configure_shard";
   std::uint32_t index = 0;
@@ -60,21 +60,21 @@ struct ConfigureWorker {
   static constexpr std::string_view kName = "configure_worker";
   SyncGroup group;
   bool has_buffers = false;
-  std::vector<float> buffers;  // the model's buffers, of a checkpoint or of another worker
-  // Where workers keep the state: so many kState frames of it follow, for the group's source.
+  std::vector<float> buffers;  // the model's buffers, from a checkpoint or another worker
+  // If workers keep the state: number of kState frames that follow, for the group's source.
   std::uint32_t state_pieces = 0;
   bool operator==(const ConfigureWorker&) const = default;
 };
 
-// Process -> controller: configured, connected, holding current weights.
+// Process -> controller: it is configured and connected, and has the current weights.
 struct Ready {
   static constexpr std::string_view kName = "ready";
   std::uint32_t membership_epoch = 0;
   bool operator==(const Ready&) const = default;
 };
 
-// Controller -> worker: go on until `until_iteration` iterations of the job are done. Only ever
-// grows within a membership; a Halt takes it back.
+// Controller -> worker: train until `until_iteration` iterations of the job are done. The number
+// only grows within a membership; a Halt revokes it.
 struct Train {
   static constexpr std::string_view kName = "train";
   std::uint64_t until_iteration = 0;
@@ -87,19 +87,19 @@ struct HalfBatchNorms {
   std::uint64_t iteration = 0;
   std::uint32_t first_samples = 0;
   std::uint32_t second_samples = 0;
-  double seconds = 0.0;  // that it took, beside the iteration's own passes
+  double seconds = 0.0;  // its duration, in addition to the iteration's own passes
   std::vector<double> first_sqr_norm;
   std::vector<double> second_sqr_norm;
   std::vector<double> whole_sqr_norm;
   bool operator==(const HalfBatchNorms&) const = default;
 };
 
-// Worker -> controller: what the iterations [first, first + loss.size()) cost here. All vectors
-// but the last have one length.
+// Worker -> controller: measurements of the iterations [first, first + loss_sum.size()) on this
+// worker. All vectors but the last have the same length.
 struct IterationStats {
   static constexpr std::string_view kName = "iteration_stats";
   std::uint64_t first = 0;
-  double learning_rate = 0.0;    // of the first
+  double learning_rate = 0.0;    // of the first iteration
   std::vector<double> loss_sum;  // over this worker's samples
   std::vector<double> seconds;   // the whole iteration
   std::vector<double> data_wait_seconds;
@@ -108,11 +108,12 @@ struct IterationStats {
   std::vector<double> sync_wait_seconds;
   std::vector<double> local_sqr_norm;
   std::vector<double> global_sqr_norm;
-  std::vector<HalfBatchNorms> half_batches;  // of few of them, in their order
+  std::vector<HalfBatchNorms> half_batches;  // of a few of these iterations, in order
   bool operator==(const IterationStats&) const = default;
 };
 
-// Controller -> worker: sums over the samples [first, last) of a split, at the current weights.
+// Controller -> worker: asks for sums over the samples [first, last) of a split, at the current
+// weights.
 struct Evaluate {
   static constexpr std::string_view kName = "evaluate";
   std::string split;  // "train" or "test"
@@ -139,15 +140,16 @@ struct Buffers {
   bool operator==(const Buffers&) const = default;
 };
 
-// Controller -> shard, at a boundary: keep a copy of your state as of now and send it as kState
-// frames.
+// Controller -> shard, at an iteration boundary: copy the current state, and send the copy as
+// kState frames.
 struct Snapshot {
   static constexpr std::string_view kName = "snapshot";
   std::uint64_t iteration = 0;
   bool operator==(const Snapshot&) const = default;
 };
 
-// Shard -> controller: the copy is safe, training may go on; the kState frames follow.
+// Shard -> controller: the state has been copied and training may continue; the kState frames
+// follow.
 struct SnapshotTaken {
   static constexpr std::string_view kName = "snapshot_taken";
   std::uint64_t iteration = 0;
@@ -155,8 +157,8 @@ struct SnapshotTaken {
   bool operator==(const SnapshotTaken&) const = default;
 };
 
-// Controller -> worker and shard: end the iteration under way, or an evaluation, without finishing
-// it, and wait to be configured anew.
+// Controller -> worker and shard: abort the current iteration or evaluation, and wait for a new
+// configuration.
 struct Halt {
   static constexpr std::string_view kName = "halt";
   bool operator==(const Halt&) const = default;
@@ -170,16 +172,16 @@ struct Halted {  // the answer: where it stands
   bool operator==(const Halted&) const = default;
 };
 
-// Worker -> controller: an iteration cannot end, because a connection to a peer was lost. It waits
-// to be halted.
+// Worker -> controller: the iteration cannot be completed, because a connection to a peer was lost.
+// The worker waits for Halt.
 struct Stuck {
   static constexpr std::string_view kName = "stuck";
   std::string reason;
   bool operator==(const Stuck&) const = default;
 };
 
-// Worker -> controller: it was told (SIGTERM) that its machine is about to go, and works on until
-// it is let go at a boundary.
+// Worker -> controller: the worker has got SIGTERM, since its machine is about to be taken away. It
+// continues to work until it is released at an iteration boundary.
 struct Leaving {
   static constexpr std::string_view kName = "leaving";
   std::string reason;
@@ -200,14 +202,14 @@ struct Heartbeat {
 };
 inline constexpr double kHeartbeatSeconds = 0.5;
 
-// Process -> controller, its last message, and its only one where it cannot even join.
+// Process -> controller: its last message, or its only one if it cannot join.
 struct Failed {
   static constexpr std::string_view kName = "failed";
   Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::string reason;
-  bool by_peer = false;    // only that a connection to another process was lost
-  bool bad_input = false;  // what the user gave it is wrong
+  bool by_peer = false;    // the only cause is a lost connection to another process
+  bool bad_input = false;  // the user's input is wrong
   bool operator==(const Failed&) const = default;
 };
 
@@ -220,8 +222,8 @@ inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 
 std::vector<std::byte> encode(const ControlMessage& message);
 
-// Throws ProtocolError for what is not a control message, to the byte: no number out of range, no
-// unknown field; memberships add up, and ranks and indices are there.
+// Throws ProtocolError unless the bytes are exactly the encoding of a valid message: all numbers
+// are in range, no field is unknown, memberships are consistent, and ranks and indices exist.
 ControlMessage decode_control_message(std::span<const std::byte> bytes);
 
 std::string name_of(Role role);  // "worker", "shard"

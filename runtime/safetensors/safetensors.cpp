@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kPreambleAlignment = 64;
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;  // some 100 000 tensors
+constexpr std::uint64_t kMaxHeaderBytes = 16 << 20;  // about 100 000 tensors
 constexpr int kMaxDepth = 4;                         // the format needs 3
 constexpr const char* kMetadataKey = "__metadata__";
 
@@ -60,14 +60,14 @@ const ElementTypeRow& row_of(ElementType type) {
   return *row;
 }
 
-// Names come from the file: control characters are escaped, and the length has a limit.
+// Quotes a name from the file: escapes control characters and limits the length.
 std::string quoted(const std::string& name) {
   constexpr std::size_t kLongest = 200;
   const std::string text = json_text(Json(name), {.ascii_only = true});
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-// Everything that can be wrong in one file, with the file's name.
+// Throws the errors of one file, with the file's name.
 class Complaint final {
  public:
   explicit Complaint(const std::string& where) : where_(where) {}
@@ -86,7 +86,7 @@ class Complaint final {
   const std::string& where_;
 };
 
-// nlohmann keeps the last of two equal keys without a word; here it is an error.
+// The JSON library silently keeps the last of two equal keys; here they are an error.
 class KeyWatch final {
  public:
   explicit KeyWatch(const Complaint& complaint) : complaint_(complaint) {}
@@ -155,7 +155,7 @@ std::vector<std::int64_t> parse_shape(const std::string& name, const Json& json,
   return shape;
 }
 
-// Nothing where the product does not fit 64 bits.
+// Returns nothing if the product does not fit into 64 bits.
 std::optional<std::uint64_t> bytes_of(ElementType type, std::span<const std::int64_t> shape) {
   std::uint64_t bytes = element_bytes(type);
   for (const std::int64_t dimension : shape) {
@@ -205,7 +205,8 @@ TensorEntry parse_tensor(const std::string& name, const Json& json, std::span<co
   return tensor;
 }
 
-// Like the reference implementation: tensors cover the data without overlaps and holes.
+// Requires, like the reference implementation, that the tensors cover the data without overlaps and
+// gaps.
 void check_cover(std::span<const TensorEntry> tensors, std::span<const std::byte> data,
                  const Complaint& complaint) {
   const std::byte* place = data.data();
@@ -292,7 +293,7 @@ SafetensorsContent parse_safetensors(std::span<const std::byte> file, const std:
       content.tensors.push_back(parse_tensor(name, json, data, complaint));
     }
   }
-  // Tensors without elements share their place with the next one, and go before it.
+  // A tensor without elements has the same offset as the next one, and comes before it.
   std::ranges::sort(content.tensors, {}, [](const TensorEntry& tensor) {
     return std::pair(tensor.bytes.data(), tensor.bytes.size());
   });

@@ -4,10 +4,10 @@
 //   u64 little-endian: length of the header
 //   header             JSON {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
 //                            "__metadata__": {"key": "text"}}, padded with spaces
-//   data               tensors one after the other, row-major, without holes
+//   data               tensors one after the other, row-major, without gaps
 //
-// The reader trusts nothing: whatever the bytes are, it returns a consistent header or throws
-// CheckpointError, and allocates no more than a small multiple of the header's length.
+// The reader accepts untrusted bytes: it returns a consistent header or throws CheckpointError, and
+// allocates at most a small multiple of the header's length.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ enum class ElementType {
 std::string_view element_type_name(ElementType type);  // "F32"
 std::uint64_t element_bytes(ElementType type);         // 4
 
-// A tensor on its way to a file. `bytes` is a view, written from where it lies.
+// A tensor to be written to a file. `bytes` is a view, which is written without a copy.
 struct TensorSource {
   std::string name;
   ElementType type = ElementType::kF32;
@@ -57,9 +57,9 @@ struct TensorSource {
 void append_sources(const TensorLayout& layout, std::span<const float> flat,
                     const std::string& prefix, std::vector<TensorSource>& sources);
 
-// Everything in the file before the data, which are the sources' bytes in this order. Its length
-// is a multiple of 64, so that tensors in a mapped file are aligned. Requires distinct names, none
-// "__metadata__", and bytes that match type and shape.
+// Returns the part of the file before the data, which are the sources' bytes in this order. Its
+// length is a multiple of 64, so that tensors in a mapped file are aligned. Requires distinct names
+// other than "__metadata__", and bytes that match type and shape.
 std::string safetensors_preamble(std::span<const TensorSource> sources,
                                  const std::map<std::string, std::string>& metadata);
 
@@ -67,27 +67,28 @@ struct TensorEntry {
   std::string name;
   ElementType type = ElementType::kF32;
   std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  // in the file
+  std::span<const std::byte> bytes;  // view of the file
 };
 
 struct SafetensorsContent {
   std::vector<TensorEntry> tensors;  // in the order of their data
   std::map<std::string, std::string> metadata;
 
-  const TensorEntry* find(std::string_view name) const;  // null where there is none
+  const TensorEntry* find(std::string_view name) const;  // null if there is none
 };
 
-// Views into `file`, the bytes of a whole file; `where` names it in errors.
+// Returns views into `file`, the bytes of a whole file; `where` names it in errors. Throws
+// CheckpointError.
 SafetensorsContent parse_safetensors(std::span<const std::byte> file, const std::string& where);
 
-// A file mapped into memory, with its content.
+// A safetensors file that is mapped into memory.
 class SafetensorsFile final {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
   const SafetensorsContent& content() const { return content_; }
-  // Copies the tensors `prefix` + name of `layout` into their places in `flat`
-  // (layout.flat_size() floats; gaps are left alone). Throws CheckpointError that names a tensor
-  // which is missing, not F32, or of another shape.
+  // Copies the tensors `prefix` + name of `layout` into their places in `flat`, which has
+  // layout.flat_size() floats; the gaps are not changed. Throws CheckpointError, which names the
+  // tensor, if one is missing, is not F32, or has another shape.
   void read(const TensorLayout& layout, const std::string& prefix, std::span<float> flat) const;
 
  private:
