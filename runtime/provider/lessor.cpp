@@ -10,7 +10,7 @@
 namespace scavenger {
 namespace {
 
-// After a failure that says no more.
+// Delay after a failure that names no other one.
 constexpr double kRetrySeconds = 5.0;
 
 Refusal refusal_of(const Error& error) {
@@ -24,7 +24,7 @@ std::chrono::microseconds microseconds_of(double seconds) {
 
 }  // namespace
 
-// ---- The whole. ----
+// ---- The provider. ----
 
 void Lessor::begin(ProviderListener& listener, BeginDone done) {
   listener_ = &listener;
@@ -47,7 +47,7 @@ void Lessor::end(EndDone done) {
   if (leases_.empty()) finish({});
 }
 
-// Of this machine nothing more will be said.
+// Forgets the machine; no callback for it follows.
 void Lessor::finish(MachineId id) {
   leases_.erase(id);
   if (!ended_ || !leases_.empty()) return;

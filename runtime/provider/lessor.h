@@ -1,5 +1,5 @@
-// What the providers have in common that get their machines step by step, one coroutine for each:
-// the life of a machine between request and release.
+// The base class of providers that handle each machine in one coroutine. It implements the life of
+// a machine from its request to its release.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace scavenger {
 
-// Thrown by obtain().
+// Thrown by obtain() if there is no machine.
 class MachineRefused final : public Error {
  public:
   explicit MachineRefused(Refusal refusal) : Error(refusal.problem), refusal_(std::move(refusal)) {}
@@ -35,25 +35,28 @@ class Lessor : public Provider {
   void end(EndDone done) final;
 
  protected:
-  // ---- What a provider is. Everything may throw Error; errors that say no more count as passing.
-  // Whether it can be used here. Throws MachineRefused.
+  // ---- For the provider to implement. All may throw Error, which counts as temporary unless it is
+  // MachineRefused. Checks whether the provider can be used here. Throws MachineRefused if not.
   virtual awaitable<void> open() = 0;
-  // A machine for this request. Throws MachineRefused. It should end soon where is_wanted() does.
+  // Returns a machine for this request. Throws MachineRefused. Should return soon after is_wanted()
+  // becomes false.
   virtual awaitable<Machine> obtain(MachineId id, const MachineRequest& request) = 0;
-  // Ends what obtain() has begun or made. Called once for each obtain(), also where that threw.
+  // Ends what obtain() has begun or made. Called once for each obtain(), even if that threw.
   virtual awaitable<void> give_back(MachineId id) = 0;
-  // When all machines are gone: ends what was opened; what could not be ended.
+  // Ends what open() has opened; called when all machines are gone. Returns what could not be
+  // ended.
   virtual awaitable<std::vector<std::string>> close() = 0;
 
-  // ---- For its use.
+  // ---- For the provider's use.
   asio::io_context& io() { return io_; }
-  // Not released, and not lost.
+  // Returns whether the machine is neither released nor lost.
   bool is_wanted(MachineId id) const;
-  // Waits, until it is not wanted any more.
+  // Waits; returns early if the machine is no longer wanted.
   awaitable<void> pause(MachineId id, double seconds);
-  // Waits, whatever becomes of the machines.
+  // Waits, whatever happens to the machines.
   awaitable<void> rest(double seconds);
-  // News of a machine that is ready.
+  // Report news of a machine: tell_notice() and lose() of one that is ready, tell_delayed() of one
+  // that is not ready yet. No effect in any other state.
   void tell_notice(MachineId id, const MachineNotice& notice);
   void lose(MachineId id, MachineLoss loss);
   void tell_delayed(MachineId id, const Refusal& refusal);

@@ -1,9 +1,10 @@
-// Where a job's machines come from: the port that local, emulated, ssh, Slurm and Compute Engine
-// implement. One machine takes one worker; shards run beside the controller.
+// The port for the source of a job's machines, implemented for this machine, emulated clusters,
+// ssh, Slurm and Compute Engine. One machine takes one worker; shards run on the controller's
+// machine.
 //
 // Contract (test/provider/conformance.h checks it for each implementation):
-// - All calls and all callbacks happen on the io_context's thread. No call blocks for long (a few
-//   milliseconds), and none calls back from within itself.
+// - All calls and all callbacks happen on the io_context's thread. No call blocks for more than a
+//   few milliseconds, and none calls back before it has returned.
 // - After request(id), exactly one of on_ready, on_refused and on_released comes first. After
 //   on_ready, exactly one of on_lost and on_released ends it. Nothing is said of an id after
 //   on_refused, on_lost or on_released: by then the machine is gone and charges nothing any more,
@@ -35,9 +36,9 @@ namespace scavenger {
 class ProviderListener {
  public:
   virtual ~ProviderListener() = default;
-  // The worker may be started there, or is coming by itself.
+  // The worker may be started there, or the machine starts it by itself.
   virtual void on_ready(MachineId id, const Machine& machine) = 0;
-  // Refused in one place, or for now; it is being tried again, or elsewhere.
+  // The request was refused in one zone, or for now; the provider tries again or elsewhere.
   virtual void on_delayed(MachineId id, const Refusal& refusal) = 0;
   virtual void on_refused(MachineId id, const Refusal& refusal) = 0;
   virtual void on_notice(MachineId id, const MachineNotice& notice) = 0;
@@ -66,18 +67,18 @@ class Provider {
   using BeginDone = std::function<void(std::optional<Refusal> problem)>;
   virtual void begin(ProviderListener& listener, BeginDone done) = 0;
 
-  // After begin(): at which the machines reach this one, where the provider knows or decides that.
-  // Empty: cluster.listen_address.
+  // Returns the address at which the machines reach this one, if the provider knows or decides it;
+  // empty: cluster.listen_address. Requires that begin() is done.
   virtual std::string controller_address() const { return {}; }
 
-  // Asks for a machine. It may be one that was taken over.
+  // Requests a machine. The provider may use one that it took over.
   virtual void request(MachineId id, const MachineRequest& request) = 0;
 
   virtual void release(MachineId id) = 0;
 
-  // Releases all that is left, also what was taken over and nobody asked for. on_released comes for
-  // each id, then `done`, when nothing is charged any more, or the provider has given up waiting
-  // for that; `left` then names what is still there.
+  // Releases everything, including machines that were taken over but not requested. on_released
+  // comes for each id. Then `done` comes when nothing is charged any more, or when the provider has
+  // given up waiting; `left` names what still exists then.
   using EndDone = std::function<void(std::vector<std::string> left)>;
   virtual void end(EndDone done) = 0;
 };

@@ -1,4 +1,4 @@
-// What a model is fed: dense tensors in host memory, ready to use.
+// The input of a model: dense tensors in host memory, ready to use.
 #pragma once
 
 #include <cstdint>
@@ -6,29 +6,30 @@
 
 namespace scavenger {
 
-// Samples [first_position, first_position + size) of the job's sample order, assembled: normalised,
-// augmented, padded. The buffers are reused from batch to batch; a consumer must not keep views of
-// them. Which of them are filled follows from the data set's DataShape.
+// Samples [first_position, first_position + size) of the job's sample order, normalised, augmented
+// and padded. The buffers are reused from batch to batch, so a consumer must not keep views of
+// them. The data set's DataShape decides which of them are filled.
 struct Batch {
   std::uint64_t first_position = 0;  // in the global sample order
   std::uint32_t size = 0;            // number of samples
   std::vector<std::int64_t>
-      sample_shape;  // of one sample: {channels, height, width} or {features};
-                     // of tokens: {length of the longest one here}
-  // The inputs, size x product(sample_shape), row-major, in one of these two.
+      // {channels, height, width} or {features}; tokens: {length of the longest sample}
+      sample_shape;
+  // The inputs, size x product(sample_shape), row-major, are in one of these two.
   std::vector<float> features;
   std::vector<std::int64_t> tokens;  // shorter samples end in kPaddingToken
 
-  std::vector<std::int64_t> target_shape;  // of one target: {} for a label, {length} for tokens
-  // The targets, size x product(target_shape), row-major, in one of these two.
+  // shape of one target: {} for a label, {length} for tokens
+  std::vector<std::int64_t> target_shape;
+  // The targets, size x product(target_shape), row-major, are in one of these two.
   std::vector<std::int64_t> labels;  // class labels, or tokens that end in kPaddingToken
   std::vector<float> values;
 
-  // Terms that the loss of one sample has, as a mean over the whole global batch of which this is a
-  // part: 1 for a label, the number of values, the mean number of tokens to be predicted. The loss
-  // whose gradient is wanted is the sum of all terms here / (size x loss_terms): weighted with
-  // b_k / B, the workers' gradients then add up to that of the mean over all terms of the global
-  // batch, however long the sentences of each worker are.
+  // The number of loss terms per sample, as a mean over the whole global batch: 1 for labels, the
+  // number of values, or the mean number of predicted tokens. The loss of this batch is the sum of
+  // its terms / (size x loss_terms). Weighted with b_k / B, the workers' gradients then add up to
+  // the gradient of the mean over all terms of the global batch, however long the sentences of each
+  // worker are.
   double loss_terms = 1.0;
 };
 

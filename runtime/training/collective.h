@@ -1,5 +1,5 @@
-// The port for what all workers of a group do together where no server stands between them: add up
-// vectors, and hand them round. c10d implements it (runtime/torch).
+// The port for collective operations among the workers of a group, without a server: sums of
+// vectors, and broadcasts. c10d implements it (runtime/torch).
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,29 @@
 
 namespace scavenger {
 
-// Spans may be memory of a device, where that is what the implementation is made for.
+// Spans may be memory of a device if the implementation supports it.
 //
-// Thread: one, but for interrupt() and allow(). What has to wait for others throws ConnectionError
-// where one of them is lost, or it is interrupted; then only leave() and join() are of use.
+// Thread: one, except for interrupt() and allow(). Functions that wait for other workers throw
+// ConnectionError if one of them is lost, or if they are interrupted; after that, only leave() and
+// join() may be called.
 class Collective {
  public:
   virtual ~Collective() = default;
 
-  // Leaves the group before, and meets all others of this one.
+  // Leaves the previous group, and waits for all other workers of this one.
   virtual void join(const SyncGroup& group) = 0;
-  // When it returns, nothing that was begun touches its memory any more.
+  // After it returns, no operation accesses the memory of a span any more.
   virtual void leave() = 0;
 
-  // Begins to add up the values of all workers, in place. All begin the same sums in the same
-  // order.
+  // Starts to add up the values of all workers, in place. Requires that all workers start the same
+  // sums in the same order.
   virtual void begin_sum(std::span<float> values) = 0;
-  // Returns when the first sum that was begun, of those not finished, may be used.
+  // Returns when the oldest unfinished sum is complete.
   virtual void finish_sum() = 0;
-  // All others get the values of `source`.
+  // Copies the values of rank `source` to all others.
   virtual void broadcast(std::span<float> values, std::uint32_t source) = 0;
 
-  // Any thread: as Synchroniser's.
+  // Any thread; as for Synchroniser.
   virtual void interrupt() = 0;
   virtual void allow() = 0;
 };

@@ -1,5 +1,5 @@
-// What an evaluation adds up. Sums only, so that parts from several batches and workers add up;
-// runtime/metrics makes metrics of them.
+// The sums of an evaluation. They can be added over batches and workers; runtime/metrics computes
+// metrics from them.
 #pragma once
 
 #include <array>
@@ -8,13 +8,15 @@
 
 namespace scavenger {
 
-// Of n-grams, n = 1 to 4, over a corpus (Papineni et al., 2002); runtime/metrics/bleu.h fills it.
+// Counts of n-grams, n = 1 to 4, over a corpus (Papineni et al., 2002); runtime/metrics/bleu.h
+// fills them.
 struct BleuStatistics {
   static constexpr std::size_t kOrders = 4;
   std::uint64_t hypothesis_words = 0;
   std::uint64_t reference_words = 0;
-  std::array<std::uint64_t, kOrders> matches{};  // at most as often as the reference has them
-  std::array<std::uint64_t, kOrders> ngrams{};   // of the hypotheses
+  // each counted at most as often as in the reference
+  std::array<std::uint64_t, kOrders> matches{};
+  std::array<std::uint64_t, kOrders> ngrams{};  // in the hypotheses
 
   BleuStatistics& operator+=(const BleuStatistics& part) {
     hypothesis_words += part.hypothesis_words;
@@ -29,15 +31,14 @@ struct BleuStatistics {
 };
 
 struct EvaluationSums {
-  std::uint64_t samples = 0;  // images, sentences, sequences
-  std::uint64_t predictions =
-      0;                      // what was predicted: a label, a value, a token that is no padding
-  std::uint64_t correct = 0;  // of the predictions
-  std::uint64_t correct_in_top5 = 0;     // of those with a label: it is among the five likeliest
-  double loss = 0.0;                     // the job's, over predictions
-  double negative_log_likelihood = 0.0;  // over predictions; classes and tokens only
-  double squared_error = 0.0;            // over predictions; values only
-  BleuStatistics bleu;                   // sequences only, and where the job asks for it
+  std::uint64_t samples = 0;             // images, sentences, sequences
+  std::uint64_t predictions = 0;         // predicted labels, values, or tokens other than padding
+  std::uint64_t correct = 0;             // correct predictions
+  std::uint64_t correct_in_top5 = 0;     // the label is among the five likeliest classes
+  double loss = 0.0;                     // the job's loss, summed over predictions
+  double negative_log_likelihood = 0.0;  // sum over predictions; classes and tokens only
+  double squared_error = 0.0;            // sum over predictions; values only
+  BleuStatistics bleu;                   // sequences only, and if the job measures it
 
   EvaluationSums& operator+=(const EvaluationSums& part) {
     samples += part.samples;

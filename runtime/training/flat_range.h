@@ -1,11 +1,11 @@
-// A stretch of a flat vector.
+// A range of a flat vector.
 #pragma once
 
 #include <cstdint>
 
 namespace scavenger {
 
-// In floats from the vector's start.
+// Units: floats from the start of the vector.
 struct FlatRange {
   std::uint64_t first = 0;
   std::uint64_t size = 0;

@@ -1,4 +1,4 @@
-// A model's layers as groups of its parameters: gradient noise can be told for each.
+// Groups a model's parameters by layer, so that gradient noise can be measured for each layer.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 namespace scavenger {
 
 struct ParameterGroup {
-  std::string name;  // "layers.0", of "layers.0.weight" and "layers.0.bias"
+  std::string name;  // "layers.0" for "layers.0.weight" and "layers.0.bias"
   std::vector<FlatRange> ranges;
 };
 
-// One group per layer, in the order of their first tensors.
+// Returns one group per layer, in the order of their first tensors.
 std::vector<ParameterGroup> group_by_layer(const TensorLayout& layout);
-// One group, named "", of all tensors.
+// Returns one group of all tensors, named "".
 std::vector<ParameterGroup> one_group(const TensorLayout& layout);
 
 }  // namespace scavenger

@@ -1,6 +1,7 @@
-// The port for a worker's own copy of the job: weights and optimizer state in two versions, the
-// gradient, and the arithmetic on them. On the host the parameter server's kernels do it
-// (ps/collective), on a device LibTorch (runtime/torch): then all of it stays there.
+// The port for a worker's own copy of the model state: weights and optimizer state in two versions,
+// the gradient, and the arithmetic on them. In host memory it is computed by the parameter server's
+// kernels (ps/collective), on a device by LibTorch (runtime/torch); the data then stay on the
+// device.
 #pragma once
 
 #include <cstdint>
@@ -10,47 +11,48 @@
 
 namespace scavenger {
 
-// One iteration's step, the same for all parameters.
+// The parameters of one iteration's step, the same for all weights.
 struct ReplicaStep {
-  std::uint64_t iteration = 0;  // from its version into the next one's
+  std::uint64_t iteration = 0;  // steps from the version before this iteration to the one after it
   double learning_rate = 0.0;
-  std::uint64_t step_number = 1;  // with this optimizer state, from 1
+  std::uint64_t step_number = 1;  // steps with this optimizer state, counted from 1
 };
 
 struct GradientNorms {
-  double local_sqr_norm = 0.0;   // |g_k|^2 of this worker's gradient, before it was weighted
-  double global_sqr_norm = 0.0;  // |g|^2 of what was stepped with
+  double local_sqr_norm = 0.0;   // |g_k|^2 of this worker's gradient, before weighting
+  double global_sqr_norm = 0.0;  // |g|^2 of the gradient of the step
 };
 
-// Spans of vector() and gradients() may be memory of a device, which only its trainer and its
-// collective read; those of load() and save() are the host's.
+// Spans of vector() and gradients() may be memory of a device, which only the trainer and the
+// collective of that device access; spans of load() and save() are host memory.
 //
-// Thread: one at a time, but save() of one version from any thread while another is written.
+// Thread: one at a time, except that any thread may save() one version while the other is written.
 class Replica {
  public:
   virtual ~Replica() = default;
 
-  // Of the optimizer, beside the weights.
+  // Returns the number of the optimizer's state vectors, without the weights.
   virtual std::uint32_t state_vectors() const = 0;
-  // Weights (0) or a vector of state (from 1 on) after this number of iterations, or this plus or
-  // minus 2, 4, ...
+  // Returns the weights (index 0) or a state vector (index 1, ...) after `iteration` iterations.
+  // Versions whose iterations differ by an even number share their memory.
   virtual std::span<float> vector(std::uint32_t index, std::uint64_t iteration) = 0;
   virtual std::span<float> gradients() = 0;
 
-  // All zeros: weights and state.
+  // Sets weights and state to zero.
   virtual void clear(std::uint64_t iteration) = 0;
   virtual void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
                     std::span<const float> values) = 0;
   virtual void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
                     std::span<float> values) = 0;
 
-  // ---- One iteration. The ranges given to weight(), and those given to step(), are whole chunks.
+  // ---- One iteration. Ranges given to weight() and step() consist of whole chunks.
   virtual void begin(const ReplicaStep& step) = 0;
-  // The gradient there is final: it becomes this worker's part of the sum, `share` times it.
+  // Requires that the gradient in this range is final. Multiplies it by `share`, which makes it
+  // this worker's part of the sum.
   virtual void weight(FlatRange range, float share) = 0;
-  // The gradient there is the sum.
+  // Requires that the gradient in this range is the sum.
   virtual void step(FlatRange range) = 0;
-  // When all ranges were stepped: returns when the new version is there.
+  // Call it after all ranges were stepped. Returns when the new version is complete.
   virtual GradientNorms finish() = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a forward and backward pass takes of a worker's memory.
+// The memory that a forward and backward pass takes on a worker.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a synchroniser also does where every worker keeps the job's weights and optimizer state:
-// take them from a checkpoint, say what it has, hand out snapshots.
+// Interface of a synchroniser if every worker keeps the job's weights and optimizer state: it loads
+// them from a checkpoint, reports which it has, and takes snapshots.
 #pragma once
 
 #include <cstddef>
@@ -9,24 +9,26 @@
 
 namespace scavenger {
 
-// Thread: as Synchroniser, in between two iterations.
+// Thread: as Synchroniser, between two iterations.
 class StateHolder {
  public:
   virtual ~StateHolder() = default;
 
-  // What this worker has is of no use any more: the state after `iteration` iterations comes with
-  // load(), piece by piece. Vector 0 are the weights.
+  // Discards the present state. The state after `iteration` iterations follows by load(), piece by
+  // piece.
   virtual void begin_load(std::uint64_t iteration) = 0;
-  // True with the last piece. Throws ProtocolError where it does not fit.
+  // Loads one chunk of one vector; vector 0 holds the weights. Returns true for the last piece.
+  // Throws ProtocolError if the piece does not fit.
   virtual bool load(std::uint32_t vector, std::uint32_t chunk,
                     std::span<const std::byte> floats) = 0;
 
-  // After how many iterations the state is complete here.
+  // Returns the number of iterations after which this worker has the complete state; nothing if it
+  // does not have one.
   virtual std::optional<std::uint64_t> held_iteration() const = 0;
 
-  // From now on the state after `iteration` iterations is kept until it has been copied, beside
-  // training; returns how many steps were taken with it. Throws ProtocolError where that is not
-  // what this worker has.
+  // Keeps the state after `iteration` iterations until it has been copied, while training goes on.
+  // Returns the number of optimizer steps taken with it. Throws ProtocolError if this worker does
+  // not have that state.
   virtual std::uint64_t begin_snapshot(std::uint64_t iteration) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The port for making K workers take one step together: the worker loop knows only this. The
-// parameter server's clients implement it, over TCP and in shared memory; so does all-reduce.
+// The port for the synchronised step of K workers, as the worker loop sees it. The clients of the
+// parameter server implement it, over TCP and in shared memory; so does all-reduce.
 // docs/synchronisation.md compares them.
 #pragma once
 
@@ -14,84 +14,87 @@
 
 namespace scavenger {
 
-// Where a shard listens.
+// The address of a shard.
 struct ShardAddress {
   std::string host;
   std::uint16_t port = 0;
-  // On the worker's host, where it reads gradients and writes weights in the worker's memory.
+  // Whether it is on the worker's host, where it reads gradients and writes weights directly in the
+  // worker's memory.
   bool is_near = false;
   bool operator==(const ShardAddress&) const = default;
 };
 
-// What a worker is told about the others, from one reshape to the next.
+// What a worker knows about the other workers, from one reshape to the next.
 struct SyncGroup {
-  std::uint32_t rank = 0;  // this worker's, in the membership
+  std::uint32_t rank = 0;  // this worker's rank in the membership
   Membership membership;
-  // By rank: the worker's index, which stays with a process while ranks change. Decides which part
-  // of shared memory is whose.
+  // By rank: the worker's index, which a process keeps while ranks change. It selects the worker's
+  // part of shared memory.
   std::vector<std::uint32_t> slots;
-  // By rank, or empty: on which host a worker is, and its process there. The workers of one host
-  // then bring one gradient to the shards, their weighted mean.
+  // By rank: the host of each worker and its process id there; or both empty. If set, the workers
+  // of one host send one gradient to the shards, their weighted mean.
   std::vector<std::uint32_t> hosts;
   std::vector<std::int64_t> pids;
-  // In the order of their indices; for all-reduce the one place where its workers meet.
+  // In the order of their indices; for all-reduce, the one address at which its workers meet.
   std::vector<ShardAddress> shards;
-  bool writes_initial_weights = false;  // this worker, for a new job
+  bool writes_initial_weights = false;  // this worker writes them, for a new job
 
-  // Where the workers keep the state: how many steps were taken with it, and whether somebody lacks
-  // it, so that it is handed round by who has it.
+  // If the workers keep the state: the number of optimizer steps taken with it, and whether a
+  // worker lacks the state, so that the worker `source_rank` broadcasts it.
   std::uint64_t optimizer_steps = 0;
   bool shares_state = false;
   std::uint32_t source_rank = 0;
-  std::uint32_t threads = 1;  // that each worker beside this one, and it, computes with
+  std::uint32_t threads = 1;  // computing threads of this worker, and of each other one on its host
   bool operator==(const SyncGroup&) const = default;
 };
 
 // Writes the model's initial weights into a flat vector.
 using InitialWeights = std::function<void(std::span<float>)>;
 
-// What one synchronised iteration cost this worker, and the squared norms that it yielded.
+// The cost of one synchronised iteration for this worker, and the squared norms of its gradients.
 struct SyncResult {
-  double wait_seconds = 0.0;  // from the end of backward to new weights: exposed synchronisation
+  // from the end of backward until the new weights: exposed synchronisation
+  double wait_seconds = 0.0;
   double local_gradient_sqr_norm = 0.0;   // |g_k|^2 of this worker's mean gradient
   double global_gradient_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
 };
 
 class StateHolder;
 
-// Thread: all calls but interrupt() from the worker's compute thread: join, then begin, ready...,
-// finish for each iteration, then join again.
+// Order of calls: join(); for each iteration begin(), gradient_ready() for all ranges, finish();
+// then join() again. Thread: the worker's compute thread, except for interrupt() and allow().
 class Synchroniser {
  public:
   virtual ~Synchroniser() = default;
 
-  // Takes part in a new group. Returns true when weights() are the job's at
-  // group.membership.first_iteration; false where it was interrupted. Throws ConnectionError,
+  // Joins a new group. Returns true when weights() are the job's weights at
+  // group.membership.first_iteration; false if it was interrupted. Throws ConnectionError,
   // ProtocolError.
   virtual bool join(const SyncGroup& group, const InitialWeights& initial_weights) = 0;
 
-  // The flat vectors, owned here so that they can live in memory that is shared with others. The
-  // weights may be elsewhere after each finish() and join(), the gradients after each join().
+  // The flat vectors. The synchroniser owns them, so that they can be in shared memory. The weights
+  // may move at each finish() and join(), the gradients at each join().
   virtual std::span<float> weights() = 0;
   virtual std::span<float> gradients() = 0;
 
   virtual void begin(std::uint64_t iteration) = 0;
-  // Gradients at [first, last) are final: they may be sent, and the weights there overwritten.
+  // Gradients at [first, last) are final: they may be sent, and the weights there may be
+  // overwritten.
   virtual void gradient_ready(std::uint64_t first, std::uint64_t last) = 0;
-  // Blocks until weights() are those after this iteration. Without a value where it was interrupted
-  // or a peer was lost (problem() says which): whether the iteration was made is then for the
-  // others to say, and the next call is join().
+  // Blocks until weights() are those after this iteration. Returns nothing if it was interrupted or
+  // a peer was lost (problem() tells which): this worker then does not know whether the iteration
+  // was completed, and the next call must be join().
   virtual std::optional<SyncResult> finish() = 0;
 
-  // Any thread: makes join() and finish() return as soon as they can. Holds until the next
-  // allow(), so that it is not missed by a call that is about to be made.
+  // Any thread: makes join() and finish() return as soon as possible. It remains in effect until
+  // the next allow(), so that a call that is about to begin also returns.
   virtual void interrupt() = 0;
-  // Any thread: the next join() may be made.
+  // Any thread: ends the effect of interrupt(), so that join() may be called.
   virtual void allow() = 0;
-  // Why the last finish() or join() gave up, where that was not interrupt(): a lost connection.
+  // Returns why the last finish() or join() gave up (a lost connection), unless it was interrupted.
   virtual std::string problem() const = 0;
 
-  // Where the state lives in the workers, and not at shards: what is done with it. Else null.
+  // Returns the interface to the state if the workers keep it; null if shards do.
   virtual StateHolder* state_holder() { return nullptr; }
 };
 

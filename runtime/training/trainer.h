@@ -1,5 +1,5 @@
-// The port for computing gradients: one model on one device. LibTorch implements it
-// (runtime/torch); tests and the simulator bring a small model with a known answer.
+// The port for computing gradients of one model on one device. LibTorch implements it
+// (runtime/torch); tests use a small model with a known result.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace scavenger {
 
-// Called from inside forward_backward(): gradients at [first, last) of the flat vector are final,
-// and the weights at the same places are not read any more in this iteration. Ranges do not overlap
-// and together cover the flat vector.
+// Called within forward_backward(): the gradients at [first, last) of the flat vector are final,
+// and the weights there are not read again in this iteration. The ranges do not overlap, and
+// together cover the flat vector.
 using GradientReady = std::function<void(std::uint64_t first, std::uint64_t last)>;
 
 struct TrainingStep {
@@ -25,45 +25,45 @@ struct TrainingStep {
   double backward_seconds = 0.0;
 };
 
-// Thread: one thread, always the same one.
+// Thread: always the same thread.
 class Trainer {
  public:
   virtual ~Trainer() = default;
 
   virtual const TensorLayout& parameters() const = 0;
-  // Buffers are state that is not trained by gradients, such as BatchNorm's running statistics, as
+  // Buffers are state that gradients do not train, such as BatchNorm's running statistics. They are
   // one flat vector.
   virtual const TensorLayout& buffers() const = 0;
 
-  // From now on the model's parameters are views of this vector of parameters().flat_size() floats,
-  // and their gradients of that one, until the next call; their content is left as it is. Both
-  // start at a multiple of 64 bytes: where data lie decides which kernels a library takes, and so
-  // the last bits of the result. Cheap enough to change the weights in every iteration.
+  // Makes the model's parameters, or their gradients, views of this vector of
+  // parameters().flat_size() floats until the next call. The content is not changed. Require a
+  // start at a multiple of 64 bytes, since the alignment decides which kernels a library uses, and
+  // thereby the last bits of the result. Cheap enough to change the weights in every iteration.
   virtual void use_weights(std::span<float> weights) = 0;
   virtual void use_gradients(std::span<float> gradients) = 0;
 
-  // Whether both vectors are memory of the host, and not of a device.
+  // Returns whether both vectors are host memory rather than memory of a device.
   virtual bool vectors_are_on_host() const { return true; }
 
-  // Writes the model's initial weights, decided by the job's seed, into the weights in use.
+  // Writes the model's initial weights, which follow from the job's seed, into the weights in use.
   virtual void write_initial_weights() = 0;
 
   virtual void read_buffers(std::span<float> destination) const = 0;
   virtual void write_buffers(std::span<const float> source) = 0;
 
-  // Computes the gradient of the batch's loss (Batch::loss_terms) at the weights in use into the
-  // gradients in use (which it zeroes first). `random_key` decides dropout and the like. Throws
-  // JobError where the loss is not a finite number.
+  // Computes the gradient of the batch's loss (Batch::loss_terms) at the weights in use, and writes
+  // it over the gradients in use. `random_key` determines dropout and similar random choices.
+  // Throws JobError if the loss is not finite.
   virtual TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                         const GradientReady& ready) = 0;
 
   virtual EvaluationSums evaluate(const Batch& batch) = 0;
 
-  // What the model answers for each sample, as in an evaluation, row-major: a logit of each class,
-  // or the values. Nothing where it cannot be asked: models of tokens.
+  // Returns the model's outputs for each sample, as in an evaluation, row-major: a logit for each
+  // class, or the values. Returns nothing for models of tokens, which do not support it.
   virtual std::vector<float> answer(const Batch&) { return {}; }
 
-  // Measured at the first batch, where that can be.
+  // Measured at the first batch, if possible.
   virtual SampleMemory sample_memory() const { return {}; }
 };
 

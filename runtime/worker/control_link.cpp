@@ -30,7 +30,7 @@ ControlLink::~ControlLink() {
                connection_->close();
              }))
       .get();
-  reader_.wait();  // it ends with its connection
+  reader_.wait();  // the reader ends with its connection
 }
 
 void ControlLink::post(ControlMessage message) {

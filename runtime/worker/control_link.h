@@ -1,5 +1,5 @@
-// A worker's connection to the controller, on a thread of its own: hands commands over, sends what
-// the compute thread has to say, and keeps the heartbeat going while that computes.
+// A worker's connection to the controller, on a separate thread. It passes commands to the compute
+// thread, sends that thread's messages, and sends heartbeats while it computes.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,10 @@
 
 namespace scavenger {
 
-// Thread: the compute thread, except where said.
+// Thread: the compute thread.
 class ControlLink final {
  public:
-  // Connects and authenticates; throws ConnectionError.
+  // Connects and authenticates. Throws ConnectionError.
   ControlLink(IoThread& io, const LaunchTicket& ticket, const Clock& clock);
   ~ControlLink();
   ControlLink(const ControlLink&) = delete;
@@ -26,11 +26,11 @@ class ControlLink final {
 
   WorkerCommands& commands() { return commands_; }
   void post(ControlMessage message);
-  // For the heartbeat: this iteration begins now.
+  // Tells the heartbeat that this iteration begins now.
   void note_iteration(std::uint64_t iteration);
-  // For bulk data.
+  // The connection, for bulk data.
   std::shared_ptr<FrameConnection> connection() const { return connection_; }
-  // Posts a last message, and returns when it has been written, or after a second.
+  // Posts a last message. Returns when it has been written, at the latest after one second.
   void post_last(ControlMessage message);
 
  private:

@@ -72,7 +72,7 @@ HalfBatchNorms HalfBatchProbe::measure(const Batch& batch, std::uint64_t iterati
 
 void HalfBatchProbe::gradient_of(const Batch& batch, std::uint32_t first, std::uint32_t size,
                                  std::uint64_t random_key) {
-  // Of whatever the batch has: features or tokens, labels or values.
+  // Takes the samples of each buffer that the batch uses: features or tokens, labels or values.
   const auto take = [&](const auto& all, auto& part) {
     const auto width = static_cast<std::ptrdiff_t>(all.size() / batch.size);
     const auto from = all.begin() + static_cast<std::ptrdiff_t>(first) * width;

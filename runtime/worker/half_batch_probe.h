@@ -1,8 +1,9 @@
-// Gradient noise from one worker's batch alone: the gradients of its two halves, at the same
-// weights. What a single worker needs to see its noise at all, and what tells it for each layer.
+// Measures gradient noise from one worker's batch alone: the gradients of its two halves at the
+// same weights. A single worker has no other way to measure its noise; it also gives the noise of
+// each layer.
 //
-// An aside: two passes more, whose gradients train nothing, and which leave no trace in the model.
-// So results do not depend on when it is done, and it may be done as often as time allows.
+// A measurement takes two additional passes, whose gradients train nothing and which do not change
+// the model. Results therefore do not depend on when it is made.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@
 
 namespace scavenger {
 
-// How much of a worker's time asides may take.
+// The fraction of a worker's time that measurements may take.
 struct HalfBatchShare {
   double usual = 0.0;
-  // In the job's first iterations: of a search, that waits for the noise before it chooses.
+  // In the job's first iterations, while a search waits for the noise before it chooses.
   double early = 0.0;
   std::uint64_t early_iterations = 0;
 
@@ -36,11 +37,12 @@ class HalfBatchProbe final {
   HalfBatchProbe(Trainer& trainer, const Clock& clock, std::vector<ParameterGroup> groups,
                  HalfBatchShare share);
 
-  // Whether an aside that takes about as long as the last one, or as `pass_seconds` if there was
-  // none, keeps within the share of the time since the first call. To be asked at each iteration.
+  // Returns whether a measurement that takes as long as the last one, or `pass_seconds` if there
+  // was none, stays within the share of the time since the first call. Call it at each iteration.
   bool is_due(std::uint64_t iteration, double pass_seconds);
 
-  // Leaves the trainer with `gradients` in use. Requires a batch of two samples or more.
+  // Measures the norms of `batch`, and then makes `gradients` the trainer's gradients again.
+  // Requires a batch of at least two samples.
   HalfBatchNorms measure(const Batch& batch, std::uint64_t iteration, std::uint64_t random_key,
                          std::span<float> gradients);
 
@@ -53,11 +55,11 @@ class HalfBatchProbe final {
   const Clock& clock_;
   const std::vector<ParameterGroup> groups_;
   const HalfBatchShare share_;
-  std::optional<double> asked_seconds_;  // when it was last asked
-  double allowed_seconds_ = 0.0;         // and not spent
+  std::optional<double> asked_seconds_;  // time of the last is_due()
+  double allowed_seconds_ = 0.0;         // allowed, but not spent yet
   double last_seconds_ = 0.0;
   Batch half_;                       // reused
-  std::vector<float> memory_;        // of both gradients, with room to align them
+  std::vector<float> memory_;        // memory of both gradients, with room to align them
   std::span<float> first_, second_;  // the halves' gradients, in memory_
 };
 

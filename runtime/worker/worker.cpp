@@ -48,7 +48,7 @@ void Worker::run_iteration() {
   if (loop_->run_iteration()) {
     if (!was_measured && parts_.trainer.sample_memory().bytes_per_sample > 0) say_room();
     if (!parts_.commands.granted(loop_->iteration()))
-      loop_->flush();  // the controller waits for these
+      loop_->flush();  // the controller waits for these reports
     return;
   }
   trains_ = false;
@@ -63,7 +63,7 @@ void Worker::say_room() {
   surroundings_.post(memory);
 }
 
-// Where a connection was lost: who was interrupted is not stuck.
+// Reports a lost connection. An interrupted worker is not stuck.
 void Worker::say_stuck() {
   const std::string problem = synchroniser_->problem();
   if (problem.empty()) return;
@@ -83,7 +83,8 @@ void Worker::on(const ConfigureWorker& message) {
   load_from(group);
   settle_buffers(message);
   trains_ = false;
-  has_weights_ = has_weights_ && group.rank == group.source_rank;  // others' are overwritten
+  // The weights of all ranks but the source are overwritten.
+  has_weights_ = has_weights_ && group.rank == group.source_rank;
   if (!load_state(message)) return;
   const auto initial_weights = [this](std::span<float> weights) {
     parts_.trainer.use_weights(weights);
@@ -91,7 +92,7 @@ void Worker::on(const ConfigureWorker& message) {
   };
   if (!synchroniser_->join(group, initial_weights)) return say_stuck();
   parts_.trainer.use_gradients(synchroniser_->gradients());
-  // The probe's sums are made in the host's memory.
+  // The probe computes its sums in host memory.
   const bool needs_halves = parts_.trainer.vectors_are_on_host() &&
                             (group.membership.workers() == 1 || parts_.config.noise.per_layer);
   loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock,
@@ -106,7 +107,7 @@ void Worker::on(const ConfigureWorker& message) {
            group.membership.first_iteration);
 }
 
-// The state of a checkpoint, where it lives here. False where that is to be left.
+// Loads the state of a checkpoint if the workers keep it. Returns false if it was interrupted.
 bool Worker::load_state(const ConfigureWorker& message) {
   if (message.state_pieces == 0) return true;
   StateHolder* const holder = synchroniser_->state_holder();
@@ -122,7 +123,7 @@ bool Worker::load_state(const ConfigureWorker& message) {
   return true;
 }
 
-// Beside joining.
+// Starts to load batches, at the same time as joining.
 void Worker::load_from(const SyncGroup& group) {
   const Membership& membership = group.membership;
   loader_.start({membership.first_iteration, membership.first_position, membership.batch_size,
@@ -135,7 +136,7 @@ void Worker::settle_buffers(const ConfigureWorker& message) {
   if (message.has_buffers)
     parts_.trainer.write_buffers(message.buffers);
   else if (message.group.membership.first_iteration == 0 && !initial_buffers_.empty())
-    parts_.trainer.write_buffers(initial_buffers_);  // the job begins, or begins anew
+    parts_.trainer.write_buffers(initial_buffers_);  // the job begins, or starts again
   else if (repeats)
     parts_.trainer.write_buffers(buffers_before_);
   unfinished_ = false;
@@ -176,7 +177,7 @@ void Worker::on(const SendBuffers&) {
   surroundings_.post(Buffers{buffers()});
 }
 
-// Another worker's, so that all evaluate the same model.
+// The buffers of another worker, so that all workers evaluate the same model.
 void Worker::on(const Buffers& message) {
   if (message.values.size() != parts_.trainer.buffers().flat_size())
     throw ProtocolError({.what = "buffers of another model came", .where = {}, .remedy = {}});

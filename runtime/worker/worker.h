@@ -1,6 +1,6 @@
-// One worker, from the moment its model is built until it is told to stop: does what the controller
-// says, and trains whenever there is nothing else to do, as far as the grant goes. Takes part in
-// one membership after another; docs/synchronisation.md tells how one ends.
+// One worker, from the time when its model is built until Stop. It carries out the controller's
+// commands, and otherwise trains as far as its grant permits. It takes part in one membership after
+// another; docs/synchronisation.md describes how one ends.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Worker final {
     WorkerCommands& commands;
     const Clock& clock;
   };
-  // What it needs from outside, and whom it tells.
+  // Functions that connect the worker to its process.
   struct Surroundings {
     std::function<std::unique_ptr<Synchroniser>(const SyncGroup&)> make_synchroniser;
     std::function<void(std::uint32_t threads)> use_threads;
@@ -45,8 +45,8 @@ class Worker final {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Until Stop. Throws what ends this worker: a lost controller, a loss that is not a number, a
-  // message that is not for workers.
+  // Runs until Stop. Throws Error if the controller is lost, the loss is not finite, or a message
+  // is not for workers.
   void run();
 
  private:
@@ -74,13 +74,14 @@ class Worker final {
   BatchAssembler test_evaluator_;
   BatchLoader loader_;
   HalfBatchProbe probe_;
-  std::unique_ptr<Synchroniser> synchroniser_;  // from the first membership on
-  std::optional<WorkerLoop> loop_;              // of the latest membership that was joined
-  bool trains_ = false;                         // it is in that membership
+  std::unique_ptr<Synchroniser> synchroniser_;  // set from the first membership on
+  std::optional<WorkerLoop> loop_;              // of the last membership that was joined
+  bool trains_ = false;                         // the worker takes part in that membership
   bool has_weights_ = false;
-  // An iteration was begun and not finished: whether the others have finished it is not known here.
+  // An iteration was begun and not finished; this worker does not know whether the others have
+  // finished it.
   bool unfinished_ = false;
-  std::vector<float> buffers_before_;  // that iteration
+  std::vector<float> buffers_before_;  // the buffers before that iteration
   const std::vector<float> initial_buffers_;
 };
 

@@ -26,8 +26,8 @@ void WorkerCommands::put(ControlMessage message) {
     state_.clear();
     if (synchroniser_ != nullptr) synchroniser_->interrupt();
   }
-  // The controller configures only who has answered its last Halt, so nothing that was interrupted
-  // still runs.
+  // The controller configures a worker only after it has answered the last Halt, so no interrupted
+  // call still runs.
   if (const auto* configure = std::get_if<ConfigureWorker>(&message)) {
     if (synchroniser_ != nullptr) synchroniser_->allow();
     state_epoch_ = configure->group.membership.epoch;

@@ -1,5 +1,5 @@
-// What the controller wants of a worker, as its compute thread sees it: passed on by the thread
-// that reads the control connection.
+// The controller's commands to a worker. The thread that reads the control connection puts them in;
+// the compute thread takes them out.
 #pragma once
 
 #include <condition_variable>
@@ -24,31 +24,32 @@ struct StatePiece {
   std::vector<std::byte> floats;
 };
 
-// Thread-safe. Bounded by the protocol: the controller has one request open at a time.
+// Thread-safe. The protocol limits its size, since the controller has one open request at a time.
 class WorkerCommands final {
  public:
-  // A Train message raises the grant; everything else queues up. Halt takes the grant back, and
-  // does not wait its turn: the synchroniser is interrupted at once, until the next
-  // ConfigureWorker.
+  // A Train message raises the grant; all other messages are queued. Halt also revokes the grant
+  // and interrupts the synchroniser at once, until the next ConfigureWorker.
   void put(ControlMessage message);
-  // A piece of the state that the last ConfigureWorker announced; any other changes nothing.
+  // Adds a piece of the state that the last ConfigureWorker announced. Any other piece is ignored.
   void put_state(StatePiece piece);
-  // The controller is gone or said nonsense: next() and wait() throw from now on.
+  // Makes next() and wait() throw `failure` from now on: the controller is gone, or sent an invalid
+  // message.
   void fail(std::exception_ptr failure);
-  // What to interrupt; it must outlive the last put() and fail(), or be taken back with null.
+  // Sets the synchroniser that is interrupted. It must outlive the last put() and fail(), or be
+  // reset to null.
   void steer(Synchroniser* synchroniser);
 
-  // Blocks until there is a message, which it returns, or `iteration` may be done, which is
-  // nullopt.
+  // Blocks until there is a message, which it returns, or until `iteration` is granted; then
+  // returns nothing.
   std::optional<ControlMessage> next(std::uint64_t iteration);
-  // Whether `iteration` may be done now.
+  // Returns whether `iteration` is granted.
   bool granted(std::uint64_t iteration);
-  // Whether what is under way is to be left: a Halt or Stop is in the queue, or the controller is
-  // gone.
+  // Returns whether the current work must be aborted: a Halt or Stop is in the queue, or the
+  // controller is gone.
   bool interrupted();
-  // Blocks for the next message.
+  // Blocks until the next message.
   ControlMessage wait();
-  // Blocks for the next piece of state; nothing where the work is to be left.
+  // Blocks until the next piece of state. Returns nothing if the work must be aborted.
   std::optional<StatePiece> wait_for_state();
 
  private:
@@ -57,9 +58,9 @@ class WorkerCommands final {
   std::deque<ControlMessage> messages_;
   std::deque<StatePiece> state_;
   std::uint32_t state_epoch_ = 0;
-  std::uint32_t missing_pieces_ = 0;  // announced, and not come
+  std::uint32_t missing_pieces_ = 0;  // announced, but not received yet
   std::uint64_t granted_ = 0;
-  std::uint32_t interrupts_ = 0;  // messages in the queue that want the work left
+  std::uint32_t interrupts_ = 0;  // messages in the queue that abort the work
   Synchroniser* synchroniser_ = nullptr;
   std::exception_ptr failure_;
 };

@@ -1,6 +1,6 @@
-// One worker's training: batch -> gradient -> synchronisation, iteration after iteration, and
-// evaluation in between. Knows the model as a Trainer and the others as a Synchroniser; what it has
-// to tell goes to a function.
+// The training loop of one worker: in each iteration it takes a batch, computes the gradient and
+// synchronises. Also evaluates ranges of samples. It accesses the model by a Trainer and the other
+// workers by a Synchroniser.
 #pragma once
 
 #include <cstdint>
@@ -27,22 +27,22 @@ class WorkerLoop final {
     Synchroniser& synchroniser;
     BatchLoader& loader;
     const Clock& clock;
-    HalfBatchProbe* probe = nullptr;  // none: no asides
+    HalfBatchProbe* probe = nullptr;  // null: no noise measurements
   };
   using Report = std::function<void(IterationStats)>;
 
-  // The loader must have been started for `membership` and `rank`.
+  // Requires that the loader was started for `membership` and `rank`. `report` gets the statistics.
   WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t samples_per_epoch,
              Membership membership, std::uint32_t rank, Report report);
 
-  std::uint64_t iteration() const { return iteration_; }  // the next one to be done
+  std::uint64_t iteration() const { return iteration_; }  // the next iteration to be done
 
-  // Does one iteration; false where the synchroniser gave up, and iteration() is still to be done.
-  // An iteration takes from its begin to that of the next one, but for the aside, so that the times
-  // of many add up to wall time. Statistics are reported in batches, about twenty times a second,
-  // but an iteration that takes longer than that reports at once.
+  // Does one iteration. Returns false if the synchroniser gave up, so that iteration() is still to
+  // be done. The time of an iteration lasts from its begin to that of the next one, without noise
+  // measurements, so that times add up to wall time. Statistics are reported in batches, about
+  // twenty times per second; an iteration that takes longer is reported at once.
   bool run_iteration();
-  // Reports what has not been reported. A pause follows, whose time is no iteration's.
+  // Reports the remaining statistics. Call it before a pause, whose time belongs to no iteration.
   void flush();
 
  private:
@@ -58,14 +58,14 @@ class WorkerLoop final {
   Report report_;
   std::uint64_t iteration_;
   IterationStats stats_;
-  std::optional<double> begin_seconds_;  // of the iteration under way; none after a pause
+  std::optional<double> begin_seconds_;  // of the current iteration; none after a pause
   double last_report_seconds_;
-  double aside_seconds_ = 0.0;      // of the iteration under way
+  double aside_seconds_ = 0.0;      // noise measurement in the current iteration
   double last_pass_seconds_ = 0.0;  // forward and backward
 };
 
-// The sums over samples [first, last) of the split that `assembler` was made for. `interrupted` is
-// asked before each batch; where it says so, there is no value.
+// Returns the sums over samples [first, last) of the split of `assembler`. Calls `interrupted`
+// before each batch, and returns nothing if it is true.
 std::optional<Evaluated> evaluate_range(Trainer& trainer, BatchAssembler& assembler,
                                         const Evaluate& request,
                                         const std::function<bool()>& interrupted);

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 const fs::path kVersion1 = "/sys/fs/cgroup/cpu";
 const fs::path kVersion2 = "/sys/fs/cgroup";
-// The kernel takes no smaller quota.
+// The smallest quota that the kernel accepts.
 constexpr double kLeastQuotaSeconds = 0.001;
 
 bool is_version2() {
@@ -62,7 +62,7 @@ fs::path make_cpu_share(const std::string& name, double cores, double period_sec
   const double period = std::max(period_seconds, kLeastQuotaSeconds / cores);
   const auto period_us = std::lround(period * 1e6);
   const auto quota_us = std::lround(period * cores * 1e6);
-  // Version 2: a group's children have the controllers that it hands down.
+  // Version 2: a group's children have only the controllers that the group enables for them.
   if (is_version2()) write_setting(root / "cgroup.subtree_control", "+cpu");
   fs::path group = root;
   const fs::path relative = name;

@@ -55,8 +55,8 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// Removes a network interface, and with one end of a cable the other one: `ip link delete`, without
-// a process for it.
+// Removes a network interface, and with one end of a veth pair also the other: like `ip link
+// delete`, but without starting a process.
 void remove_interface(const std::string& name) {
   struct {
     nlmsghdr header;
@@ -70,10 +70,11 @@ void remove_interface(const std::string& name) {
   const FileDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (::send(socket.get(), &request, request.header.nlmsg_len, 0) < 0) return;
   std::array<char, 4096> answer;
-  ::recv(socket.get(), answer.data(), answer.size(), 0);  // it is done
+  ::recv(socket.get(), answer.data(), answer.size(), 0);  // the answer confirms the removal
 }
 
-// Killed processes leave their control group when they have been reaped.
+// Kills the processes of a group and removes it. Waits, since a killed process leaves its group
+// only when it has been reaped.
 bool empty_group(const fs::path& group) {
   constexpr int kTries = 100, kTryMilliseconds = 10;
   for (int i = 0; i < kTries; ++i) {
@@ -84,7 +85,7 @@ bool empty_group(const fs::path& group) {
   return false;
 }
 
-// What is left of an owner, taken down in the order in which it was built, backwards.
+// Removes all parts that an owner has left, in the reverse order of their construction.
 std::vector<std::string> remove_parts(pid_t owner) {
   std::vector<std::string> removed;
   const std::string mark = EmulatedNames(owner, 0).mark();
@@ -129,7 +130,7 @@ std::string EmulatedNames::space(std::uint32_t slot) const {
   return fmt::format("{}-vm{}", mark(), slot);
 }
 
-// A name of an interface has 15 characters at most.
+// The name of an interface has at most 15 characters.
 std::string EmulatedNames::port(std::uint32_t slot) const {
   return fmt::format("{}{}x{}", kPortPrefix, owner_, slot);
 }
@@ -142,8 +143,8 @@ std::string EmulatedNames::address(std::uint32_t slot) const {
   return fmt::format("10.78.{}.{}", network_, slot + kFirstHost);
 }
 
-// With a hardware address of its own: else it has that of one of its ports, and nobody finds it for
-// seconds when that one goes.
+// The bridge gets a hardware address of its own. Otherwise it has that of one of its ports, and is
+// unreachable for seconds when that port is removed.
 std::string EmulatedNames::make_bridge_script() const {
   return fmt::format(
       "set -e\n"
@@ -154,7 +155,7 @@ std::string EmulatedNames::make_bridge_script() const {
 }
 
 std::string EmulatedNames::make_machine_script(std::uint32_t slot, double link_megabits) const {
-  // A hardware address that belongs to the place, so that neighbours' tables stay true.
+  // The hardware address depends only on the slot, so that the neighbours' tables stay valid.
   std::string script = fmt::format(
       "set -e\n"
       "ip netns add {0}\n"
@@ -166,7 +167,7 @@ std::string EmulatedNames::make_machine_script(std::uint32_t slot, double link_m
       "ip -n {0} link set eth0 up\n",
       space(slot), port(slot), network_, slot >> 8, slot & 255, bridge(), address(slot));
   if (link_megabits <= 0.0) return script;
-  // What leaves by a device is one direction of the cable.
+  // The queue of each end shapes one direction of the link.
   const std::string shape =
       fmt::format("root tbf rate {:.0f}kbit burst 128kb latency 20ms", link_megabits * 1000.0);
   script += fmt::format("tc qdisc add dev {} {}\n", port(slot), shape);
@@ -223,7 +224,7 @@ std::vector<std::string> remove_abandoned_emulated() {
     if (const auto owner = owner_in(name, kBridgePrefix, "")) owners.insert(*owner);
   std::vector<std::string> removed;
   for (const pid_t owner : owners) {
-    if (::kill(owner, 0) == 0 || errno == EPERM) continue;  // it lives
+    if (::kill(owner, 0) == 0 || errno == EPERM) continue;  // the owner still runs
     const auto parts = remove_parts(owner);
     removed.insert(removed.end(), parts.begin(), parts.end());
   }

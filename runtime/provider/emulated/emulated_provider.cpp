@@ -18,7 +18,8 @@ namespace {
 
 constexpr double kScriptSeconds = 30.0;
 constexpr double kCapacityRetrySeconds = 2.0;
-// Killed processes leave their control group when they have been reaped.
+// The longest wait until killed processes have been reaped, since they stay in their control group
+// until then.
 constexpr double kReapSeconds = 5.0;
 constexpr double kLookAgainSeconds = 0.02;
 
@@ -98,7 +99,8 @@ awaitable<void> EmulatedProvider::open() {
   co_await run_script(std::move(script), "emulated network");
 }
 
-// Of this type, or, where it is empty, of the first type that has one left.
+// Returns the type `name`, or, if that is empty, the first type that has a machine left; null if
+// there is none left.
 const EmulatedMachineType* EmulatedProvider::free_type(const std::string& name) const {
   if (places_.size() >= kEmulatedSlots) return nullptr;
   const auto is_free = [&](const EmulatedMachineType& type) {
@@ -110,7 +112,7 @@ const EmulatedMachineType* EmulatedProvider::free_type(const std::string& name) 
   return found == settings_.types.end() ? nullptr : &*found;
 }
 
-// One of those that are free, or a refusal.
+// Takes a free place. Throws MachineRefused if there is none.
 EmulatedProvider::Place EmulatedProvider::take_place(MachineId id, const MachineRequest& request) {
   if (find_type(request.type) == nullptr)
     refuse(RefusalKind::kInvalid, {.what = fmt::format("there is no type \"{}\"", request.type),
@@ -169,7 +171,7 @@ awaitable<void> EmulatedProvider::end_later(MachineId id, PreemptionPlan::Fate f
     co_await rest(std::min(fate.notice_seconds, fate.life_seconds));
   }
   if (!is_wanted(id)) co_return;
-  // As when a machine's power is cut: nothing more comes out of it, also no farewell.
+  // Emulates a power failure: the machine sends nothing more, not even the end of its connections.
   cut_cable(names_.port(places_.at(id).slot));
   lose(id, {"was preempted"});
 }

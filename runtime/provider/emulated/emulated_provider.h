@@ -1,6 +1,6 @@
-// A cluster on one machine: each machine is a network namespace with a shaped link and a share of
-// the processors, has a price, takes its time to start, and may be taken away. Its processes and
-// sockets are real. Needs root.
+// Emulates a cluster on one machine. Each emulated machine is a network namespace with a
+// rate-limited link and a share of the processors; it has a price and a start time, and may be
+// preempted. Its processes and sockets are real. Requires root.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace scavenger {
 
-// When a machine is taken away. Pure: the same seed gives the same lives.
+// Decides when machines are preempted. Pure: the same seed gives the same lifetimes.
 class PreemptionPlan final {
  public:
   explicit PreemptionPlan(PreemptionSettings settings) : settings_(std::move(settings)) {}
@@ -28,7 +28,7 @@ class PreemptionPlan final {
     double life_seconds = 0.0;
     double notice_seconds = 0.0;
   };
-  // Of the next machine, which is `worker`'s. None: it lives on.
+  // Returns the fate of the next machine, which runs `worker`; none if it is not preempted.
   std::optional<Fate> next(std::uint32_t worker, bool spot);
 
  private:
@@ -41,7 +41,7 @@ MachineCatalogue emulated_catalogue(const EmulatedSettings& settings);
 class EmulatedProvider final : public Lessor {
  public:
   EmulatedProvider(asio::io_context& io, EmulatedSettings settings);
-  // Removes everything.
+  // Removes all parts of the emulated cluster.
   ~EmulatedProvider() override;
 
   std::string name() const override { return "emulated"; }

@@ -1,4 +1,4 @@
-// What the configuration says of an emulated cluster: its object `provider` of type "emulated".
+// The settings of an emulated cluster: the configuration's object `provider` of type "emulated".
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@ namespace scavenger {
 struct EmulatedMachineType {
   std::string name;
   double cores = 1.0;             // share of this machine's processors
-  double link_megabits = 1000.0;  // per second, in each direction; 0: not limited
+  double link_megabits = 1000.0;  // megabits per second in each direction; 0: not limited
   double price_per_hour = 0.0;
   double spot_price_per_hour = 0.0;
-  double start_seconds = 0.0;  // from the request to the machine
-  std::uint32_t count = 0;     // how many there are
+  double start_seconds = 0.0;  // from the request until the machine is ready
+  std::uint32_t count = 0;     // number of machines of this type
 };
 
-// The next machine of a worker is taken at this age.
+// The next machine of a worker is preempted at this age.
 struct ScheduledLoss {
   std::uint32_t worker = 0;
   double life_seconds = 0.0;
@@ -27,15 +27,15 @@ struct ScheduledLoss {
 };
 
 struct PreemptionSettings {
-  double mean_life_seconds = 0.0;  // 0: nothing is taken by chance
+  double mean_life_seconds = 0.0;  // 0: no random preemptions
   double notice_seconds = 0.0;
-  double notice_share = 1.0;  // of the machines that get a notice
+  double notice_share = 1.0;  // fraction of the machines that get a notice
   std::uint64_t seed = 1;
   std::vector<ScheduledLoss> schedule;
 };
 
 struct EmulatedSettings {
-  std::vector<EmulatedMachineType> types;  // taken in this order
+  std::vector<EmulatedMachineType> types;  // used in this order
   PreemptionSettings preemption;
   double quota_period_seconds = 0.005;
 };

@@ -1,4 +1,4 @@
-// This machine, and those of cluster.hosts: nothing is rented, started or ended.
+// Provides this machine and those of cluster.hosts, which are neither rented nor started or ended.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ MachineCatalogue local_catalogue(const ClusterConfig& cluster, std::uint32_t cor
 
 class LocalProvider final : public Lessor {
  public:
-  // `cores` of this machine; of hosts it is taken to be the same.
+  // `cores`: of this machine; hosts are assumed to have as many.
   LocalProvider(asio::io_context& io, const ClusterConfig& cluster, std::uint32_t cores)
       : Lessor(io), cluster_(cluster), cores_(cores), catalogue_(local_catalogue(cluster, cores)) {}
 

@@ -21,7 +21,7 @@ namespace scavenger {
 namespace {
 
 constexpr double kCommandSeconds = 60.0;
-constexpr double kLookAtQueueSeconds = 0.5;  // while it waits in the queue
+constexpr double kLookAtQueueSeconds = 0.5;  // while the job waits in the queue
 constexpr double kWatchSeconds = 2.0;
 constexpr double kSubmitAgainSeconds = 30.0;
 constexpr const char* kNamePrefix = "scavenger-";
@@ -41,14 +41,14 @@ awaitable<CommandResult> run(std::vector<std::string> words) {
   co_return co_await run_command(std::move(words), std::string(), kCommandSeconds);
 }
 
-// As of slurm_state(); "?" also where Slurm does not answer.
+// Returns the state as slurm_state() does; "?" also if Slurm does not answer.
 awaitable<std::string> state_of(std::string job) {
   std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + job,
                                     "--format=%T"};
   CommandResult result;
   try {
     result = co_await run(std::move(words));
-  } catch (const SystemError& error) {  // such as no room for one process more
+  } catch (const SystemError& error) {  // for instance, no further process can be started
     log_warning("cannot ask Slurm for job {}: {}", job, error.what());
     co_return "?";
   }
@@ -143,7 +143,8 @@ awaitable<void> SlurmProvider::open() {
     log_info("cancelled what a killed job had left: {}", cancelled);
 }
 
-// The job's number. Its script only waits: what it is for is started in it, as a step.
+// Submits a job and returns its number. The job's script only waits; the worker is started as a
+// step of the job.
 awaitable<std::string> SlurmProvider::submit() const {
   std::vector<std::string> words = {"sbatch",
                                     "--parsable",
@@ -183,7 +184,7 @@ awaitable<std::string> SlurmProvider::submit() const {
              kSubmitAgainSeconds);
 }
 
-// Until the job runs: the name of its node.
+// Waits until the job runs, and returns the name of its node.
 awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string job) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
@@ -230,7 +231,8 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
   co_return machine;
 }
 
-// Slurm tells a job's own steps (SIGTERM) that it is about to end, which is their notice.
+// Reports a lost machine. It gives no notice, since Slurm itself sends SIGTERM to the job's steps
+// before the job ends.
 awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
   while (is_wanted(id)) {
     co_await rest(kWatchSeconds);

@@ -1,5 +1,5 @@
-// A Slurm job for each worker: it holds the worker's place on a node, in which the worker is then
-// started as a step.
+// Provides a Slurm job for each worker: the job reserves the worker's place on a node, and the
+// worker is started as a step of it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SlurmSettings {
   std::string partition;  // empty: Slurm's default
   std::uint32_t cores = 1;
   double price_per_hour = 0.0;
-  std::vector<std::string> options;  // for sbatch
+  std::vector<std::string> options;  // options for sbatch
   double wait_seconds = 600.0;       // the longest wait in the queue
   std::filesystem::path program_folder;
 };
@@ -27,11 +27,11 @@ struct SlurmSettings {
 // Requires a checked configuration.
 SlurmSettings slurm_settings(const ProviderConfig& config);
 
-// A job of `owner` on this machine: "scavenger-myhost-1234".
+// Returns the name of a job of process `owner` on this machine: "scavenger-myhost-1234".
 std::string slurm_job_name(std::int64_t owner);
 
-// Cancels the jobs of processes of this machine that are gone; says which. Nothing where there is
-// no Slurm.
+// Cancels the jobs of processes of this machine that have ended, and returns which. Returns nothing
+// if there is no Slurm.
 awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs();
 
 // The partition; how many of its nodes are there is Slurm's matter.

@@ -35,7 +35,7 @@ bool is_of(std::string_view word, std::string_view letters) {
 
 std::optional<std::string> submitted_slurm_job(std::string_view printed) {
   for (const std::string_view line : lines_of(printed)) {
-    const auto number = line.substr(0, line.find(';'));  // then the cluster's name
+    const auto number = line.substr(0, line.find(';'));  // the cluster's name follows
     if (is_of(number, kDigits)) return std::string(number);
   }
   return std::nullopt;

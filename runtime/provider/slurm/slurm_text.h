@@ -1,5 +1,5 @@
-// What Slurm's programs print, in which their own warnings and those of a cluster's plugins may
-// stand anywhere. Pure.
+// Parses the output of Slurm's programs, which may contain warnings of Slurm or of a cluster's
+// plugins anywhere. Pure.
 #pragma once
 
 #include <sys/types.h>
@@ -11,27 +11,29 @@
 
 namespace scavenger {
 
-// Of sbatch --parsable: the job's number. Nothing where there is none.
+// Output of `sbatch --parsable`: returns the job's number; nothing if there is none.
 std::optional<std::string> submitted_slurm_job(std::string_view printed);
 
-// Of squeue --format=%T for one job: PENDING, RUNNING, PREEMPTED, ...; empty where Slurm does not
-// know it any more, "?" where it says something else.
+// Output of `squeue --format=%T` for one job: returns PENDING, RUNNING, PREEMPTED, ...; empty if
+// Slurm does not know the job any more; "?" for any other output.
 std::string slurm_state(std::string_view printed);
 
-// Of squeue --format=%N for one job: the name of its node. Nothing where there is none.
+// Output of `squeue --format=%N` for one job: returns the name of its node; nothing if there is
+// none.
 std::optional<std::string> slurm_node(std::string_view printed);
 
-// Of scontrol --oneliner show node: what others reach it by. Nothing where it is not said.
+// Output of `scontrol --oneliner show node`: returns the address of the node; nothing if it is
+// missing.
 std::optional<std::string> slurm_node_address(std::string_view printed);
 
 struct NamedSlurmJob {
   std::string job;
-  std::string name;  // may be anything, blanks included
+  std::string name;  // any text, including blanks
 };
-// Of squeue "--format=%i %j".
+// Output of `squeue "--format=%i %j"`.
 std::vector<NamedSlurmJob> named_slurm_jobs(std::string_view printed);
 
-// The process that a job is named after: "PREFIX1234". Nothing for another name.
+// Returns the process id in a job's name "PREFIX1234"; nothing for any other name.
 std::optional<pid_t> owner_of_slurm_job(std::string_view name, std::string_view prefix);
 
 }  // namespace scavenger

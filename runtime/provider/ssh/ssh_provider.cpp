@@ -14,19 +14,19 @@ namespace scavenger {
 namespace {
 
 constexpr double kCheckSeconds = 20.0;
-constexpr auto kRest = std::chrono::seconds(10);  // of a host that failed
+constexpr auto kRest = std::chrono::seconds(10);  // a host that failed is not tried for so long
 constexpr double kRestSeconds = std::chrono::duration<double>(kRest).count();
-constexpr int kSshFailed = 255;      // the exit code of ssh where it was not the command's
-constexpr int kNoSuchProgram = 127;  // of a shell
+constexpr int kSshFailed = 255;      // exit code of ssh if ssh itself failed, not the command
+constexpr int kNoSuchProgram = 127;  // exit codes of a shell
 constexpr int kNotExecutable = 126;
 
-// Never asks, and notices within 15 s that the host is gone.
+// ssh never asks the user, and notices within 15 s that the host is gone.
 const std::vector<std::string> kOptions = {
     "-o", "BatchMode=yes",         "-o", "ConnectTimeout=10",
     "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"};
 
-// ssh gives the words that it gets to a shell there, with blanks between: each is quoted here, so
-// that it stays one word. Its own words come first, their number before them.
+// ssh joins its words by blanks and gives them to a shell on the host, so this script quotes each
+// word of the command. The words for ssh itself come first, preceded by their number.
 constexpr const char* kLaunchScript =
     "count=$1; shift; i=0\n"
     "command='exec'\n"
@@ -112,7 +112,7 @@ std::vector<std::string> SshProvider::launch_words(const SshHost& host) const {
   return words;
 }
 
-// That it answers, and has the programs of this build.
+// Checks that the host answers, and has the programs of this build. Throws MachineRefused if not.
 awaitable<void> SshProvider::check(const SshHost& host) const {
   const std::string program = (program_folder_ / "scavenger-worker").string();
   std::vector<std::string> words = launch_words(host);
@@ -183,7 +183,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
   throw MachineRefused(std::move(*last));
 }
 
-// What runs there ends with its connection to ssh.
+// Does not need to end the worker, which ends with its ssh connection.
 awaitable<void> SshProvider::give_back(MachineId id) {
   berths_.erase(id);
   co_return;

@@ -1,5 +1,5 @@
-// A list of hosts that ssh reaches without asking anything: nothing is rented, hosts are only
-// checked and counted.
+// Provides hosts of a list, which ssh reaches without asking the user. Nothing is rented; hosts are
+// only checked and counted.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@
 namespace scavenger {
 
 struct SshHost {
-  std::string destination;  // as ssh takes it
+  std::string destination;  // argument of ssh
   std::string address;
   std::uint32_t workers = 1;
-  std::uint32_t cores = 0;  // of one worker; 0: those of this machine
+  std::uint32_t cores = 0;  // cores of one worker; 0: as many as this machine has
   double price_per_hour = 0.0;
 };
 
 struct SshSettings {
   std::vector<SshHost> hosts;
   std::vector<std::string> options;
-  std::filesystem::path program_folder;  // on the hosts; empty: as here
+  std::filesystem::path program_folder;  // on the hosts; empty: same as here
 };
 
 // Requires a checked configuration.
@@ -55,7 +55,7 @@ class SshProvider final : public Lessor {
   awaitable<void> give_back(MachineId id) override;
   awaitable<std::vector<std::string>> close() override;
 
-  // A host with room that has not failed lately; nothing where there is none.
+  // Returns a host that has room and has not failed recently; nothing if there is none.
   std::optional<std::size_t> free_host() const;
   std::vector<std::string> launch_words(const SshHost& host) const;
   awaitable<void> check(const SshHost& host) const;
@@ -64,8 +64,9 @@ class SshProvider final : public Lessor {
   const MachineCatalogue catalogue_;
   const std::filesystem::path program_folder_;
   const std::string version_line_;
-  std::map<MachineId, std::size_t> berths_;                      // index of the host
-  std::map<std::size_t, asio::steady_timer::time_point> rests_;  // hosts that failed, until when
+  std::map<MachineId, std::size_t> berths_;  // index of each machine's host
+  // by host that failed: until when it is not tried
+  std::map<std::size_t, asio::steady_timer::time_point> rests_;
 };
 
 const ProviderFactory& ssh_provider_factory();
