@@ -78,7 +78,7 @@ class CheckpointStore final {
   Disk& disk_;
   std::filesystem::path folder_;
   Retention retention_;
-  // iterations of damaged checkpoints that load_latest_good() has found
+  // Iterations of damaged checkpoints that load_latest_good() has found.
   std::set<std::uint64_t> damaged_;
 };
 

@@ -28,7 +28,7 @@ class Vocabulary final {
   explicit Vocabulary(std::string_view text);
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(words_.size()); }
-  // kUnknownToken if it does not have the word
+  // Returns kUnknownToken if the vocabulary does not have the word.
   std::int32_t token_of(const std::string& word) const;
   const std::string& word_of(std::size_t token) const { return words_.at(token); }
   // Returns one word per line, in the order of the tokens.

@@ -1,4 +1,5 @@
-// Where data lie decides which kernels a library takes, and so the last bits of the result.
+// Alignment of data to cache lines. It decides which kernels a library uses, and thereby the last
+// bits of the result.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace scavenger {
 namespace {
 
-// Batches are only read, but a tensor's memory is never const.
+// Casts const away, since a tensor's memory is never const; batches are only read.
 template <typename T>
 at::Tensor rows_of(const std::vector<T>& values, std::uint32_t rows,
                    const std::vector<std::int64_t>& row_shape, std::uint32_t first,
@@ -27,7 +27,7 @@ at::Tensor rows_of(const std::vector<T>& values, std::uint32_t rows,
   return starts_cache_line(start) ? view : view.clone();
 }
 
-// Sentences may be longer than those that were trained on.
+// Sentences may be longer than those of the training data.
 bool has_shape(const std::vector<std::int64_t>& found, const DataShape& shape) {
   return shape.vocabulary > 0 ? found.size() == 1 : found == shape.sample_shape;
 }

@@ -1,4 +1,4 @@
-// A batch as tensors: what the model is given, and what it should have answered.
+// A batch as tensors: the input of the model, and its targets.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,12 +13,12 @@ namespace scavenger {
 
 struct BatchTensors {
   ModelInput input;
-  at::Tensor targets;  // labels {n}, where tokens only those to be predicted; or values {b, ...}
+  at::Tensor targets;  // labels {n} (tokens: only the predicted ones), or values {b, ...}
 };
 
-// Rows [first, last) of the batch, as views of its memory where that starts a cache line. Elsewhere
-// copies: MKL's results depend on alignment, and so two runs would differ by where their batches
-// happen to lie. Copies on another device, too. Requires a batch of this shape.
+// Returns rows [first, last) of the batch: views of its memory if that starts at a cache line, and
+// copies otherwise or on another device. (MKL's results depend on alignment, so without copies two
+// runs could differ by the addresses of their batches.) Requires a batch of this shape.
 BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
                         std::uint32_t last, at::Device device);
 

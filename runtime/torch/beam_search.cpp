@@ -19,7 +19,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 struct Candidate {
   TokenSequence words;
   double log_probability = 0.0;
-  std::int64_t parent = 0;  // row of the last call
+  std::int64_t parent = 0;  // row of the previous call
 };
 
 struct Search {
@@ -30,7 +30,7 @@ struct Search {
 };
 
 double score(const Candidate& candidate, double exponent) {
-  const auto length = static_cast<double>(candidate.words.size() + 1);  // with the end token
+  const auto length = static_cast<double>(candidate.words.size() + 1);  // including the end token
   return candidate.log_probability / std::pow((5.0 + length) / 6.0, exponent);
 }
 
@@ -41,8 +41,8 @@ void close(Search& search, const Candidate& candidate, double exponent) {
   search.best = candidate.words;
 }
 
-// Replaces the open candidates by their likeliest continuations. Rows [first_row, ...) of the two
-// tables, {rows, choices}, are theirs.
+// Replaces the open candidates by their likeliest continuations, which are rows [first_row, ...) of
+// the two tables {rows, choices}.
 void go_on(Search& search, const BeamSearch& options, std::int64_t first_row, std::int64_t choices,
            const float* log_probabilities, const std::int64_t* words) {
   struct Choice {
@@ -76,7 +76,7 @@ void go_on(Search& search, const BeamSearch& options, std::int64_t first_row, st
     open.push_back(std::move(next));
   }
   if (width == 1 && search.best_score > kNever) open.clear();
-  // What is open can at best keep its probability and reach the greatest length.
+  // At best, an open candidate keeps its probability and reaches the greatest length.
   if (!open.empty()) {
     Candidate most = open.front();
     most.words.resize(static_cast<std::size_t>(search.most_words));

@@ -1,4 +1,4 @@
-// The two backends of c10d, each connected to all ranks when it is there.
+// The two backends of c10d. A backend is connected to all ranks when it is returned.
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -9,12 +9,12 @@
 namespace scavenger {
 
 struct C10dPlace {
-  c10::intrusive_ptr<c10d::Store> store;  // of this group alone
+  c10::intrusive_ptr<c10d::Store> store;  // used by this group only
   int rank = 0;
   int size = 1;
 };
 
-// Throw what c10d throws where not all come within options.connect_seconds.
+// Throw c10d's exceptions if not all ranks connect within options.connect_seconds.
 c10::intrusive_ptr<c10d::Backend> connect_gloo(const C10dPlace& place, const C10dOptions& options);
 c10::intrusive_ptr<c10d::Backend> connect_nccl(const C10dPlace& place, const C10dOptions& options);
 

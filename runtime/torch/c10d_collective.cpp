@@ -25,8 +25,8 @@ namespace {
 
 using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 
-// How often a GPU's work is looked at that cannot wake us: it is as good as spinning, and lets
-// others run.
+// Period of polling a GPU's work, which cannot wake a thread. It is almost as fast as spinning, and
+// lets other threads run.
 constexpr auto kPollPeriod = std::chrono::microseconds(20);
 
 [[noreturn]] void give_up(std::string what) {
@@ -37,8 +37,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Connects on a thread of its own, since c10d cannot be stopped in the middle of it: who does not
-// want to wait any more leaves it to end by itself.
+// Connects on a separate thread, since c10d's connecting cannot be interrupted: a caller that stops
+// waiting lets it end by itself.
 class Connecting final {
  public:
   Connecting(C10dOptions options, SyncGroup group)
@@ -104,7 +104,7 @@ class Connecting final {
   bool ended_ = false;
   BackendPointer backend_;
   std::string problem_;
-  std::thread thread_;  // last: it uses all the others
+  std::thread thread_;  // last, since it uses all the others
 };
 
 class C10dCollective final : public Collective {
@@ -136,18 +136,18 @@ class C10dCollective final : public Collective {
   const C10dOptions options_;
   const at::Device device_;
 
-  // Of the group; no backend where it is of one.
+  // State of the group; there is no backend if the group has one worker.
   std::uint32_t size_ = 0;
   std::deque<WorkPointer> sums_;
   std::list<std::unique_ptr<Connecting>> abandoned_;
 
-  // interrupt() comes from another thread: what it looks at changes under this lock.
+  // Protects what interrupt() accesses from another thread.
   std::mutex mutex_;
   std::condition_variable cut_;
   bool interrupted_ = false;
   BackendPointer backend_;
   Connecting* connecting_ = nullptr;
-  std::optional<NewSockets> sockets_;  // until they are cut
+  std::optional<NewSockets> sockets_;  // until the connections are shut down
 };
 
 // ---- Groups. ----
@@ -187,14 +187,15 @@ void C10dCollective::leave() {
     backend = std::move(backend_);
     backend_.reset();
   }
-  // What still runs fails now that its connections are gone; then its threads end.
+  // Operations that still run fail, since their connections are closed; then their threads end.
   sums_.clear();
   if (backend) backend->shutdown();
 }
 
 void C10dCollective::cut() {
   if (connecting_ != nullptr) connecting_->abandon();
-  // Once only: what is opened later belongs to those who meet here for the next group.
+  // Only once, since sockets that are opened later belong to workers that connect for the next
+  // group.
   if (sockets_) sockets_->shut_down();
   sockets_.reset();
   if (backend_) backend_->abort();
@@ -236,7 +237,7 @@ C10dCollective::WorkPointer C10dCollective::begin(const Begin& operation) {
 
 void C10dCollective::finish(const WorkPointer& work) {
   try {
-    // NCCL's wait() only tells the GPU's stream to wait, for ever where a peer is gone.
+    // NCCL's wait() only makes the GPU's stream wait, and that for ever if a peer is gone.
     while (!device_.is_cpu() && !work->isCompleted()) {
       std::unique_lock lock(mutex_);
       if (cut_.wait_for(lock, kPollPeriod, [this] { return interrupted_; })) give_up("interrupted");

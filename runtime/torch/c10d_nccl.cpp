@@ -10,7 +10,7 @@
 namespace scavenger {
 
 c10::intrusive_ptr<c10d::Backend> connect_nccl(const C10dPlace& place, const C10dOptions& options) {
-  // A lost peer is the controller's affair: c10d's watchdog would end the process.
+  // The controller handles a lost peer; c10d's watchdog would end the process.
   ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", 1);
   ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", 1);
   const c10::cuda::CUDAGuard on_gpu(static_cast<c10::DeviceIndex>(options.gpu));

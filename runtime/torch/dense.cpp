@@ -10,15 +10,15 @@
 namespace scavenger {
 namespace {
 
-// In the form that autograd's context can hold.
+// Gradient slots in a form that autograd's context can store.
 struct Slots final : torch::CustomClassHolder {
   Slots(const Parameter& w, const Parameter& b) : weight(w.slot), bias(b.slot) {}
   std::shared_ptr<GradientSlot> weight;
   std::shared_ptr<GradientSlot> bias;
 };
 
-// Writes the gradient with `write(destination)` where it belongs and returns no tensor. Where
-// several layers share the parameter their gradients must be added: they go to autograd as usual.
+// Writes the gradient to its place by `write(destination)` and returns no tensor. If several layers
+// share the parameter, returns the gradient to autograd, which adds them.
 template <typename Write, typename Compute>
 at::Tensor deliver(GradientSlot& slot, const Write& write, const Compute& compute) {
   if (slot.uses > 1) return compute();
@@ -30,7 +30,7 @@ at::Tensor deliver(GradientSlot& slot, const Write& write, const Compute& comput
   return {};
 }
 
-// at::linear for a matrix x. The results are the same bits: the operators are the same.
+// at::linear for a matrix x. The results are bitwise the same, since the operators are the same.
 struct DenseFunction final : torch::autograd::Function<DenseFunction> {
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& x,
                             const at::Tensor& weight, const at::Tensor& bias,
@@ -48,7 +48,8 @@ struct DenseFunction final : torch::autograd::Function<DenseFunction> {
     const at::Tensor& dy = gradients[0];
     const auto slots =
         c10::static_intrusive_pointer_cast<Slots>(context->saved_data.at("slots").toCapsule());
-    // First what reads the weights: they may be overwritten as soon as their gradient is told of.
+    // Computes first what reads the weights, which may be overwritten as soon as their gradient is
+    // reported as final.
     at::Tensor dx;
     if (context->needs_input_grad(0)) dx = dy.mm(weight);
     at::Tensor dw;
@@ -68,7 +69,7 @@ struct DenseFunction final : torch::autograd::Function<DenseFunction> {
 }  // namespace
 
 at::Tensor dense(const at::Tensor& x, const Parameter& weight, const Parameter& bias) {
-  // In reduced precision autograd has to know the types that it goes through.
+  // In reduced precision, autograd must handle the conversions of types itself.
   if (!at::GradMode::is_enabled() || at::autocast::is_autocast_enabled(x.device().type()))
     return at::linear(x, weight.tensor, bias.tensor);
   if (x.dim() != 2) {

@@ -1,13 +1,12 @@
-// The dense layer's arithmetic, with a backward pass that writes gradients where they belong.
+// The arithmetic of the dense layer. Its backward pass writes gradients directly to their place.
 #pragma once
 
 #include "runtime/torch/model.h"
 
 namespace scavenger {
 
-// y = x W^T + b; x {..., inputs}, W {outputs, inputs}, b {outputs} -> {..., outputs}.
-// Parameters that are used more than once in an iteration must be used through functions like this
-// one only.
+// y = x W^T + b; x {..., inputs}, W {outputs, inputs}, b {outputs} -> {..., outputs}. A parameter
+// that is used more than once per iteration must only be used by functions like this.
 at::Tensor dense(const at::Tensor& x, const Parameter& weight, const Parameter& bias);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// A place for a model, in LibTorch's words.
+// Converts the place of a model to LibTorch's type.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -28,7 +28,7 @@ DeviceMirror::DeviceMirror(at::Device device, std::uint64_t flat_size) : device_
   const auto on_device = at::TensorOptions().dtype(at::kFloat).device(device);
   const auto pinned = at::TensorOptions().dtype(at::kFloat).pinned_memory(!device.is_cpu());
   weights_ = at::zeros({n}, on_device);
-  gradients_ = at::zeros({n}, on_device);  // so the gaps between tensors are zeros for ever
+  gradients_ = at::zeros({n}, on_device);  // so the gaps between tensors stay zero
   pinned_weights_ = at::empty({n}, pinned);
   pinned_gradients_ = at::empty({n}, pinned);
   if (!device.is_cpu())
@@ -84,7 +84,7 @@ void DeviceMirror::finish() {
   ready_ = nullptr;
 }
 
-// In the order in which they left.
+// Handles them in the order in which they were sent.
 void DeviceMirror::tell_of_arrivals(bool wait) {
   for (; !under_way_.empty(); under_way_.pop_front()) {
     const Departure& next = under_way_.front();

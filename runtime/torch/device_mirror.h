@@ -1,10 +1,10 @@
-// A model on a device whose weights and gradients belong in memory of the host: weights are brought
-// there before each pass, gradients leave as autograd finishes them, on a stream of their own,
-// beside the rest of the pass. Both go through pinned memory, from and to which a device copies by
-// itself.
+// Mirrors weights and gradients, which are kept in host memory, on the device of a model. Weights
+// are copied to the device before each pass. Gradients are copied to the host as autograd finishes
+// them, on a separate stream, concurrently with the rest of the pass. Both use pinned memory, which
+// the device can copy from and to by itself.
 //
-// Written against what all kinds of devices have, so that it compiles with any LibTorch; on the CPU
-// copies are done at once.
+// It uses the interface that all kinds of devices have, so that it compiles with any LibTorch. On
+// the CPU, copies are synchronous.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +20,7 @@
 
 namespace scavenger {
 
-// Thread: one at a time; during a backward pass the one that autograd runs it on.
+// Thread: one at a time; during a backward pass, the thread on which autograd runs it.
 class DeviceMirror final {
  public:
   DeviceMirror(at::Device device, std::uint64_t flat_size);
@@ -28,24 +28,25 @@ class DeviceMirror final {
   DeviceMirror(const DeviceMirror&) = delete;
   DeviceMirror& operator=(const DeviceMirror&) = delete;
 
-  // Flat vectors on the device, always the same.
+  // The flat vectors on the device, which never move.
   const at::Tensor& weights() const { return weights_; }
   const at::Tensor& gradients() const { return gradients_; }
 
-  // What is computed from now on reads these. The span may be written again when it returns.
+  // Computations after this call use these weights. The span may be overwritten when it returns.
   void bring_weights(std::span<const float> weights);
 
-  // Around each pass: gradients go to this span. `ready` must live until finish().
+  // Begins a pass whose gradients go to this span. `ready` must live until finish().
   void begin(std::span<float> gradients, const GradientReady& ready);
-  // What was computed last is the gradient at [first, last). Tells of those that have arrived.
+  // Reports that the last computation has finished the gradient at [first, last). Calls `ready` for
+  // the gradients that have arrived.
   void gradient_ready(std::uint64_t first, std::uint64_t last);
-  // Returns when all have arrived, and have been told of.
+  // Ends the pass. Returns when all gradients have arrived and `ready` was called for them.
   void finish();
 
  private:
   struct Departure {
     std::uint64_t first = 0, last = 0;
-    std::optional<c10::Event> arrived;  // none: it is there
+    std::optional<c10::Event> arrived;  // none: it has arrived
   };
 
   void tell_of_arrivals(bool wait);

@@ -21,8 +21,8 @@ std::uint64_t mix(std::uint64_t z) {
 
 #pragma GCC push_options
 #pragma GCC optimize("O3")
-// Value i is kept where a hash of (key, i) is at least `threshold`. The hash is Wellons'
-// "lowbias32" of 32-bit numbers, which four or eight lanes compute at once.
+// Keeps value i if a hash of (key, i) is at least `threshold`. The hash is Wellons' "lowbias32" of
+// 32-bit numbers, which is computed in four or eight lanes at once.
 #if defined(__x86_64__)
 __attribute__((target_clones("avx2", "default")))
 #endif
@@ -49,7 +49,7 @@ at::Tensor DropoutLayer::operator()(const at::Tensor& x) const {
   if (share_ == 0.0 || !model_.training()) return x;
   const std::span<const std::uint64_t> keys = model_.keys();
   SCAVENGER_CHECK(static_cast<std::size_t>(x.size(0)) == keys.size());
-  // Made by the CPU wherever the model is, so that it is the same everywhere.
+  // The CPU computes the mask, wherever the model is, so that it is the same everywhere.
   at::Tensor mask = at::empty_like(x, x.options().requires_grad(false).device(at::kCPU),
                                    at::MemoryFormat::Contiguous);
   float* const values = mask.data_ptr<float>();
@@ -60,7 +60,7 @@ at::Tensor DropoutLayer::operator()(const at::Tensor& x) const {
     for (std::int64_t sample = first; sample < last; ++sample) {
       const std::uint64_t key =
           mix(keys[static_cast<std::size_t>(sample)] + (place_ + 1) * kGoldenRatio);
-      // An odd step goes through all 32-bit numbers: each sample walks its own way.
+      // An odd step visits all 32-bit numbers; each sample has a step of its own.
       write_mask(values + sample * row, row, static_cast<std::uint32_t>(key),
                  static_cast<std::uint32_t>(key >> 32) | 1u, threshold, kept);
     }

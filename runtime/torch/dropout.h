@@ -1,4 +1,4 @@
-// Dropout (Srivastava et al., 2014) whose masks follow from the seed and the sample alone.
+// Dropout (Srivastava et al., 2014) with masks that depend only on the seed and the sample.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 
 namespace scavenger {
 
-// In training, each value is zero with probability `share`, and the others are scaled by
-// 1 / (1 - share). What is dropped of a sample is decided by the sample's key (Model::use_keys),
-// this layer's place among the model's dropout layers, and the value's index within the sample: not
-// by who computes it, nor by how many others are in the batch, nor by the length they are padded
-// to.
+// In training, each value is set to zero with probability `share`, and the others are scaled by 1 /
+// (1 - share). The mask of a sample depends on the sample's key (Model::use_keys), this layer's
+// index among the model's dropout layers, and the index of the value within the sample. It does not
+// depend on the worker, the size of the batch, or the length of its padding.
 class DropoutLayer final {
  public:
   DropoutLayer(Model& model, double share);

@@ -19,13 +19,13 @@
 namespace scavenger {
 namespace {
 
-constexpr std::int64_t kTrials = 2;  // samples that a model is tried out on
+constexpr std::int64_t kTrials = 2;  // samples of the trial run of a model
 
 bool is_plain(const at::Tensor& tensor) {
   return tensor.scalar_type() == at::kFloat;
 }
 
-// Nothing for types that safetensors files do not have.
+// Returns nothing for types that safetensors does not have.
 std::optional<ElementType> element_type_of(const at::Tensor& tensor) {
   static const std::map<at::ScalarType, ElementType> kTypes = {
       {at::kBool, ElementType::kBool}, {at::kByte, ElementType::kU8},
@@ -87,7 +87,7 @@ std::string cause_of(const std::exception& error) {
   const std::string message = error.what();
   const std::size_t marked = message.rfind("RuntimeError: ");
   std::size_t first = marked == std::string::npos ? 0 : marked + 14;
-  // What a module raises itself stands in the last line, below the lines that led there.
+  // A module's own error is in the last line, below the traceback.
   if (first == 0 && message.find("Traceback of TorchScript") != std::string::npos)
     first = message.rfind('\n', message.find_last_not_of('\n')) + 1;
   return message.substr(first, message.find('\n', first) - first);
@@ -127,7 +127,7 @@ void ForeignModel::adopt_buffers() {
   }
 }
 
-// Of tokens: logits of whatever positions there are.
+// Models of tokens may return logits for any number of positions.
 void ForeignModel::require_outputs(const at::Tensor& outputs, const DataShape& data) const {
   if (!at::isFloatingType(outputs.scalar_type()))
     throw ConfigError({.what = std::string("the model answers numbers of type ") +
@@ -154,7 +154,7 @@ void ForeignModel::try_out(const DataShape& data, bool has_own_loss) {
     throw ConfigError({.what = "the model has no parameters, so there is nothing to train",
                        .where = where_,
                        .remedy = "export a module whose parameters have requires_grad"});
-  if (has_own_loss) return;  // its forward() need not make sense
+  if (has_own_loss) return;  // its forward() may return anything
   const at::NoGradGuard no_gradients;
   set_training(false);
   const at::Tensor outputs = forward(input_like(data, kTrials));
@@ -162,7 +162,7 @@ void ForeignModel::try_out(const DataShape& data, bool has_own_loss) {
   require_outputs(outputs, data);
 }
 
-// The model's buffers stay in the host's memory: the module's own are copied from and to them.
+// The model's buffers stay in host memory; the module's own buffers are copied from and to them.
 void ForeignModel::move_to(at::Device device) {
   for (const auto& [memory, tensor] : seen_) move_tensor(tensor, device);
   for (const auto& [name, tensor] : current_buffers()) move_tensor(tensor, device);
@@ -203,7 +203,8 @@ at::Tensor ForeignModel::run(const char* doing, const std::function<at::Tensor()
   }
   Named own = current_buffers();
   require_same_buffers(own);
-  SCAVENGER_CHECK(own.size() <= buffers().size());  // which may have a mark of frozen ones
+  // buffers() may also have a mark of frozen parameters
+  SCAVENGER_CHECK(own.size() <= buffers().size());
   for (std::size_t i = 0; i < own.size(); ++i) {
     const at::NoGradGuard no_gradients;
     unpack(buffers()[i].tensor, own[i].second);

@@ -1,4 +1,5 @@
-// Models that are not made of this folder's layers: a user's. Their tensors are found in them.
+// Users' models, which do not consist of this project's layers. Their tensors are taken from the
+// modules.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,14 +17,14 @@
 
 namespace scavenger {
 
-// LibTorch's messages are pages long; the cause is one of their lines.
+// Returns the line of LibTorch's long message that names the cause.
 std::string cause_of(const std::exception& error);
 
 class ForeignModel : public Model {
  public:
   at::Tensor forward(const ModelInput& input) final;
   at::Tensor own_loss(const ModelInput& input, const at::Tensor& targets) final;
-  // A user's layers may draw from LibTorch's generator.
+  // True, since a user's layers may draw from LibTorch's generator.
   bool draws_random_numbers() const final { return true; }
   void move_to(at::Device device) final;
   std::string file() const final { return where_; }
@@ -31,33 +32,33 @@ class ForeignModel : public Model {
  protected:
   using Named = std::vector<std::pair<std::string, at::Tensor>>;
 
-  // `where` is the file, for errors.
+  // `where` names the file in errors.
   explicit ForeignModel(std::string where) : where_(std::move(where)) {}
 
-  // Takes the tensor in, with its present values as initial values. Returns the one to be used in
-  // its place, where that is another: one that shares its memory and was taken in before, as tied
-  // weights do. One that is not to be trained (requires_grad is false) stays as the file has it.
+  // Adds the tensor to the parameters, with its present values as initial values. Returns the
+  // tensor to use instead of it: another one if that shares its memory and was added before, as
+  // with tied weights. A tensor that is not trained (requires_grad is false) stays as in the file.
   at::Tensor adopt_parameter(const std::string& name, const at::Tensor& tensor);
-  // All of current_buffers(). What is not float32 is carried bit by bit, in numbers of 16 bits
-  // each, under its name and type: "bn1.num_batches_tracked:int64".
+  // Adds all of current_buffers(). Tensors of other types than float32 are carried exactly, as
+  // numbers of 16 bits, under their name and type (runtime/checkpoint/carried_tensor.h).
   void adopt_buffers();
-  // Throws ConfigError where there is nothing to train, or where the model does not take such data.
+  // Throws ConfigError if there is nothing to train, or if the model does not accept such data.
   void try_out(const DataShape& data, bool has_own_loss);
 
   virtual at::Tensor run_forward(const ModelInput& input) = 0;
   virtual at::Tensor run_loss(const ModelInput& input, const at::Tensor& targets) = 0;
   virtual void run_set_training(bool training) = 0;
-  // Always the same names, in the same order; a module may put new tensors in their place.
+  // Returns always the same names in the same order; a module may replace the tensors.
   virtual Named current_buffers() = 0;
 
-  // Runs a user's code; what it throws becomes a ConfigError that says what failed.
+  // Runs a user's code. Converts its exceptions to ConfigError, which says what failed.
   at::Tensor guarded(const char* doing, const std::function<at::Tensor()>& code) const;
 
  private:
   using Memory = std::tuple<const void*, std::vector<std::int64_t>, std::vector<std::int64_t>>;
 
   void require_outputs(const at::Tensor& outputs, const DataShape& data) const;
-  // Throws ConfigError where a buffer is no longer what was taken in.
+  // Throws ConfigError if a buffer no longer has its original form.
   void require_same_buffers(const Named& own) const;
   at::Tensor run(const char* doing, const std::function<at::Tensor()>& code);
 

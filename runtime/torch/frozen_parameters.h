@@ -1,4 +1,5 @@
-// Parameters that are not trained: no gradient, no step, no weight decay, nothing to be sent.
+// Parameters that are not trained: they have no gradient, no step and no weight decay, and are not
+// sent.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace scavenger {
 
-// Takes the parameters whose names fit a pattern (runtime/base/pattern.h) out of the model's, and
-// gives them their initial values. The model gets a buffer (kFrozenMark) with their SHA-256, by
-// which a checkpoint knows with which ones it was trained. Throws ConfigError for a pattern that
-// fits none, and where none would be left.
+// Removes the parameters whose names match a pattern (runtime/base/pattern.h) from the model's
+// parameters, and sets them to their initial values. Adds a buffer (kFrozenMark) with their
+// SHA-256, so that a checkpoint identifies the frozen parameters it was trained with. Throws
+// ConfigError if a pattern matches no parameter, or if no parameter would be left.
 void freeze_parameters(const std::vector<std::string>& patterns, std::uint64_t seed, Model& model);
 
-// Throws ConfigError where the model's mark is not the one that came with a checkpoint.
+// Throws ConfigError if the model's mark differs from the one in a checkpoint.
 void require_frozen_as(const at::Tensor& mark, std::span<const float> stored);
 
 }  // namespace scavenger

@@ -12,17 +12,15 @@
 
 namespace scavenger {
 
-// Autograd calls it right after it has put a gradient into parameter.grad. Taking it away again
-// means that autograd never has to add, and gives us the tensor that the backward formula made,
-// without a copy.
+// Autograd calls the hook right after it has stored a gradient in parameter.grad. The hook takes
+// that tensor away without a copy, so that autograd never has to add to it.
 struct GradientCollector::Hook final : torch::autograd::PostAccumulateGradHook {
   Hook(GradientCollector& owner, std::size_t place_index) : collector(owner), index(place_index) {}
 
   void operator()(const at::Tensor& parameter) override {
     const at::Tensor gradient = std::exchange(parameter.mutable_grad(), at::Tensor());
-    if (!gradient.defined()) return;  // the layer has written it itself
-    // An embedding of a user's model may have sparse ones; the flat vector has a place for each
-    // number.
+    if (!gradient.defined()) return;  // the layer has written the gradient
+    // An embedding of a user's model may have a sparse gradient; the flat vector is dense.
     const bool is_dense = gradient.layout() == at::kStrided;
     collector.collect(collector.places_[index], is_dense ? gradient : gradient.to_dense());
   }

@@ -1,10 +1,10 @@
-// Brings the gradients of a backward pass into one flat vector, and tells of each as soon as it is
+// Collects the gradients of a backward pass in one flat vector, and reports each as soon as it is
 // final.
 //
-// Autograd hands each parameter's finished gradient to a hook, which copies it to its place; layers
-// that can, write it there themselves (GradientSlot). CPU milliseconds of an iteration of the MLP
-// 784-512-512-10 with a batch of 64 on one thread (median of 720): autograd adding into zeroed
-// views of the flat vector 3.9, copied 3.8, written in place 3.4.
+// Autograd passes each parameter's finished gradient to a hook, which copies it to its place; some
+// layers write it there directly (GradientSlot). CPU milliseconds per iteration of the MLP
+// 784-512-512-10 with a batch of 64 on one thread (median of 720): 3.9 if autograd adds into zeroed
+// views of the flat vector, 3.8 if copied, 3.4 if written in place.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,36 +20,38 @@
 
 namespace scavenger {
 
-// Thread: one thread, the one that calls backward() (autograd runs a backward pass on the CPU in
-// the thread that asked for it; one on a device in a thread of its own, for which that one waits).
-// Neither copied nor moved: the parameters' hooks point here, so it must outlive every backward().
+// Thread: the thread that calls backward(). (Autograd runs a backward pass on the CPU in the
+// calling thread, and one on a device in a separate thread, for which the caller waits.) It can be
+// neither copied nor moved, since the parameters' hooks point to it; it must outlive every
+// backward().
 class GradientCollector final {
  public:
   GradientCollector(const std::vector<Parameter>& parameters, const TensorLayout& layout);
   GradientCollector(const GradientCollector&) = delete;
   GradientCollector& operator=(const GradientCollector&) = delete;
 
-  // Gradients go to this vector from now on, in the memory of that device. There, and only there,
-  // the gaps between tensors must be zeros already.
+  // Sends gradients to this vector, in memory of `device`, from now on. If it is memory of a
+  // device, the gaps between tensors must already be zero.
   void bind(const TensorLayout& layout, std::span<float> gradients, at::Device device);
 
-  // Around all forward and backward passes of an iteration, whose gradients add up. `ready` must
-  // live until finish(), or until an exception came out of backward().
+  // Begins an iteration, over whose passes gradients add up. `ready` must live until finish(), or
+  // until backward() throws.
   void begin(const GradientReady& ready);
-  // Before each pass. Gradients are final, and told of, in the last one.
+  // Call it before each pass. Gradients are final, and reported, in the last one.
   void begin_pass(bool is_last);
-  // Whether nothing has been told of since begin(), so that it may begin again.
+  // Returns whether nothing has been reported since begin(), so that begin() may be called again.
   bool can_begin_again() const { return !told_; }
-  // Parameters that backward did not reach have the gradient zero; they are told of now.
+  // Ends the iteration. Parameters that backward did not reach have a zero gradient, and are
+  // reported now.
   void finish();
 
  private:
   struct Hook;
   struct Place {
     std::shared_ptr<GradientSlot> slot;
-    std::uint64_t first = 0;  // in the flat vector
-    std::uint64_t size = 0;   // of the tensor; a gap of zeros follows
-    std::uint64_t last = 0;   // where the next tensor starts
+    std::uint64_t first = 0;  // index in the flat vector
+    std::uint64_t size = 0;   // size of the tensor; a gap of zeros follows
+    std::uint64_t last = 0;   // start of the next tensor
     bool has_value = false;
     bool told = false;
   };

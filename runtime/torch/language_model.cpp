@@ -14,7 +14,7 @@
 namespace scavenger {
 namespace {
 
-constexpr double kDeviation = 0.02;  // of initial embeddings, as in GPT-2
+constexpr double kDeviation = 0.02;  // standard deviation of initial embeddings, as in GPT-2
 
 class LanguageModel final : public Model {
  public:

@@ -10,9 +10,9 @@
 
 namespace scavenger {
 
-// Parameters: embedding.weight (which is also the output layer's), position.weight, layers.<i>.* as
-// torch.nn.TransformerEncoderLayer with norm_first and GELU, norm.*. Throws ConfigError where the
-// data is no text.
+// Parameters: embedding.weight (also the weight of the output layer), position.weight, layers.<i>.*
+// like torch.nn.TransformerEncoderLayer with norm_first and GELU, norm.*. Throws ConfigError if the
+// data is not text.
 std::unique_ptr<Model> make_language_model(const ModelConfig& config, const DataShape& data);
 
 }  // namespace scavenger

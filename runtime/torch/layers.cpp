@@ -17,9 +17,10 @@ std::vector<std::int64_t> weight_shape(const ConvolutionShape& shape) {
   return {shape.outputs, shape.inputs, shape.kernel, shape.kernel};
 }
 
-// Convolutions are fastest where each pixel's channels lie together (channels-last), as oneDNN then
-// computes on the images as they are. The price is that it rearranges the weights, which
-// checkpoints and gradients have channel by channel. So the larger of the two stays as it is.
+// Convolutions are fastest in channels-last order, in which oneDNN computes on the images without
+// rearranging them. It must then rearrange the weights, which checkpoints and gradients keep in
+// channels-first order. The order is therefore chosen such that the larger of the two is not
+// rearranged.
 at::Tensor in_faster_order(const at::Tensor& x, const at::Tensor& weight) {
   return x.contiguous(x.numel() > weight.numel() ? at::MemoryFormat::ChannelsLast
                                                  : at::MemoryFormat::Contiguous);

@@ -1,5 +1,5 @@
-// Layers with parameters, which models are put together from. Each adds its tensors to the model
-// under `prefix`, with PyTorch's names, shapes and distributions of initial values.
+// Layers with parameters. Each adds its tensors to the model under `prefix`, with PyTorch's names,
+// shapes and distributions of initial values.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class DenseLayer final {
 struct ConvolutionShape {
   std::int64_t inputs = 0;   // channels
   std::int64_t outputs = 0;  // channels
-  std::int64_t kernel = 3;   // its side, odd
+  std::int64_t kernel = 3;   // side of the kernel; odd
   std::int64_t stride = 1;
 };
 
@@ -40,9 +40,9 @@ class ConvolutionLayer final {
   std::int64_t stride_;
 };
 
-// The same without a bias, for where a batch normalisation follows, which would take it out again.
-// Starts from N(0, 2 / (outputs kernel^2)): He et al., 2015, sec. 2.2, which keeps the variance of
-// what flows back through a ReLU.
+// A convolution without bias, for use before a batch normalisation, which would remove the bias.
+// Initial weights are N(0, 2 / (outputs kernel^2)): He et al., 2015, sec. 2.2, which keeps the
+// variance of gradients that pass back through a ReLU.
 class UnbiasedConvolutionLayer final {
  public:
   UnbiasedConvolutionLayer(Model& model, const std::string& prefix, const ConvolutionShape& shape);
@@ -53,9 +53,10 @@ class UnbiasedConvolutionLayer final {
   std::int64_t stride_;
 };
 
-// Batch normalisation (Ioffe and Szegedy, 2015) of each channel of {b, channels, h, w}: by the
-// batch's mean and variance in training, which also move the running statistics (model buffers) a
-// tenth of the way; by those in evaluation. The batch is the worker's own, b_k samples.
+// Batch normalisation (Ioffe and Szegedy, 2015) of each channel of {b, channels, h, w}. Training
+// uses the batch's mean and variance, and moves the running statistics (model buffers) a tenth of
+// the way towards them; evaluation uses the running statistics. The batch is the worker's own, of
+// b_k samples.
 class BatchNormLayer final {
  public:
   BatchNormLayer(Model& model, const std::string& prefix, std::int64_t channels);

@@ -21,7 +21,7 @@ namespace {
                      .remedy = "check cluster.hosts: it must be an address of this machine"});
 }
 
-// TCPStore itself would listen at all addresses.
+// Opens the listening socket, since TCPStore itself would listen at all addresses.
 std::pair<FileDescriptor, std::uint16_t> listen_at(const std::string& address) {
   sockaddr_storage place{};
   auto* const v4 = reinterpret_cast<sockaddr_in*>(&place);

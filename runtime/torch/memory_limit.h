@@ -1,11 +1,11 @@
-// Memory that does not suffice.
+// Recognises a lack of memory.
 #pragma once
 
 #include <exception>
 
 namespace scavenger {
 
-// Whether LibTorch, or the C++ library, has thrown this because there was no memory left.
+// Returns whether LibTorch or the C++ library has thrown `error` because it ran out of memory.
 bool is_out_of_memory(const std::exception& error);
 
 }  // namespace scavenger

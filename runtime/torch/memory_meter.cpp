@@ -6,12 +6,12 @@
 
 namespace scavenger {
 
-// LibTorch tells its profiler of each allocation: this is one.
+// LibTorch reports each allocation to its profiler; this class acts as one.
 class MemoryMeter::Count final : public c10::MemoryReportingInfoBase {
  public:
   void reportMemoryUsage(void*, std::int64_t bytes, std::size_t, std::size_t,
                          c10::Device) override {
-    now_ += bytes;  // negative where it is freed
+    now_ += bytes;  // negative if memory is freed
     most_ = std::max(most_, now_);
   }
   bool memoryProfilingEnabled() const override { return true; }

@@ -1,4 +1,4 @@
-// How much memory a pass takes.
+// Measures how much memory a pass takes.
 #pragma once
 
 #include <c10/util/ThreadLocalDebugInfo.h>
@@ -8,14 +8,14 @@
 
 namespace scavenger {
 
-// Counts what LibTorch allocates and frees in this thread for as long as it lives.
+// Counts LibTorch's allocations in this thread during its lifetime.
 class MemoryMeter final {
  public:
   MemoryMeter();
   MemoryMeter(const MemoryMeter&) = delete;
   MemoryMeter& operator=(const MemoryMeter&) = delete;
 
-  // The most that there was at a time, beyond what there was at the beginning.
+  // Returns the peak of the allocated bytes, relative to the beginning.
   std::int64_t most_bytes() const;
 
  private:

@@ -9,7 +9,7 @@
 
 namespace scavenger {
 
-// Samples of any shape are flattened. Answers logits of classes, or values: a regressor.
+// Flattens samples of any shape. The output is logits of classes, or values for regression.
 // Parameters: layers.<i>.weight, layers.<i>.bias.
 std::unique_ptr<Model> make_mlp(const ModelConfig& config, const DataShape& data);
 

@@ -1,7 +1,7 @@
-// What the trainer drives: a network's tensors by name, and its forward pass.
+// The interface of a network for the trainer: its tensors by name, and its forward pass.
 //
-// Built on ATen operators alone: torch::nn would add 20 s to each file's compilation, and brings
-// initial weights that depend on its generator.
+// Built only on ATen operators: torch::nn would add 20 s to the compilation of each file, and its
+// initial weights depend on its own generator.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,48 +19,48 @@
 
 namespace scavenger {
 
-// Writes a tensor's initial values, row-major. The stream belongs to this tensor alone.
+// Writes a tensor's initial values, row-major. The stream is used for this tensor only.
 using InitialValues = std::function<void(std::span<float> values, RandomStream& stream)>;
 
-// Handles of the tensor now lead to one on that device.
+// Moves the tensor behind all its handles to that device.
 void move_tensor(const at::Tensor& tensor, at::Device device);
 
 struct NamedTensor {
   std::string name;  // as PyTorch names it: "layers.0.weight"
   at::Tensor tensor;
   InitialValues initial_values;
-  std::uint64_t place = 0;  // among the model's parameters, or buffers: names its random stream
+  // index among the model's parameters or buffers; names its random stream
+  std::uint64_t place = 0;
 };
 
-// Where a layer's own backward may write its parameter's gradient, in place of handing a tensor to
-// autograd from which it is copied. Filled in by the gradient collector.
+// A place to which a layer's own backward pass may write its parameter's gradient, instead of
+// returning a tensor to autograd. The gradient collector sets it.
 struct GradientSlot {
-  at::Tensor destination;         // of the parameter's shape, in the flat vector
-  std::function<void()> written;  // to be called when the gradient is complete there
-  int uses = 0;                   // by such layers in this forward pass, which count it
-  bool adds = false;              // to what earlier passes of this iteration have written
+  at::Tensor destination;         // part of the flat vector, with the parameter's shape
+  std::function<void()> written;  // call it when the gradient is complete
+  int uses = 0;                   // how many such layers use it in this forward pass; they count it
+  bool adds = false;              // add to the gradient of this iteration's earlier passes
 };
 
 struct Parameter : NamedTensor {
   std::shared_ptr<GradientSlot> slot;
 };
 
-// A batch as tensors.
+// The input of a model for one batch.
 struct ModelInput {
   at::Tensor samples;  // {b, sample shape...}; tokens: {b, length}, shorter ones end in padding
-  // Of sequence-to-sequence models: {b, length}; each token is predicted from those before it.
+  // For sequence-to-sequence models: {b, length}; each token is predicted from the previous ones.
   at::Tensor targets;
-  // Of models of tokens: the places, in all of b x positions, where something is to be predicted.
+  // For models of tokens: indices, among all b x positions, of the predicted tokens.
   at::Tensor predicted;
 };
 
-// Numbers that a model answers for one sample, or for each token: logits of classes, or values.
+// Returns the number of outputs for one sample or one token: logits of classes, or values.
 std::int64_t output_count(const DataShape& data);
 
 using TokenSequence = std::vector<std::int64_t>;
 
-// Thread: one thread. The tensors are handles: the trainer moves what is behind them to other
-// memory.
+// Thread: one thread. The tensors are handles; the trainer moves their data to other memory.
 class Model {
  public:
   Model() = default;
@@ -68,52 +68,54 @@ class Model {
   Model& operator=(const Model&) = delete;
   virtual ~Model() = default;
 
-  // In the order in which they were added, as PyTorch's named_parameters().
+  // In the order in which they were added, like PyTorch's named_parameters().
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  // State that gradients do not train: BatchNorm's running statistics.
+  // State that gradients do not train, such as BatchNorm's running statistics.
   const std::vector<NamedTensor>& buffers() const { return buffers_; }
 
-  // Logits {b, classes}, or values {b, target shape...}. Models of tokens: logits of all positions,
-  // {b, positions, classes}, or only of input.predicted, {n, classes}.
+  // Returns logits {b, classes}, or values {b, target shape...}. Models of tokens return logits of
+  // all positions, {b, positions, classes}, or only of input.predicted, {n, classes}.
   virtual at::Tensor forward(const ModelInput& input) = 0;
 
-  // For LossType::kModel: the mean over the samples of what is minimised.
+  // For LossType::kModel: returns the mean loss over the samples.
   virtual at::Tensor own_loss(const ModelInput& input, const at::Tensor& targets);
 
-  // Sequence-to-sequence models: what they make of each sample, without begin and end tokens.
-  // `beam_width` candidates are kept; 1: greedy.
+  // For sequence-to-sequence models: returns the output sequence of each sample, without begin and
+  // end tokens, by beam search with `beam_width` candidates; 1: greedy.
   virtual std::vector<TokenSequence> write_sequences(const at::Tensor& samples,
                                                      std::int64_t beam_width);
 
-  // Whether forward() draws from LibTorch's generator when training (dropout in a user's model).
+  // Returns whether forward() draws from LibTorch's generator in training (dropout in a user's
+  // model).
   virtual bool draws_random_numbers() const { return false; }
 
-  // The user's file that it comes from, for errors; empty for this program's own models.
+  // Returns the user's file of the model, for errors; empty for built-in models.
   virtual std::string file() const { return {}; }
 
-  // What the random numbers of each sample of the next forward pass follow from.
+  // Sets the keys from which the random numbers of each sample of the next forward pass follow.
   void use_keys(std::vector<std::uint64_t> keys) { keys_ = std::move(keys); }
   std::span<const std::uint64_t> keys() const { return keys_; }
 
   void for_each_tensor(const std::function<void(NamedTensor&)>& visit);
-  // These parameters keep their initial values: they are no parameters any more, get no gradient
-  // and are in no flat vector. Returns them. For before training.
+  // Removes these parameters from parameters(), so that they get no gradient, are in no flat vector
+  // and keep their initial values. Returns them. Call it before training.
   std::vector<NamedTensor> freeze(const std::function<bool(const std::string& name)>& is_frozen);
-  // All that forward() computes with, frozen parameters included. For before training.
+  // Moves all tensors of forward() to `device`, including frozen parameters. Call it before
+  // training.
   virtual void move_to(at::Device device);
 
-  // Training (dropout, batch statistics) or evaluation.
+  // Whether the model is in training mode (dropout, batch statistics) or in evaluation mode.
   bool training() const { return training_; }
   void set_training(bool training) { training_ = training; }
 
-  // For the layers that a model is made of.
+  // For the layers of the model.
   Parameter add_parameter(std::string name, const std::vector<std::int64_t>& shape,
                           InitialValues initial_values);
-  // The same for a tensor that is there already.
+  // The same for an existing tensor.
   Parameter add_parameter(std::string name, at::Tensor tensor, InitialValues initial_values);
   at::Tensor add_buffer(std::string name, const std::vector<std::int64_t>& shape,
                         InitialValues initial_values);
-  // The how manieth layer this is that needs random numbers.
+  // Returns the index of this layer among those that draw random numbers.
   std::uint32_t add_random_place() { return random_places_++; }
 
  private:

@@ -1,4 +1,4 @@
-// For those who write a model in C++: the only header that a plug-in needs, beside LibTorch's.
+// For users who write a model in C++: the only header that a plug-in needs, apart from LibTorch's.
 //
 //   struct Net : torch::nn::Module {
 //     explicit Net(const scavenger::PluginData& data);
@@ -6,14 +6,14 @@
 //   };
 //   SCAVENGER_MODEL_PLUGIN(Net)
 //
-// Compiled into a shared library, it is trained by `"model": {"type": "plugin", "path":
-// "libnet.so"}`. test/plugin has a whole one, with its CMake. The tensors are those of the module:
-// named_parameters() and named_buffers(). A module may also have
+// Compiled into a shared library, the model is trained by `"model": {"type": "plugin", "path":
+// "libnet.so"}`. test/plugin contains a complete example with its CMake file. The tensors are
+// named_parameters() and named_buffers() of the module. A module may also have
 //
 //     torch::Tensor loss(const torch::Tensor& samples, const torch::Tensor& targets);
 //
-// the mean over the samples of what is to be minimised, for `"loss": {"type": "model"}`; and for
-// pairs of sequences forward(samples, targets without their last word).
+// which returns the mean loss over the samples, for `"loss": {"type": "model"}`; and, for pairs of
+// sequences, forward(samples, targets without their last word).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -27,21 +27,21 @@
 
 namespace scavenger {
 
-// Raised whenever something in this file changes.
+// Increased whenever this file changes.
 #define SCAVENGER_PLUGIN_INTERFACE "1"
 #define SCAVENGER_PLUGIN_TEXT_OF(x) #x
 #define SCAVENGER_PLUGIN_TEXT(x) SCAVENGER_PLUGIN_TEXT_OF(x)
-// What must be the same on both sides: this interface, LibTorch, and the compiler's way of calling.
+// Must be equal on both sides: the version of this interface, LibTorch, and the compiler's ABI.
 #define SCAVENGER_PLUGIN_VERSION                                                   \
   "interface " SCAVENGER_PLUGIN_INTERFACE ", LibTorch " TORCH_VERSION              \
   ", GCC ABI " SCAVENGER_PLUGIN_TEXT(__GXX_ABI_VERSION) "-" SCAVENGER_PLUGIN_TEXT( \
       _GLIBCXX_USE_CXX11_ABI)
 
-// What a model may want to know of the data.
+// Describes the data to a model.
 struct PluginData {
   std::vector<std::int64_t> sample_shape;  // {channels, height, width} or {features}; {length}
-  std::int64_t vocabulary = 0;             // of tokens; 0: samples are floats
-  std::int64_t outputs = 0;                // classes, or values of a target
+  std::int64_t vocabulary = 0;             // number of tokens; 0: samples are floats
+  std::int64_t outputs = 0;                // number of classes, or of values of a target
 };
 
 class ModelPlugin {
@@ -52,13 +52,13 @@ class ModelPlugin {
   virtual Named parameters() = 0;
   virtual Named buffers() = 0;
   virtual void set_training(bool training) = 0;
-  // `targets` is undefined but for pairs of sequences.
+  // `targets` is undefined except for pairs of sequences.
   virtual at::Tensor forward(const at::Tensor& samples, const at::Tensor& targets) = 0;
   virtual bool has_loss() const = 0;
   virtual at::Tensor loss(const at::Tensor& samples, const at::Tensor& targets) = 0;
 };
 
-// Any torch::nn::Module as a plug-in.
+// Makes a plug-in of any torch::nn::Module.
 template <typename Module>
 class ModulePlugin final : public ModelPlugin {
  public:
@@ -96,8 +96,8 @@ class ModulePlugin final : public ModelPlugin {
 
 }  // namespace scavenger
 
-// The two functions that are looked for in the library. The first one is asked before the second
-// is called.
+// Defines the two functions that the library must export. The version is checked before the second
+// function is called.
 #define SCAVENGER_MODEL_PLUGIN(Module)                                                            \
   extern "C" __attribute__((visibility("default"))) const char* scavenger_plugin_version() {      \
     return SCAVENGER_PLUGIN_VERSION;                                                              \

@@ -15,7 +15,7 @@ namespace {
 
 using ModelFactory = std::unique_ptr<Model> (*)(const ModelConfig&, const DataShape&);
 
-// A new model is one line here, its type in model_config.h, and a file of its own.
+// A new model needs a line here, a type in model_config.h, and a file of its own.
 const std::map<ModelType, ModelFactory> kModels = {
     {ModelType::kMlp, make_mlp},
     {ModelType::kCnn, make_cnn},

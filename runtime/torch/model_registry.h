@@ -1,4 +1,4 @@
-// Every model that a configuration can name, in one place.
+// All models that a configuration can name.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace scavenger {
 
-// Throws ConfigError where the model does not fit the data.
+// Throws ConfigError if the model does not fit the data.
 std::unique_ptr<Model> make_model(const ModelConfig& config, const DataShape& data,
                                   const LossConfig& loss);
 

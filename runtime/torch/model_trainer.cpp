@@ -30,7 +30,8 @@ namespace {
 
 constexpr std::size_t kKeptViews = 4;
 constexpr std::uint32_t kTrialSamples = 2;  // batch normalisation needs more than one
-constexpr double kUsableMemory = 0.75;      // of what there is: other things grow too
+// fraction of the available memory, since other data also grows
+constexpr double kUsableMemory = 0.75;
 
 template <typename Named>
 TensorLayout layout_of(const std::vector<Named>& tensors) {
@@ -43,7 +44,7 @@ at::Tensor host_view(std::span<const float> values, at::IntArrayRef shape) {
   return at::from_blob(const_cast<float*>(values.data()), shape, at::kFloat);
 }
 
-// `write(values of a tensor, its index)` for each, from one piece of memory.
+// Calls `write(values, index)` for each tensor, with values in one block of memory.
 template <typename Named, typename Write>
 void for_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
                         std::string_view purpose, const Write& write) {
@@ -64,7 +65,7 @@ void require_finite(double loss) {
                             "values in the data"});
 }
 
-// What a user's model makes LibTorch refuse is bad input: it would be refused again elsewhere.
+// An error of LibTorch in a user's model is bad input, since it would occur again on any machine.
 template <typename Code>
 auto blaming(const Model& model, const Code& code) {
   try {
@@ -178,7 +179,7 @@ TrainingStep ModelTrainer::train_on(const Batch& batch, std::uint64_t random_key
   model_->set_training(true);
   std::vector<float> buffers(buffers_.flat_size());
   read_buffers(buffers);
-  // A device says when its memory does not suffice.
+  // A device reports a lack of memory, whereas Linux may kill the process.
   const bool may_be_killed = options_.placement.device.is_cpu();
   if (may_be_killed && options_.compute.micro_batch == 0 && batch.size > largest_batch_) {
     if (largest_batch_ == 0) {
@@ -198,7 +199,8 @@ TrainingStep ModelTrainer::train_on(const Batch& batch, std::uint64_t random_key
 std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batch,
                                                                const GradientReady& ready) {
   const std::uint64_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
-  // Of nearly one size: batch normalisation would make little of a single sample that is left over.
+  // Passes of nearly equal size, since batch normalisation does not work with a single remaining
+  // sample.
   const std::uint64_t passes = (batch.size + most - 1) / most;
   const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
   const GradientReady to_mirror = [this](std::uint64_t begin, std::uint64_t end) {
@@ -233,7 +235,7 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
   return step;
 }
 
-// So that the time of a pass is that of the pass.
+// Waits for the device, so that the time of a pass is measured correctly.
 void ModelTrainer::await_device() const {
   const at::Device device = options_.placement.device;
   if (device.is_cpu()) return;
@@ -243,8 +245,8 @@ void ModelTrainer::await_device() const {
   computed.synchronize();
 }
 
-// By the growth from one small pass to another of twice as many samples: gradients and what the
-// layers take for themselves is the same in both.
+// Measures the growth from a small pass to one of twice as many samples, since gradients and the
+// layers' own memory are the same in both.
 void ModelTrainer::measure_samples(const Batch& batch) {
   if (batch.size < 2 * kTrialSamples) return;
   try {
@@ -268,9 +270,9 @@ std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t 
   return meter.most_bytes();
 }
 
-// Linux gives a process more memory than there is, and ends it when it uses it. So a pass takes no
-// more samples than there is room for, where this process has as much of the machine's memory as
-// of its cores.
+// Linux lets a process allocate more memory than there is, and kills it when it uses that. A pass
+// therefore has at most as many samples as fit into this process's share of the memory, which is
+// its share of the cores.
 void ModelTrainer::leave_room(std::uint32_t batch_size) {
   largest_batch_ = batch_size;
   if (memory_.bytes_per_sample == 0) return;
@@ -303,7 +305,7 @@ at::Tensor ModelTrainer::loss_of(const Batch& batch, std::uint32_t first, std::u
   return objective_.loss_sum(predictions, tensors.targets).div(batch.size * batch.loss_terms);
 }
 
-// A sample is the same sample whoever computes it.
+// The keys depend only on the sample, not on the worker that computes it.
 void ModelTrainer::use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last) {
   std::vector<std::uint64_t> keys;
   for (std::uint32_t row = first; row < last; ++row)

@@ -1,5 +1,4 @@
-// Trains any Model: parameters and gradients as views of flat vectors, one forward and backward
-// pass per batch.
+// Trains any Model. Its parameters and gradients are views of flat vectors.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +22,8 @@
 
 namespace scavenger {
 
-// Where the model's tensors are, and whether weights and gradients are given in memory of the host
-// all the same.
+// The device of the model's tensors, and whether weights and gradients are given in host memory
+// although the model is on another device.
 struct ModelPlacement {
   at::Device device = at::kCPU;
   bool is_mirrored = false;
@@ -33,11 +32,11 @@ struct ModelPlacement {
 struct TrainerOptions {
   DataShape data;
   LossConfig loss;
-  std::uint64_t seed = 1;        // decides initial values and dropout
+  std::uint64_t seed = 1;        // determines initial values and dropout
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   ComputeConfig compute;
   ModelPlacement placement;
-  // Of memory: how much there is, now.
+  // Returns the memory that is available now.
   std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); };
 };
 
@@ -63,14 +62,14 @@ class ModelTrainer final : public Trainer {
   TrainingStep train_on(const Batch& batch, std::uint64_t random_key, const GradientReady& ready);
   EvaluationSums evaluate_on(const Batch& batch);
   void view_weights(float* flat);
-  // Without a value where memory did not suffice and nothing has been told of yet.
+  // Returns nothing if it ran out of memory before any gradient was reported.
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
   void await_device() const;
   void measure_samples(const Batch& batch);
   std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
   void leave_room(std::uint32_t batch_size);
   void halve_micro_batch(std::uint32_t batch_size);
-  // Of rows [first, last): their part of the batch's loss.
+  // Returns the part of rows [first, last) in the batch's loss.
   at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
   void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
   at::Tensor predictions_for(const BatchTensors& tensors);
@@ -85,11 +84,11 @@ class ModelTrainer final : public Trainer {
   GradientCollector collector_;  // after model_, whose hooks point to it
   std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
   SampleMemory memory_;
-  std::uint32_t largest_batch_ = 0;  // for which there was room
-  std::span<float> weights_;         // in use: where there is a mirror, the host's
+  std::uint32_t largest_batch_ = 0;  // largest batch for which there was enough memory
+  std::span<float> weights_;         // weights in use; in host memory if there is a mirror
   std::span<float> gradients_;
-  float* viewed_ = nullptr;  // the flat vector that the model's parameters are views of
-  // Its views, and those of vectors used before: a synchroniser takes turns between two.
+  float* viewed_ = nullptr;  // the flat vector of which the model's parameters are views
+  // The views of each flat vector used so far, since a synchroniser alternates between two.
   std::map<float*, std::vector<at::Tensor>> views_;
   SteadyClock clock_;
 };

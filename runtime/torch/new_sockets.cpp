@@ -11,7 +11,7 @@
 namespace scavenger {
 namespace {
 
-// Tells a socket from every other one, also from one that later has the same number.
+// Identifies a socket, even if another one later has the same number.
 std::optional<ino_t> identity_of_socket(int fd) {
   struct stat facts {};
   if (::fstat(fd, &facts) != 0 || !S_ISSOCK(facts.st_mode)) return std::nullopt;

@@ -1,5 +1,5 @@
-// The connections that a library opens behind our back, and how to end them. Gloo has no way to
-// abandon what waits for a peer; the end of its connections does it, and tells the peers as well.
+// Finds and ends the connections that a library opens by itself. Gloo cannot abort an operation
+// that waits for a peer; ending its connections aborts it, and also informs the peers.
 #pragma once
 
 #include <sys/types.h>
@@ -11,9 +11,9 @@ namespace scavenger {
 // Thread: any.
 class NewSockets final {
  public:
-  // Those that are open now are not meant.
+  // Sockets that are open now are excluded.
   NewSockets();
-  // Shuts all TCP connections down that were opened since. What listens goes on.
+  // Shuts down all TCP connections that were opened since then. Listening sockets are not affected.
   void shut_down() const;
 
  private:

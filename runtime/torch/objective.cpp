@@ -34,9 +34,9 @@ bool has_classes(const DataShape& shape) {
   return shape.target != TargetKind::kValues;
 }
 
-// How many targets are among the kTopClasses likeliest classes. Of equal ones the first counts as
-// likelier, as argmax has it, and what is no number as likelier than all: so no more are right
-// than in the top.
+// Counts the targets among the kTopClasses likeliest classes. Among equal logits the first counts
+// as likelier, as in argmax, and NaN counts as likelier than all numbers, so that ties cannot put
+// more than kTopClasses classes into the top.
 std::uint64_t count_in_top(const at::Tensor& predictions, const at::Tensor& targets) {
   const at::Tensor own = predictions.gather(1, targets.unsqueeze(1));
   const at::Tensor places = at::arange(predictions.size(1), targets.options()).unsqueeze(0);
@@ -75,7 +75,7 @@ at::Tensor Objective::predictions(const at::Tensor& outputs, const BatchTensors&
                     : outputs;
   if (rows.dim() != 2 || rows.size(0) != targets.size(0) || rows.size(1) != classes)
     throw_wrong_shape(outputs.sizes(), text_of({targets.size(0), classes}));
-  return rows.to(at::kFloat);  // where they are of less
+  return rows.to(at::kFloat);  // if their precision is lower
 }
 
 at::Tensor Objective::loss(const at::Tensor& predictions, const at::Tensor& targets,

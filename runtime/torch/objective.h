@@ -1,4 +1,4 @@
-// What a job minimises, and what an evaluation counts, of a model's outputs.
+// Computes the loss of a job and the sums of an evaluation from a model's outputs.
 #pragma once
 
 #include <ATen/core/Reduction.h>
@@ -15,17 +15,17 @@ namespace scavenger {
 // binary_cross_entropy_with_logits.
 class Objective final {
  public:
-  // Throws ConfigError for a loss that does not go with the data's targets.
+  // Throws ConfigError if the loss does not fit the data's targets.
   Objective(const LossConfig& loss, const DataShape& shape);
 
-  // `outputs` as Model::forward() returns them -> what is compared with the targets: {n, classes},
-  // or of the values' shape. Throws ConfigError where they are of another shape.
+  // Converts `outputs` of Model::forward() to predictions that are compared with the targets: {n,
+  // classes}, or the shape of the values. Throws ConfigError if they have another shape.
   at::Tensor predictions(const at::Tensor& outputs, const BatchTensors& batch) const;
 
-  // The sum of all terms.
+  // Returns the sum of all loss terms.
   at::Tensor loss_sum(const at::Tensor& predictions, const at::Tensor& targets) const;
 
-  // All but `samples` and `bleu`; where the model has its own loss, also without `loss`.
+  // Returns all sums but `samples` and `bleu`; and without `loss` if the model has its own loss.
   EvaluationSums evaluate(const at::Tensor& predictions, const at::Tensor& targets) const;
 
  private:

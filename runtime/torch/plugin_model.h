@@ -9,8 +9,8 @@
 
 namespace scavenger {
 
-// Throws ConfigError where the library cannot be loaded, is no plug-in, was built against another
-// version, or does not fit the data. The library stays loaded as long as the process lives.
+// Throws ConfigError if the library cannot be loaded, is not a plug-in, was built against another
+// version, or does not fit the data. The library stays loaded until the process ends.
 std::unique_ptr<Model> load_plugin_model(const std::filesystem::path& path, const DataShape& data,
                                          bool has_own_loss);
 

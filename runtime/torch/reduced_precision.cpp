@@ -14,7 +14,7 @@ ReducedPrecision::ReducedPrecision(Precision precision, at::DeviceType device)
 ReducedPrecision::~ReducedPrecision() {
   if (!is_on_) return;
   at::autocast::set_autocast_enabled(device_, false);
-  at::autocast::clear_cache();  // of weights, which are others in the next iteration
+  at::autocast::clear_cache();  // it contains weights, which change in the next iteration
 }
 
 }  // namespace scavenger

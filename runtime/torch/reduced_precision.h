@@ -1,4 +1,4 @@
-// Products of matrices and convolutions in bfloat16: autocast, as torch.autocast does it in Python.
+// Computes matrix products and convolutions in bfloat16, like torch.autocast in Python.
 #pragma once
 
 #include <c10/core/DeviceType.h>
@@ -7,8 +7,8 @@
 
 namespace scavenger {
 
-// For as long as it lives, for operators called in this thread on such a device. With kFloat32 it
-// does nothing.
+// Applies during its lifetime to operators that this thread calls on such a device. Does nothing
+// with kFloat32.
 class ReducedPrecision final {
  public:
   ReducedPrecision(Precision precision, at::DeviceType device);

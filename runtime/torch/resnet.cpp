@@ -20,8 +20,8 @@ namespace {
 constexpr std::array<std::int64_t, 4> kStageChannels = {64, 128, 256, 512};
 
 struct Depth {
-  std::array<int, 4> blocks;  // of each stage
-  bool has_bottlenecks;       // blocks with a 3x3 convolution between two of 1x1
+  std::array<int, 4> blocks;  // blocks of each stage
+  bool has_bottlenecks;       // blocks have a 3x3 convolution between two of 1x1
 };
 
 const std::map<ModelType, Depth> kDepths = {
@@ -30,7 +30,7 @@ const std::map<ModelType, Depth> kDepths = {
     {ModelType::kResNet50, {{3, 4, 6, 3}, true}},
 };
 
-// A convolution and the normalisation after it.
+// A convolution followed by a batch normalisation.
 class NormalisedConvolution final {
  public:
   NormalisedConvolution(Model& model, const std::string& convolution, const std::string& norm,
@@ -43,8 +43,8 @@ class NormalisedConvolution final {
   BatchNormLayer norm_;
 };
 
-// y = relu(x' + F(x)): F is a chain of convolutions, and x' is x, or a 1x1 convolution of it where
-// the shape changes. All but the first stage halve the image in their first block.
+// y = relu(x' + F(x)): F is a chain of convolutions; x' is x, or a 1x1 convolution of x if the
+// shape changes. The first block of each stage but the first halves the image.
 class ResidualBlock final {
  public:
   ResidualBlock(Model& model, const std::string& prefix, const std::vector<ConvolutionShape>& chain)
@@ -111,7 +111,7 @@ class ResNet final : public Model {
   bool has_large_stem_;
   NormalisedConvolution stem_;
   std::vector<ResidualBlock> blocks_;
-  std::optional<DenseLayer> fc_;  // after the blocks, as its parameters are in the model
+  std::optional<DenseLayer> fc_;  // constructed after the blocks, for the order of the parameters
 };
 
 }  // namespace

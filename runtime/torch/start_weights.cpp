@@ -50,7 +50,7 @@ struct Mismatch {
   }
 };
 
-// How the file's tensor differs from the one that the model has; empty: not at all.
+// Returns how the file's tensor differs from the model's; empty if it does not.
 std::string difference(const TensorEntry& entry, const CarriedTensor& wanted) {
   if (entry.shape != wanted.shape)
     return text_of(entry.shape) + " and should be " + text_of(wanted.shape);
@@ -66,12 +66,12 @@ CarriedTensor wanted_by(const NamedTensor& named) {
   return {named.name, ElementType::kF32, shape};
 }
 
-// What torch.save() writes is a zip archive, and once was a pickle.
+// torch.save() writes a zip archive; old versions wrote a pickle.
 void require_no_pytorch_file(const std::filesystem::path& path) {
   std::array<char, 2> first{};
   std::ifstream(path, std::ios::binary).read(first.data(), first.size());
   if (first != std::array{'P', 'K'} && first[0] != '\x80') return;
-  if (path.extension() == ".safetensors") return;  // whose first byte may be any
+  if (path.extension() == ".safetensors") return;  // a safetensors file may begin with any byte
   throw ConfigError({.what = "this is a file of torch.save(), and weights come as safetensors",
                      .where = path.string(),
                      .remedy = "in Python: safetensors.torch.save_file(model.state_dict(), "

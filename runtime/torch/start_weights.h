@@ -1,4 +1,4 @@
-// Fine-tuning: weights from a safetensors file as a model's initial values.
+// Fine-tuning: initial weights from a safetensors file.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@
 namespace scavenger {
 
 // Makes the file's tensors the initial values of the model's parameters and buffers of the same
-// names. Those that fit a pattern of `except` start as always. Throws ConfigError that lists by
-// name what the file lacks, what the model lacks, and what has another shape or type; counters of
-// batches (num_batches_tracked), which built-in models do not have, are passed over.
+// names. Those that match a pattern of `except` keep their usual initial values. Ignores batch
+// counters (num_batches_tracked), which built-in models do not have. Throws ConfigError, which
+// lists the tensors that the file lacks, that the model lacks, or that have another shape or type.
 void start_from(const std::filesystem::path& path, const std::vector<std::string>& except,
                 Model& model);
 

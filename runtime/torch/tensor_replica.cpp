@@ -86,10 +86,10 @@ class TensorReplica final : public Replica {
   std::vector<at::Tensor> versions_[2];  // weights, then the optimizer's vectors
   at::Tensor gradients_;
 
-  // Of the iteration.
+  // State of the current iteration.
   ReplicaStep step_;
-  at::Tensor step_number_;                       // as LibTorch's Adam takes it
-  at::Tensor local_sqr_norm_, global_sqr_norm_;  // of one number each, on the device
+  at::Tensor step_number_;                       // in the form of LibTorch's Adam
+  at::Tensor local_sqr_norm_, global_sqr_norm_;  // one number each, on the device
 };
 
 void TensorReplica::begin(const ReplicaStep& step) {
@@ -118,14 +118,15 @@ void TensorReplica::step(FlatRange range) {
 GradientNorms TensorReplica::finish() {
   const at::NoGradGuard no_gradients;
   const GradientNorms norms{local_sqr_norm_.item<double>(), global_sqr_norm_.item<double>()};
-  if (clips()) {  // now that the norm of the whole is known
+  if (clips()) {  // the norm of the whole gradient is known now
     gradients_.mul_(clip_scale(norms.global_sqr_norm, optimizer_.clip_norm));
     step_part({0, static_cast<std::uint64_t>(gradients_.numel())});
   }
   return norms;
 }
 
-// LibTorch's fused kernels step in place: first the old version goes to where the new one will be.
+// LibTorch's fused kernels step in place, so the old version is first copied to the place of the
+// new one.
 void TensorReplica::step_part(FlatRange range) {
   const std::uint64_t from = step_.iteration % 2;
   std::vector<std::vector<at::Tensor>> vectors;

@@ -1,6 +1,5 @@
-// A worker's copy of the job that stays on a device: LibTorch's kernels weight, step and take norms
-// there, and the host only asks for two numbers at the end of each iteration. Brings in no
-// LibTorch.
+// A worker's copy of the model state that stays on a device. LibTorch's kernels compute there; the
+// host reads only two numbers at the end of each iteration. This header does not include LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace scavenger {
 
-// The results are those of the parameter server's optimizers to rounding, not to the bit.
+// The results equal those of the parameter server's optimizers up to rounding, not bitwise.
 std::unique_ptr<Replica> make_tensor_replica(std::uint64_t flat_size,
                                              const OptimizerConfig& optimizer,
                                              const DevicePlace& place);

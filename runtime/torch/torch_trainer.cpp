@@ -17,16 +17,16 @@
 namespace scavenger {
 namespace {
 
-// Denormal numbers make arithmetic up to a hundred times slower, and appear as gradients vanish.
-// The switch is a register of each core's thread, hence the loop over all of them.
+// Denormal numbers make arithmetic up to a hundred times slower, and appear when gradients vanish.
+// The switch is a register of each thread, hence the loop over all of them.
 void flush_denormals(std::uint32_t threads) {
   at::parallel_for(0, threads, 1,
                    [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
 }
 
-// Each iteration frees what the next one takes again. Given back to the kernel in between, as the C
-// library does with large blocks, it costs a page fault for every 4 KiB, which may be a tenth of a
-// small network's time (docs/models.md).
+// Each iteration frees memory that the next one allocates again. By default the C library returns
+// large blocks to the kernel in between, which costs a page fault for every 4 KiB, up to a tenth of
+// a small network's time (docs/models.md).
 void keep_freed_memory() {
 #ifdef __GLIBC__
   constexpr int kNever = 1 << 30;  // bytes
@@ -58,7 +58,7 @@ std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) 
   keep_freed_memory();
   use_torch_threads(options.threads);
   flush_denormals(options.threads);
-  at::manual_seed(options.seed);  // a user's model may start from random values of its own
+  at::manual_seed(options.seed);  // a user's model may have random initial values of its own
   auto model = make_model(options.model, options.data, options.loss);
   const StartConfig& start = options.model.start;
   if (!start.weights.empty()) start_from(start.weights, start.except, *model);

@@ -1,5 +1,5 @@
-// The trainer that LibTorch computes for. This header includes nothing of LibTorch, so
-// that whoever only uses a trainer compiles quickly.
+// The trainer that is implemented with LibTorch. This header does not include LibTorch, so that
+// files that only use a trainer compile quickly.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,12 @@ struct DevicePlace {
   std::string text() const { return is_gpu ? "GPU " + std::to_string(gpu) : "CPU"; }
 };
 
-// Where the model of worker `index` lives: auto takes a GPU where there is one, and workers take
-// turns among a machine's. Throws ConfigError where there is none of what is asked for.
+// Returns the place of the model of worker `index`. `kAutomatic` means a GPU if there is one; the
+// workers are distributed over the GPUs of a machine. Throws ConfigError if the wanted device does
+// not exist.
 DevicePlace choose_device(Device wanted, std::uint32_t index);
 
-// In whose memory weights and gradients are given to the trainer.
+// The memory in which weights and gradients are given to the trainer.
 enum class VectorHome { kHost, kDevice };
 
 struct TorchTrainerOptions {
@@ -31,21 +32,21 @@ struct TorchTrainerOptions {
   LossConfig loss;
   DataShape data;
   ComputeConfig compute;
-  std::uint64_t seed = 1;        // decides the initial weights and dropout
-  std::uint32_t threads = 1;     // that a forward or backward pass may use
+  std::uint64_t seed = 1;        // determines the initial weights and dropout
+  std::uint32_t threads = 1;     // threads of a forward or backward pass
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   DevicePlace place;
   VectorHome vectors = VectorHome::kHost;
 };
 
-// Sets the number of compute threads of the whole process, lets the process keep the memory that it
-// frees, and makes the calling thread and its compute threads treat denormal numbers as zero: call
-// it on the thread that will train. Throws ConfigError where the model or the loss does not fit the
-// data.
+// Makes a trainer. Call it on the thread that will train. Sets the number of compute threads of the
+// whole process, lets the process keep the memory that it frees, and makes the calling thread and
+// its compute threads treat denormal numbers as zero. Throws ConfigError if the model or the loss
+// does not fit the data.
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options);
 
-// The number of compute threads from now on, for the thread that trains: cores are shared out anew
-// where workers come and go.
+// Sets the number of compute threads for the thread that trains, since the cores are divided anew
+// when workers come and go.
 void use_torch_threads(std::uint32_t threads);
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// A trained TorchScript module, on its way back to Python.
+// Exports a trained TorchScript module for Python.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace scavenger {
 
-// Writes the module of the file `module` to `destination`, with the checkpoint's tensors in place
-// of those that it was trained from. Throws ConfigError where the module has not all of them.
+// Writes the module of the file `module` to `destination`, with the checkpoint's tensors instead of
+// its own. Throws ConfigError if the module does not have all of them.
 void export_torchscript(const std::filesystem::path& module, const Checkpoint& checkpoint,
                         const std::filesystem::path& destination);
 

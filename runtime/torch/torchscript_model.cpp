@@ -28,8 +28,8 @@ jit::Module load_module(const std::filesystem::path& path) {
   }
 }
 
-// Whether batch normalisation, or dropout, is to be done as in evaluation, whatever module.train()
-// says: torch.jit.trace writes down what it saw.
+// Returns whether batch normalisation or dropout is fixed to evaluation mode, whatever
+// module.train() sets: torch.jit.trace records the mode at the time of tracing.
 bool ignores_training(const jit::Block& block) {
   for (const jit::Node* node : block.nodes()) {
     const std::string_view kind = node->kind().toQualString();

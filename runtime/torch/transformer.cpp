@@ -19,7 +19,7 @@
 namespace scavenger {
 namespace {
 
-constexpr std::int64_t kMostMoreWords = 50;  // than the source has: sec. 6.1
+constexpr std::int64_t kMostMoreWords = 50;  // more words than the source has: sec. 6.1
 
 class Transformer final : public Model {
  public:
@@ -71,7 +71,7 @@ class Transformer final : public Model {
   }
 
  private:
-  // Which may be one tensor, or two, or three.
+  // The embeddings may be one, two or three different tensors.
   struct Embeddings {
     Embeddings(Model& model, const TransformerConfig& config, const DataShape& data) {
       const bool one = config.shared_embeddings == SharedEmbeddings::kAll;
@@ -103,12 +103,12 @@ class Transformer final : public Model {
     return shape;
   }
 
-  // {b, 1, 1, length}: where the source has words.
+  // Returns {b, 1, 1, length}: true at the words of the source.
   static at::Tensor mask_of(const at::Tensor& source) {
     return source.ne(kPaddingToken).unsqueeze(1).unsqueeze(1);
   }
 
-  // Keeps those candidates that are gone on from. Rows stay as they are in most steps.
+  // Keeps the candidates that are continued. In most steps no row changes.
   static void select(const at::Tensor& parents, at::Tensor& mask,
                      std::vector<DecoderLayer::Memory>& memories) {
     const at::Tensor same = at::arange(mask.size(0), parents.options());

@@ -11,10 +11,11 @@
 namespace scavenger {
 
 // Parameters: embedding.weight, or source_embedding.weight and target_embedding.weight, or these
-// and output.weight, as config.transformer.shared_embeddings says; then as in torch.nn.Transformer,
-// after "transformer.". Positions are sinusoids; embeddings are scaled by sqrt(width). The base
-// model of the paper's table 3 is transformer_base. Throws ConfigError where the data is not pairs
-// of token sequences, or where one embedding is to serve two vocabularies.
+// and output.weight, depending on config.transformer.shared_embeddings; then as in
+// torch.nn.Transformer, with the prefix "transformer.". Positions are sinusoids; embeddings are
+// scaled by sqrt(width). transformer_base is the base model of the paper's table 3. Throws
+// ConfigError if the data is not pairs of token sequences, or if two vocabularies would share one
+// embedding.
 std::unique_ptr<Model> make_transformer(const ModelConfig& config, const DataShape& data);
 
 }  // namespace scavenger

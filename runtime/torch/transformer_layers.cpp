@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLayerNormFloor = 1e-5;  // PyTorch's default
 
-// x + f(x), with the normalisation before f or after the sum.
+// Returns x + f(x), with the normalisation before f or after the sum.
 template <typename SubLayer>
 at::Tensor add_sub_layer(const at::Tensor& x, const LayerNormLayer& norm,
                          const DropoutLayer& dropout, bool normalise_first,

@@ -1,5 +1,5 @@
-// The blocks of a Transformer: Vaswani et al., "Attention Is All You Need", 2017, fig. 1. Named,
-// ordered and computed as torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
+// The blocks of a Transformer: Vaswani et al., "Attention Is All You Need", 2017, fig. 1. Names,
+// order and arithmetic are those of torch.nn.TransformerEncoderLayer and TransformerDecoderLayer.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,13 @@
 namespace scavenger {
 
 struct TransformerShape {
-  std::int64_t width = 512;  // of each position's vector
+  std::int64_t width = 512;  // length of each position's vector
   std::int64_t heads = 8;
-  std::int64_t inner = 2048;     // of the feed-forward layers
-  double dropout = 0.1;          // of what each sub-layer adds, and within feed-forward layers
-  bool normalise_first = false;  // each sub-layer's input (pre-norm), not the sum after it
-  bool smooth = false;           // GELU in the feed-forward layers, not ReLU
+  std::int64_t inner = 2048;  // width of the feed-forward layers
+  double dropout = 0.1;       // of each sub-layer's output, and within feed-forward layers
+  // normalise each sub-layer's input (pre-norm), not the sum after it
+  bool normalise_first = false;
+  bool smooth = false;  // GELU instead of ReLU in the feed-forward layers
 };
 
 // Normalises each vector (Ba et al., 2016).
@@ -45,7 +46,8 @@ class FeedForwardLayer final {
   bool smooth_;
 };
 
-// Self-attention, then feed-forward. With `causal` instead of a mask, a language model's block.
+// Self-attention, then feed-forward. With `causal` instead of a mask it is a language model's
+// block.
 class EncoderLayer final {
  public:
   EncoderLayer(Model& model, const std::string& prefix, const TransformerShape& shape);
@@ -64,18 +66,18 @@ class EncoderLayer final {
 // Causal self-attention, attention to the encoder's output, then feed-forward.
 class DecoderLayer final {
  public:
-  // What a decoder that writes word by word keeps of one layer.
+  // The state of one layer while a decoder writes word by word.
   struct Memory {
     KeysAndValues source;
     KeysAndValues past;
   };
 
   DecoderLayer(Model& model, const std::string& prefix, const TransformerShape& shape);
-  // `mask`: of the source, see AttentionLayer::to_memory.
+  // `mask` applies to the source; see AttentionLayer::to_memory.
   at::Tensor operator()(const at::Tensor& x, const at::Tensor& encoded,
                         const at::Tensor& mask) const;
   Memory remember(const at::Tensor& encoded) const;
-  // One more position, x {b, 1, width}.
+  // Computes one more position, x {b, 1, width}.
   at::Tensor go_on(const at::Tensor& x, Memory& memory, const at::Tensor& mask) const;
 
  private:
@@ -95,7 +97,7 @@ class DecoderLayer final {
   bool normalise_first_;
 };
 
-// {1, length, width}: sines and cosines of position, sec. 3.5.
+// Returns {1, length, width}: sines and cosines of the position, sec. 3.5.
 at::Tensor sinusoids(std::int64_t length, std::int64_t width);
 
 }  // namespace scavenger

@@ -19,7 +19,7 @@ struct Batch {
   std::vector<float> features;
   std::vector<std::int64_t> tokens;  // shorter samples end in kPaddingToken
 
-  // shape of one target: {} for a label, {length} for tokens
+  // The shape of one target: {} for a label, {length} for tokens.
   std::vector<std::int64_t> target_shape;
   // The targets, size x product(target_shape), row-major, are in one of these two.
   std::vector<std::int64_t> labels;  // class labels, or tokens that end in kPaddingToken

@@ -14,7 +14,7 @@ struct BleuStatistics {
   static constexpr std::size_t kOrders = 4;
   std::uint64_t hypothesis_words = 0;
   std::uint64_t reference_words = 0;
-  // each counted at most as often as in the reference
+  // Matches with the reference; an n-gram counts at most as often as it occurs there.
   std::array<std::uint64_t, kOrders> matches{};
   std::array<std::uint64_t, kOrders> ngrams{};  // in the hypotheses
 

@@ -53,7 +53,7 @@ using InitialWeights = std::function<void(std::span<float>)>;
 
 // The cost of one synchronised iteration for this worker, and the squared norms of its gradients.
 struct SyncResult {
-  // from the end of backward until the new weights: exposed synchronisation
+  // Time from the end of backward until the new weights: exposed synchronisation.
   double wait_seconds = 0.0;
   double local_gradient_sqr_norm = 0.0;   // |g_k|^2 of this worker's mean gradient
   double global_gradient_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2

@@ -1,3 +1,3 @@
-// LibTorch contains Gloo but not its headers. What ProcessGroupGloo.hpp names of them is declared
-// in this folder; nothing of it is ever called.
+// LibTorch contains Gloo, but not its headers. This folder declares the types that
+// ProcessGroupGloo.hpp uses; none of their functions is ever called.
 #pragma once
