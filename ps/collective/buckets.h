@@ -1,5 +1,6 @@
-// What is summed at a time: runs of chunks, from the end of the flat vector to its start, as a
-// backward pass finishes them. The order is fixed, so that all workers sum the same things.
+// The units of summation: runs of chunks, from the end of the flat vector to its start, in the
+// order in which a backward pass finishes them. The order is fixed, so that all workers sum the
+// same buckets.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace scavenger::ps {
 
-// Small enough to begin early, large enough to be worth a round among all workers. The first one is
-// smaller: what it waits for is the start of the backward pass.
+// Buckets are small enough to begin early, and large enough to be worth a round among all workers.
+// The first one is smaller, so that the first sum begins soon after the start of the backward pass.
 struct BucketSizes {
   std::uint64_t first_bytes = std::uint64_t{1} << 20;
   std::uint64_t bytes = std::uint64_t{8} << 20;
@@ -22,12 +23,12 @@ class Buckets final {
  public:
   Buckets(const ChunkLayout& layout, const BucketSizes& sizes);
 
-  // In the order in which they are summed.
+  // Returns the buckets in the order in which they are summed.
   const std::vector<FlatRange>& ranges() const { return ranges_; }
 
   void begin_iteration();
-  // This chunk is ready. Calls bucket_ready(range) for each bucket that may be summed now: all of
-  // its chunks are ready, and all buckets before it are.
+  // Records that the gradient of this chunk is final. Calls bucket_ready(range) for each bucket
+  // that may be summed now: all chunks of it and of all buckets before it are ready.
   template <typename BucketReady>
   void finish_chunk(std::uint32_t chunk, const BucketReady& bucket_ready) {
     --missing_chunks_[bucket_of_[chunk]];

@@ -32,8 +32,8 @@ CollectiveSynchroniser::CollectiveSynchroniser(Parts parts, const ChunkLayout& l
       ready_chunks_(layout_),
       buckets_(layout_, options.buckets) {}
 
-// What needs the others. False where one of them is gone, or it was interrupted; nothing that was
-// begun touches memory any more then.
+// Runs an operation that needs the other workers. Returns false if one of them is gone, or if it
+// was interrupted; no operation accesses memory any more then.
 template <typename Work>
 bool CollectiveSynchroniser::attempt(const Work& work) {
   try {
@@ -94,8 +94,8 @@ void CollectiveSynchroniser::take_place(const SyncGroup& group) {
   given_up_ = false;
 }
 
-// Who has the state already takes it once more, where it does no harm: only what is complete is
-// ever relied on, also where this is interrupted.
+// Workers that already have the state receive it once more. This is safe even if it is interrupted,
+// since only a complete state is used.
 void CollectiveSynchroniser::share_state(const SyncGroup& group) {
   const bool has_it = held_ == next_iteration_;
   if (group.rank == group.source_rank && !has_it)

@@ -1,9 +1,9 @@
-// All workers take one step together without a server: each has the weights and the optimizer
-// state, they add up their gradients, and every one makes the same step.
+// Synchronises workers without a server: each worker has the weights and the optimizer state; all
+// add up their gradients, and each makes the same step.
 //
-// Gradients are weighted by b_k / B and summed bucket by bucket while the backward pass goes on.
-// The step goes from one version of the weights to the other, so an iteration that is interrupted
-// leaves nothing behind.
+// Gradients are weighted by b_k / B and summed bucket by bucket during the backward pass. The step
+// reads one version of the weights and writes the other, so that an interrupted iteration changes
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@
 
 namespace scavenger::ps {
 
-// Thread: as Synchroniser. gradient_ready() may come from another thread while the one that trains
-// waits for it, as backward passes on a device do.
+// Thread: as Synchroniser. gradient_ready() may also be called by another thread while the compute
+// thread waits for that thread, as in backward passes on a device.
 class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
  public:
   struct Parts {
@@ -44,7 +44,7 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
     BucketSizes buckets;
   };
 
-  // `layout`: of one shard, the replica's.
+  // `layout`: that of the replica, with one shard.
   CollectiveSynchroniser(Parts parts, const ChunkLayout& layout, const Clock& clock,
                          const Options& options);
 
@@ -81,18 +81,19 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
   Buckets buckets_;
   std::atomic<bool> interrupted_{false};
 
-  // Of the membership.
+  // State of the membership.
   scavenger::Membership membership_;
-  std::uint64_t optimizer_steps_ = 0;  // before its first iteration
+  std::uint64_t optimizer_steps_ = 0;  // steps before its first iteration
   float share_ = 1.0F;                 // b_k / B
 
-  std::optional<std::uint64_t> held_;  // the iteration whose state is complete
+  // Number of iterations after which this worker has the complete state.
+  std::optional<std::uint64_t> held_;
   LoadedPieces loaded_;
   std::uint64_t loading_iteration_ = 0;
 
-  // Of the iteration.
+  // State of the iteration.
   std::uint64_t next_iteration_ = 0;
-  bool given_up_ = false;  // in the middle of it
+  bool given_up_ = false;  // aborted within the iteration
 
   mutable std::mutex mutex_;
   std::string problem_;

@@ -66,7 +66,7 @@ void HostReplica::begin(const ReplicaStep& step) {
 
 void HostReplica::weight(FlatRange range, float share) {
   alone_ = share == 1.0F;
-  if (alone_) return;  // step() takes the norm
+  if (alone_) return;  // step() computes the norm
   for_chunks(range, [&](std::uint32_t chunk, const ChunkRange& part) {
     const std::span<float> gradient = gradients_.span().subspan(part.first, part.size);
     const Contribution own{.gradient = gradient.data(), .share = share};
@@ -93,7 +93,7 @@ double HostReplica::step_chunk(const ChunkRange& part, float scale, std::span<do
 
 GradientNorms HostReplica::finish() {
   const double global_sqr_norm = sum_in_chunk_order(global_sqr_norms_);
-  if (clips()) {  // now that the norm of the whole is known
+  if (clips()) {  // the norm of the whole gradient is known now
     const float scale = clip_scale(global_sqr_norm, clip_norm_);
     for_chunks({0, layout_.flat_size()},
                [&](std::uint32_t, const ChunkRange& part) { step_chunk(part, scale, {}); });

@@ -1,5 +1,6 @@
-// A worker's copy of the job in host memory, with the arithmetic of the parameter server: the same
-// chunks, kernels and order, so the same bits where the sum is made in rank order.
+// A worker's copy of the model state in host memory, with the arithmetic of the parameter server:
+// the same chunks, kernels and order, so that results are bitwise equal if the sum is made in rank
+// order.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ namespace scavenger::ps {
 // Thread: as Replica.
 class HostReplica final : public Replica {
  public:
-  // `layout`: of one shard.
+  // Requires a layout with one shard.
   HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer);
 
   std::uint32_t state_vectors() const override;
@@ -51,10 +52,10 @@ class HostReplica final : public Replica {
   FloatBuffer gradients_;
   ChunkReducer reducer_;
 
-  // Of the iteration.
+  // State of the iteration.
   std::optional<OptimizerStep> step_;
   Version from_, to_;
-  bool alone_ = true;                    // the sum is this worker's own gradient
+  bool alone_ = true;                    // the only worker: the sum is its own gradient
   std::vector<double> local_sqr_norms_;  // by chunk
   std::vector<double> global_sqr_norms_;
 };

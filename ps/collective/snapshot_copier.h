@@ -1,4 +1,5 @@
-// Copies one version of a replica beside training, which leaves it alone for one more iteration.
+// Copies one version of a replica while training goes on, which does not change it for one more
+// iteration.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,24 @@
 
 namespace scavenger::ps {
 
-// Thread: one, beside its own.
+// Thread: one; it copies on a separate thread.
 class SnapshotCopier final {
  public:
   // `deliver` is called on the copier's thread.
   using Deliver =
       std::function<void(std::uint32_t membership_epoch, std::shared_ptr<const ShardSnapshot>)>;
 
-  // The replica must outlive it.
+  // The replica must outlive the copier.
   SnapshotCopier(Replica& replica, const ChunkLayout& layout, Deliver deliver);
   ~SnapshotCopier() { wait(); }
   SnapshotCopier(const SnapshotCopier&) = delete;
   SnapshotCopier& operator=(const SnapshotCopier&) = delete;
 
   void begin(std::uint32_t membership_epoch, const ShardProgress& progress);
-  // Returns when nothing reads the replica any more.
+  // Returns when the copier no longer reads the replica.
   void wait();
-  // Before the version after `iteration` iterations is written over.
+  // Call it before the version after `iteration` iterations is overwritten: waits if that version
+  // is being copied.
   void make_way_for(std::uint64_t iteration);
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kChunkAlignmentBytes = 64;  // a cache line
 
-// Of the size asked for, or smaller where there would be fewer chunks than shards.
+// Returns the requested size, or a smaller one if there would be fewer chunks than shards.
 std::uint64_t fitting_chunk_bytes(std::uint64_t flat_size, std::uint64_t chunk_bytes,
                                   std::uint32_t shard_count) {
   const std::uint64_t lines = (flat_size * sizeof(float) - 1) / kChunkAlignmentBytes + 1;

@@ -1,4 +1,4 @@
-// Owned memory for floats: aligned to cache lines, and not touched until it is used.
+// Owned memory for floats: aligned to cache lines, and uninitialised.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace scavenger::ps {
 
-// Unlike std::vector it leaves its floats uninitialised: writing zeros over tens of megabytes that
-// are overwritten anyway, with a page fault for each 4 KiB, would stall training.
+// Unlike std::vector it leaves its floats uninitialised. They are overwritten anyway, and writing
+// zeros to tens of megabytes, with a page fault for each 4 KiB, would stall training.
 class FloatBuffer final {
  public:
   FloatBuffer() = default;

@@ -1,6 +1,6 @@
-// Arithmetic that treats denormal numbers as zero, as the workers' does: they can make it a hundred
-// times slower, and appear in the momentum of what has stopped learning. A step must give the same
-// bits whichever process makes it, so it says so itself.
+// Makes arithmetic treat denormal numbers as zero, as workers do. Denormal numbers can make it a
+// hundred times slower, and appear in the momentum of weights that no longer change. A step must
+// give the same bits in every process, so it sets this mode itself.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace scavenger::ps {
 
-// As long as it lives, on its thread.
+// Applies during its lifetime, on its thread.
 class FlushDenormals final {
  public:
   FlushDenormals() : before_(get()) { set(before_ | kFlags); }

@@ -4,9 +4,9 @@
 
 #include "runtime/base/check.h"
 
-// One source, compiled for each instruction set. The pragmas hold for what is defined below them
-// only, so that no inline function of the standard library is compiled for a machine that we may
-// not run on.
+// One source is compiled for each instruction set. The pragmas apply only to the definitions below
+// them, so that no inline function of the standard library is compiled for an instruction set that
+// the machine may lack.
 
 namespace scavenger::ps {
 namespace {
@@ -22,7 +22,7 @@ bool may_stream(const StepBlock& block) {
          starts_cache_line(block.new_state[0]) && starts_cache_line(block.new_state[1]);
 }
 
-// Streamed stores reach memory in any order: those behind a later flag must be seen with it.
+// Streaming stores reach memory in any order, so a fence must precede the flag that announces them.
 void finish_streaming() {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();

@@ -10,12 +10,12 @@ namespace {
 constexpr std::array<std::string_view, 1> kSgdState = {"momentum"};
 constexpr std::array<std::string_view, 2> kAdamState = {"exp_avg", "exp_avg_sq"};
 
-// Scalars are computed in double and rounded once, as Python and torch do.
+// Computes scalars in double and rounds them once, as Python and torch do.
 SgdStep sgd_step(const OptimizerConfig& config, double learning_rate, std::uint64_t step_number) {
   return {
       .weight_decay = static_cast<float>(config.weight_decay),
       .momentum = static_cast<float>(config.momentum),
-      // torch's first momentum is the gradient itself, not dampened.
+      // In torch, the first momentum is the gradient itself, without dampening.
       .one_minus_dampening = step_number == 1 ? 1.0F : static_cast<float>(1.0 - config.dampening),
       .minus_learning_rate = static_cast<float>(-learning_rate),
       .nesterov = config.nesterov};

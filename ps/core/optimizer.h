@@ -1,8 +1,8 @@
-// The optimizers: how a gradient changes weights. Pure arithmetic on spans of floats.
+// The optimizers, as pure arithmetic on spans of floats.
 //
 // SGD (momentum, dampening, Nesterov, weight decay), Adam (Kingma and Ba, 2015) and AdamW
-// (Loshchilov and Hutter, 2019), in the order of operations of torch.optim, so that results match
-// it to rounding.
+// (Loshchilov and Hutter, 2019), with the order of operations of torch.optim, so that results equal
+// its results up to rounding.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace scavenger::ps {
 
-// One span for each name in Optimizer::state_names(), of the same length as the weights; the rest
-// empty. Zeros before the first step.
+// One span for each name in Optimizer::state_names(), with the length of the weights; the others
+// are empty. The values are zero before the first step.
 using StateSpans = std::array<std::span<float>, kMaxStateVectors>;
 
-// The same parameters' weights and state.
+// Weights and optimizer state of the same parameters.
 struct Version {
   std::span<float> weights;
   StateSpans state;
@@ -28,13 +28,13 @@ struct Version {
   Version part(std::size_t first, std::size_t size) const;
 };
 
-// Everything about one step that is the same for all parameters. A value, cheap to copy.
+// The parts of one step that are the same for all parameters. A value, cheap to copy.
 class OptimizerStep final {
  public:
-  // Steps `from` into `to`, which is another version, or the same one; `from` is only read where it
-  // is another. Adds the squares of the gradient to kLanes doubles, unless null. Each parameter is
-  // stepped by itself: ranges may be cut and ordered in any way without a change of a bit. Requires
-  // spans of one length. `streaming`: see StepBlock.
+  // Steps `from` into `to`, which may be the same version. Adds the squares of the gradient to
+  // kLanes doubles, unless `lanes` is null. Each parameter is stepped independently, so that ranges
+  // may be divided and ordered in any way with bitwise equal results. Requires spans of the same
+  // length. `streaming`: see StepBlock.
   void apply(std::span<const float> gradient, const Version& from, const Version& to,
              const Kernels& kernels, double* lanes = nullptr, bool streaming = false) const;
 
@@ -45,17 +45,17 @@ class OptimizerStep final {
   std::variant<SgdStep, AdamStep> step_;
 };
 
-// The hyperparameters. Thread: const, any thread.
+// An optimizer with its hyperparameters. Thread: const, any thread.
 class Optimizer final {
  public:
   explicit Optimizer(const OptimizerConfig& config) : config_(config) {}
 
-  // The vectors of state that it keeps beside the weights, as checkpoints name them: "momentum", or
-  // "exp_avg" and "exp_avg_sq", or none. At most kMaxStateVectors.
+  // Returns the names of its state vectors, as in checkpoints: "momentum", or "exp_avg" and
+  // "exp_avg_sq", or none. At most kMaxStateVectors.
   std::span<const std::string_view> state_names() const;
 
-  // `step_number` counts the steps taken with this state, from 1. The schedule is the caller's:
-  // config.learning_rate is not looked at.
+  // Returns a step. `step_number` counts the steps with this state, from 1. The caller applies the
+  // schedule; config.learning_rate is not used.
   OptimizerStep step(double learning_rate, std::uint64_t step_number) const;
 
  private:

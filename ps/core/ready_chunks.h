@@ -1,4 +1,5 @@
-// Which chunks' gradients are final, while backward finishes ranges that know nothing of chunks.
+// Tracks which chunks have final gradients, while backward finishes ranges that do not follow
+// chunks.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,8 @@ class ReadyChunks final {
       unfinished_[chunk] = layout_.range(chunk).size;
   }
 
-  // Gradients at [first, last) are final. Calls chunk_ready(chunk) for each chunk that now is.
+  // Records that gradients at [first, last) are final. Calls chunk_ready(chunk) for each chunk that
+  // has become final.
   template <typename ChunkReady>
   void finish(std::uint64_t first, std::uint64_t last, const ChunkReady& chunk_ready) {
     SCAVENGER_CHECK(first < last && last <= layout_.flat_size());
@@ -40,7 +42,7 @@ class ReadyChunks final {
 
  private:
   const ChunkLayout layout_;
-  std::vector<std::uint64_t> unfinished_;  // floats, by chunk
+  std::vector<std::uint64_t> unfinished_;  // number of floats, by chunk
 };
 
 }  // namespace scavenger::ps

@@ -9,8 +9,8 @@
 namespace scavenger::ps {
 namespace {
 
-// 8 KiB: the sum, and what the step reads and writes with it, fit into a first-level cache of 32
-// KiB. A multiple of kLanes.
+// 8 KiB, so that the sum and the data of the step fit into a first-level cache of 32 KiB. A
+// multiple of kLanes.
 constexpr std::size_t kBlockFloats = 2048;
 
 double total(const double* lanes) {
@@ -40,7 +40,7 @@ double ChunkReducer::update(std::span<const Contribution> contributions, const O
   SCAVENGER_CHECK(ranks > 0 && (!with_norms || rank_sqr_norms.size() == ranks));
   const FlushDenormals flush;
   lanes_.assign((ranks + 1) * kLanes, 0.0);
-  // The sum of one whole batch is its gradient.
+  // A single contribution with share 1 is the sum.
   const bool alone = ranks == 1 && contributions[0].share == 1.0F;
   double* sum_lanes = with_norms ? &lanes_[ranks * kLanes] : nullptr;
   for (std::size_t first = 0; first < to.weights.size(); first += kBlockFloats) {
@@ -78,7 +78,7 @@ void ChunkReducer::sum_chunk(std::span<const Contribution> contributions, std::s
     const std::size_t n = std::min(kBlockFloats, sum.size() - first);
     float* block = sum.data() + first;
     sum_block(contributions, first, n, block, true);
-    // Squares of what is in the cache: the sum of one part with the share 1 is that part.
+    // Adds the squares of the sum while it is in the cache, as those of a single part with share 1.
     if (with_sum_norm)
       kernels_.sum({.gradients = {block},
                     .shares = {1.0F},

@@ -28,7 +28,7 @@ constexpr const char* kSameJobRemedy =
       {.what = std::move(what), .where = std::move(where), .remedy = kSameJobRemedy});
 }
 
-// (std::ranges::copy between spans goes float by float.)
+// (std::ranges::copy between spans copies float by float.)
 void copy(std::span<const float> floats, float* place) {
   std::memcpy(place, floats.data(), floats.size_bytes());
 }
@@ -133,8 +133,8 @@ void ParameterShard::use_flat_gradient(std::uint32_t rank, std::span<float> grad
   is_flat_[rank] = 1;
 }
 
-// What was stepped of the iteration under way is in the version that it writes: forgetting is
-// undoing.
+// The current iteration has changed only the version that it writes, so going back means to ignore
+// that version.
 void ParameterShard::go_back_to(std::uint64_t iteration) {
   if (iteration == progress_.iteration) return;
   if (iteration + 1 != progress_.iteration || !can_undo_ || !at_boundary())
@@ -264,7 +264,7 @@ void ParameterShard::gather(std::uint32_t chunk) {
     contributions_.push_back({.gradient = gradient(rank, chunk).data(), .share = shares_[rank]});
 }
 
-// Into the gradient of rank 0, which is not needed any more.
+// Writes the sum over the gradient of rank 0, which is no longer needed.
 void ParameterShard::sum_chunk(std::uint32_t chunk) {
   const std::uint32_t index = layout_.index_in_shard(chunk);
   gather(chunk);
@@ -283,7 +283,7 @@ void ParameterShard::step_chunk(std::uint32_t chunk) {
                       chunk_version(chunk, progress_.iteration + 1), rank_sqr_norms);
 }
 
-// --- What it holds.
+// --- Access to the state.
 
 Version ParameterShard::chunk_version(std::uint32_t chunk, std::uint64_t iteration) const {
   SCAVENGER_CHECK(layout_.shard_of(chunk) == shard_);

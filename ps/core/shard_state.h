@@ -1,20 +1,19 @@
 // One shard of the parameter server as a plain object: the weights and optimizer state of its
 // chunks, and the rules of bulk-synchronous parallel training (BSP). No I/O, no threads, no clock.
 //
-// It keeps two versions: those after an even and after an odd number of iterations. An iteration
-// reads one and writes the other, so that it can be undone until the next one writes over what it
-// read (docs/synchronisation.md).
+// It keeps two versions: after an even and after an odd number of iterations. An iteration reads
+// one and writes the other, so that it can be undone until the next iteration overwrites the
+// version that it has read (docs/synchronisation.md).
 //
-// The rules. The shard is at one iteration. A message names a membership epoch, an iteration, a
-// chunk and a rank, and is
-//   accepted  where epoch and iteration are the shard's, and the rank has not yet brought the
+// Rules of admission. A message names a membership epoch, an iteration, a chunk and a rank, and is
+//   accepted  if epoch and iteration are the shard's, and the rank has not yet contributed to the
 //             chunk;
-//   stale     where the epoch or the iteration is an earlier one;
-//   an error  (ProtocolError) otherwise: a later epoch or iteration, a second time the same chunk
-//             from the same rank, a rank or chunk that is not there, a wrong size. A worker needs
-//             all new weights before it has the next gradient, so nobody can honestly be ahead.
-// Stale messages and errors change nothing. With the K-th contribution a chunk is summed in rank
-// order and stepped; with the last chunk the shard goes to the next iteration.
+//   stale     if the epoch or the iteration is an earlier one;
+//   an error  (ProtocolError) otherwise: a later epoch or iteration, a second contribution of the
+//             same rank to the same chunk, an unknown rank or chunk, a wrong size. A worker needs
+//             all new weights before it has the next gradient, so no correct worker is ahead.
+// Stale messages and errors change nothing. At the K-th contribution, a chunk is summed in rank
+// order and stepped; after the last chunk, the shard proceeds to the next iteration.
 #pragma once
 
 #include <array>
@@ -31,29 +30,30 @@
 
 namespace scavenger::ps {
 
-// What every gradient message carries.
+// The header fields of a gradient message.
 struct ChunkStamp {
   std::uint64_t membership_epoch = 0;
   std::uint64_t iteration = 0;
-  std::uint32_t chunk = 0;  // in the whole layout
+  std::uint32_t chunk = 0;  // index in the whole layout
   std::uint32_t rank = 0;
 };
 
 enum class Admission { kAccepted, kStale };
 
 enum class Outcome {
-  kStale,              // nothing happened
-  kWaiting,            // other ranks have yet to bring the chunk
-  kChunkComplete,      // stepped: weights(chunk) are new, norms(chunk) are there
-  kIterationComplete,  // the same, and it was the last chunk: iteration() has moved on
-  kAllSummed,          // with clipping: all chunks are summed, and wait for step_clipped()
+  kStale,              // the message was ignored
+  kWaiting,            // gradients of other ranks are missing for the chunk
+  kChunkComplete,      // stepped: weights(chunk) are new, norms(chunk) are valid
+  kIterationComplete,  // the same for the last chunk: iteration() has increased
+  kAllSummed,          // with clipping: all chunks are summed and wait for step_clipped()
 };
 
-// Both versions of a shard's chunks, each packed: ChunkLayout::packed_offset.
+// Both versions of a shard's chunks, each packed (ChunkLayout::packed_offset).
 class ShardMemory final {
  public:
   ShardMemory(const ChunkLayout& layout, std::uint32_t shard, const Optimizer& optimizer);
-  // After this number of iterations, or this plus or minus 2, 4, ...
+  // Returns the version after `iteration` iterations. Iterations that differ by an even number
+  // share their memory.
   Version version(std::uint64_t iteration);
 
  private:
@@ -61,39 +61,40 @@ class ShardMemory final {
   std::array<std::array<FloatBuffer, kMaxStateVectors>, 2> state_;
 };
 
-// The ranks of one membership epoch. A gradient vector belongs to the connection or the worker, not
-// to the shard: a late read on a connection of an earlier epoch then cannot touch another's data.
+// The ranks of one membership epoch. A gradient vector belongs to the connection or the worker
+// rather than to the shard, so that a late read on a connection of an earlier epoch cannot change
+// the data of another worker.
 struct Membership {
   std::uint64_t epoch = 0;
-  std::vector<std::uint32_t> local_batch_sizes;  // b_k; only their ratios b_k / B matter
+  std::vector<std::uint32_t> local_batch_sizes;  // b_k; only the ratios b_k / B matter
   std::vector<std::span<float>> gradients;       // one per rank, packed
 };
 
 struct ShardProgress {
-  std::uint64_t iteration = 0;        // the next to be made, from 0
-  std::uint64_t optimizer_steps = 0;  // already taken with this optimizer state
+  std::uint64_t iteration = 0;        // the next iteration, counted from 0
+  std::uint64_t optimizer_steps = 0;  // steps already taken with this optimizer state
 
   bool operator==(const ShardProgress&) const = default;
 };
 
-// What one chunk's step yielded. Valid until the next contribution() or reconfigure().
+// The norms of one chunk's step. Valid until the next contribute() or reconfigure().
 struct ChunkNorms {
   std::span<const double> rank_sqr_norms;  // |g_k|^2 over the chunk
   double sqr_norm = 0.0;                   // |sum_k (b_k / B) g_k|^2 over the chunk
 };
 
-// The state of a shard between two iterations; all vectors are packed.
+// The state of a shard between two iterations. All vectors are packed.
 struct ShardSnapshot {
   ShardProgress progress;
   FloatBuffer weights;
   std::vector<FloatBuffer> state;
 };
 
-// Thread: one at a time. Functions that take a chunk require one of this shard, unless they say
-// that they check it.
+// Thread: one at a time. Functions with a chunk argument require a chunk of this shard, unless they
+// check it.
 class ParameterShard final {
  public:
-  // Requires a layout that has this shard.
+  // Requires that the layout has this shard.
   ParameterShard(ChunkLayout layout, std::uint32_t shard, const OptimizerConfig& optimizer,
                  const Kernels& kernels = best_kernels());
 
@@ -102,25 +103,29 @@ class ParameterShard final {
   const std::vector<std::uint32_t>& chunks() const { return chunks_; }
   const Optimizer& optimizer() const { return optimizer_; }
 
-  // --- Start. Say where, load all weights (and the optimizer state, where steps were taken). ---
-  // At the start, and again where the shard goes back to a checkpoint. With no steps taken, state
-  // is set to zero. Nothing is accepted before the next reconfigure().
+  // --- Start: call start(), then load all weights (and the optimizer state if steps were taken).
+  // ---
+
+  // Begins at `progress`: at the start of the job, and when the shard goes back to a checkpoint. If
+  // no steps were taken, sets the state to zero. Messages are not accepted before the next
+  // reconfigure().
   void start(ShardProgress progress);
-  // Both throw ProtocolError on a chunk of another shard or a wrong size, or unless called between
-  // start() and reconfigure().
+  // Throw ProtocolError if the chunk belongs to another shard, if the size is wrong, or if not
+  // called between start() and reconfigure().
   void load_weights(std::uint32_t chunk, std::span<const float> weights);
   void load_state(std::size_t vector, std::uint32_t chunk, std::span<const float> state);
 
   // --- Membership. ---
-  // The ranks from now on, which bring the gradients of `iteration` next: the present one, which is
-  // begun anew where some of it has been brought, or the one before, which is undone. Throws
-  // ProtocolError where the epoch is not later than the present one, no rank has samples, or that
-  // iteration cannot be gone back to.
+
+  // Sets the ranks, whose next gradients are those of `iteration`. This is
+  // either the current iteration, which starts again if some gradients have arrived, or the
+  // previous one, which is undone. Throws ProtocolError if the epoch is not later than the current
+  // one, if no rank has samples, or if the shard cannot go back to that iteration.
   void reconfigure(Membership membership, std::uint64_t iteration);
-  // The gradients of this rank lie, until the next reconfigure(), in a vector of the layout's flat
-  // size. Requires that it has brought none yet.
+  // Reads the gradients of this rank, until the next reconfigure(), from a vector of the layout's
+  // flat size. Requires that the rank has not contributed yet.
   void use_flat_gradient(std::uint32_t rank, std::span<float> gradient);
-  // No chunk of iteration() has been stepped.
+  // Returns whether no chunk of iteration() has been stepped.
   bool at_boundary() const { return stepped_chunks_ == 0; }
   ShardProgress progress() const { return progress_; }
   std::uint64_t iteration() const { return progress_.iteration; }
@@ -128,35 +133,40 @@ class ParameterShard final {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(shares_.size()); }
 
   // --- Training. ---
-  // Judges a message by its head, before its payload is read. Throws ProtocolError.
+
+  // Applies the rules of admission to a message before its payload is read.
+  // Throws ProtocolError.
   Admission admit(const ChunkStamp& stamp, std::uint64_t gradient_size) const;
-  // Where the payload of an accepted message belongs.
+  // Returns the destination of the payload of an accepted message.
   std::span<float> gradient(std::uint32_t rank, std::uint32_t chunk) const;
-  // The gradient is in its place. Judges again (the epoch may have moved on while the payload was
-  // read). The learning rate must be the same for all contributions of an iteration, else
-  // ProtocolError.
+  // Adds the contribution of a rank, whose gradient is in its place. Applies the rules again, since
+  // the epoch may have changed while the payload was read. Throws ProtocolError, also if the
+  // learning rate differs within an iteration.
   Outcome contribute(const ChunkStamp& stamp, double learning_rate);
 
-  // Where the optimizer clips: |g|^2 of each of chunks(), when all are summed. Their sum over the
-  // chunks of all shards is what step_clipped() wants, which steps all chunks: kIterationComplete,
-  // or kStale. Throws ProtocolError where they are not summed, or as admit().
+  // If the optimizer clips: summed_sqr_norms() returns |g|^2 of each of chunks() when all are
+  // summed. step_clipped() takes the sum of these over the chunks of all shards, steps all chunks
+  // and returns kIterationComplete, or returns kStale. Throws ProtocolError if the chunks are not
+  // summed, or like admit().
   std::vector<double> summed_sqr_norms() const;
   Outcome step_clipped(std::uint64_t membership_epoch, std::uint64_t iteration, double sqr_norm);
 
-  // Their latest version: that after iteration() where the chunk has been stepped, else before it.
-  // It does not change before the chunk's next but one step.
+  // Return the latest version of a chunk: the one after iteration() if the chunk has been stepped,
+  // otherwise the one before it. The memory does not change before the second next step of the
+  // chunk.
   std::span<const float> weights(std::uint32_t chunk) const;
   std::span<const float> state(std::size_t vector, std::uint32_t chunk) const;
   ChunkNorms norms(std::uint32_t chunk) const;
 
   // --- Snapshots, which do not stop training. ---
-  // From now on the state of this boundary is kept: a chunk is copied at the latest just before the
-  // step of the next iteration but one, which would write over it. Requires at_boundary(), and no
-  // other snapshot under way.
+
+  // Keeps the state of this boundary: each chunk is
+  // copied at the latest before the step that would overwrite it, which is in the second next
+  // iteration. Requires at_boundary(), and that no other snapshot is in progress.
   void begin_snapshot();
-  // Copies one chunk that has not been copied, for idle moments. False where none is left.
+  // Copies one chunk that has not been copied; call it when idle. Returns false if none is left.
   bool copy_chunk_to_snapshot();
-  bool has_snapshot() const { return snapshot_.has_value(); }  // under way
+  bool has_snapshot() const { return snapshot_.has_value(); }  // in progress
   bool snapshot_complete() const { return snapshot_.has_value() && uncopied_chunks_ == 0; }
   // Requires snapshot_complete(); ends the snapshot.
   ShardSnapshot take_snapshot();
@@ -165,7 +175,7 @@ class ParameterShard final {
   struct ChunkProgress {
     std::uint32_t contributions = 0;
     bool stepped = false;
-    bool copied = true;  // into the snapshot under way
+    bool copied = true;  // into the snapshot in progress
     double sqr_norm = 0.0;
   };
 
@@ -187,17 +197,17 @@ class ParameterShard final {
   std::vector<std::uint32_t> chunks_;
   Optimizer optimizer_;
   const double clip_norm_;
-  mutable ShardMemory memory_;  // hands out spans that may be written, also for reading
+  mutable ShardMemory memory_;  // mutable, since it returns writable spans even for reading
   ChunkReducer reducer_;
 
   bool loading_ = false;
   ShardProgress progress_;
-  bool can_undo_ = false;  // the version before progress_ is there
+  bool can_undo_ = false;  // the version before progress_ is valid
   Membership membership_;
-  std::vector<std::uint8_t> is_flat_;  // by rank: its gradient is not packed
+  std::vector<std::uint8_t> is_flat_;  // by rank: whether its gradient is a flat vector, not packed
   std::vector<float> shares_;
 
-  // Of the iteration under way. Indexed by ChunkLayout::index_in_shard, and rank.
+  // State of the current iteration, indexed by ChunkLayout::index_in_shard and rank.
   std::vector<ChunkProgress> chunk_progress_;
   std::vector<std::uint8_t> contributed_;
   std::vector<double> rank_sqr_norms_;

@@ -14,7 +14,7 @@
 namespace scavenger::ps {
 namespace {
 
-// A number that every worker's file has, and nothing else of it.
+// The descriptor number of the own file in every worker; no other file of a worker has it.
 constexpr int kOwnFile = 100;
 constexpr double kSleepSeconds = 0.05;
 constexpr double kRetrySeconds = 0.002;
@@ -38,7 +38,7 @@ std::vector<std::uint32_t> first_ranks(const std::vector<std::uint32_t>& hosts) 
   return firsts;
 }
 
-// The group as the shards see it.
+// Returns the group as the shards see it.
 SyncGroup contributing(const SyncGroup& group) {
   if (group.hosts.empty()) return group;
   SyncGroup result = group;
@@ -139,7 +139,7 @@ bool HostSynchroniser::join_as_uplink(const SyncGroup& group,
   use_segment(own_segment_.get());
   segment_->board().begin_membership(iteration_, static_cast<std::uint32_t>(local_slots_.size()));
   uplink_->start(local_slots_, local_batch_sizes_);
-  // The others wait for this one store: all else is there.
+  // The other workers wait for this store, which comes after all else.
   segment_->header().serving_epoch.store(group.membership.epoch);
   segment_->board().announce();
   return true;
@@ -148,7 +148,7 @@ bool HostSynchroniser::join_as_uplink(const SyncGroup& group,
 bool HostSynchroniser::join_beside(const SyncGroup& group, std::int64_t uplink_pid) {
   const std::string path = fmt::format("/proc/{}/fd/{}", uplink_pid, kOwnFile);
   const double give_up_seconds = clock_.now_seconds() + kJoinSeconds;
-  // It may not have made its segment yet, or not for this membership.
+  // The uplink may not have created its segment yet, or not for this membership.
   while (!(foreign_segment_ = attach_to(path))) {
     if (interrupted_) return false;
     if (clock_.now_seconds() > give_up_seconds)

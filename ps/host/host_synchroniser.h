@@ -1,10 +1,10 @@
-// A worker's part in a job over several hosts: where it shares its host with other workers, they
-// meet in shared memory, and their host brings one gradient to the shards; where it is alone there,
-// it brings its own.
+// The synchroniser of a worker in a job over several hosts. If a host has several workers, they
+// share memory and the host sends one gradient to the shards; a single worker on a host sends its
+// own.
 //
-// The first worker of a host is its uplink. It makes the segment, in a file of its own, which the
-// others open through /proc: that works for processes of one user, and needs no name that could
-// stay behind.
+// The first worker of a host is its uplink. It creates the shared segment in an unnamed file, which
+// the others open through /proc. This works for processes of one user, and needs no file name that
+// could be left behind.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,13 @@
 
 namespace scavenger::ps {
 
-// The shards see one contributor for each host, in the order of their first workers: its batch is
-// that of its workers. Without hosts, each worker is one.
+// Returns the membership as the shards see it: one contributor for each host, in the order of the
+// hosts' first workers, whose share is the sum of its workers' shares. If `hosts` is empty, each
+// worker is a contributor.
 scavenger::Membership contributors_of(const scavenger::Membership& membership,
                                       const std::vector<std::uint32_t>& hosts);
 
-// Thread: as Synchroniser; sockets as TcpSynchroniser.
+// Thread: as Synchroniser; for the sockets, as TcpSynchroniser.
 class HostSynchroniser final : public Synchroniser {
  public:
   HostSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
@@ -59,24 +60,23 @@ class HostSynchroniser final : public Synchroniser {
   asio::io_context& io_;
   const Clock& clock_;
   const ChunkLayout layout_;
-  const std::uint64_t chunk_bytes_;  // the layout's, which may be less than configured
+  const std::uint64_t chunk_bytes_;  // of the layout; may be less than configured
   const JobCredentials credentials_;
   const WireFormat format_;
   TcpSynchroniser alone_;
   ReadyChunks ready_chunks_;
   std::atomic<bool> interrupted_{false};
 
-  // interrupt() comes from another thread: what it looks at changes under this lock. Those are
-  // connection_ and segment_.
+  // Protects connection_ and segment_, which interrupt() accesses from another thread.
   std::mutex mutex_;
 
-  // As the uplink of a host, from the first time on.
+  // Set when this worker has first become the uplink of a host.
   FileDescriptor own_file_;
   std::unique_ptr<Segment> own_segment_;
   std::unique_ptr<TcpSynchroniser> connection_;
   std::unique_ptr<HostUplink> uplink_;
 
-  // Of the membership. No segment: alone.
+  // State of the membership. segment_ is null if the worker is alone on its host.
   FileDescriptor foreign_file_;
   std::unique_ptr<Segment> foreign_segment_;
   Segment* segment_ = nullptr;

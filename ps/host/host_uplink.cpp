@@ -42,7 +42,7 @@ void HostUplink::serve() {
   while (bring_iteration(segment_.board().iteration())) {
   }
   stopped_ = true;
-  segment_.board().announce();  // the worker whose uplink this is finds out
+  segment_.board().announce();  // wakes the worker of this uplink, which notices the end
 }
 
 bool HostUplink::bring_iteration(std::uint64_t iteration) {

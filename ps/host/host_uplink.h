@@ -1,5 +1,6 @@
-// The first worker of a host sums the gradients of all workers there, in shared memory, and brings
-// the sum to the shards; the new weights come back into the memory that all of them read.
+// The uplink of a host, in its first worker. It sums the gradients of all workers of the host in
+// shared memory and sends the sum to the shards. The new weights arrive in the memory that all
+// these workers read.
 #pragma once
 
 #include <atomic>
@@ -14,23 +15,23 @@
 
 namespace scavenger::ps {
 
-// In a segment that serves a host: where the sum is.
+// The slot of the sum in a host's segment.
 inline constexpr std::uint32_t kSumSlot = kMostWorkers - 1;
 
-// Works on a thread of its own, from start() until it is interrupted or a connection is lost.
-// Thread: start() and stop() on one; interrupt() and stopped() on any.
+// Runs on a separate thread, from start() until it is interrupted or a connection is lost. Thread:
+// start() and stop() on one; interrupt() and stopped() on any.
 class HostUplink final {
  public:
-  // The connection's gradients are the segment's kSumSlot, its weights version(0). Both must
-  // outlive it.
+  // Requires that the connection's gradients are the segment's slot kSumSlot, and its weights
+  // version(0). Both must outlive the uplink.
   HostUplink(Segment& segment, TcpSynchroniser& connection);
   ~HostUplink();
   HostUplink(const HostUplink&) = delete;
   HostUplink& operator=(const HostUplink&) = delete;
 
-  // Serves workers that bring these batch shares from these slots, from the board's iteration on.
+  // Serves the workers in these slots with these batch sizes, from the board's iteration on.
   void start(std::vector<std::uint32_t> slots, std::vector<std::uint32_t> batch_sizes);
-  // Interrupts it and waits for its end.
+  // Interrupts the thread and waits for its end.
   void stop();
   void interrupt();
   bool stopped() const { return stopped_; }

@@ -146,7 +146,7 @@ int run_shard_process(const LaunchTicket& ticket) {
   io.run();
   if (exit_code != 0) {
     io.restart();
-    io.run_for(std::chrono::milliseconds(200));  // for the last message
+    io.run_for(std::chrono::milliseconds(200));  // time to send the last message
   }
   return exit_code;
 }

@@ -1,11 +1,11 @@
-// The whole life of a scavenger-ps process: join the job, serve one shard, hand out snapshots, end.
+// Runs a scavenger-ps process: it joins the job, serves one shard, sends snapshots, and ends.
 #pragma once
 
 #include "runtime/process/launch_ticket.h"
 
 namespace scavenger::ps {
 
-// Returns the exit code. Throws Error where the job cannot be joined.
+// Returns the exit code. Throws Error if it cannot join the job.
 int run_shard_process(const LaunchTicket& ticket);
 
 }  // namespace scavenger::ps

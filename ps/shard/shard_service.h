@@ -1,5 +1,5 @@
-// What a scavenger-ps process does for the controller, however the workers reach it: take its place
-// in the job, load state, go back to an earlier iteration, hand out snapshots.
+// The interface of a shard to the controller, independent of the transport to the workers: it joins
+// memberships, loads state, goes back to an earlier iteration, and sends snapshots.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +13,36 @@
 
 namespace scavenger::ps {
 
-// Thread: the io_context's, which is one. All functions throw ProtocolError where the controller
-// asks for what is not possible.
+// Thread: the one thread of the io_context. All functions throw ProtocolError if the controller's
+// request is not possible.
 class ShardService {
  public:
   virtual ~ShardService() = default;
 
-  // Where workers connect; 0 where they do not.
+  // Returns the port for workers; 0 if they do not connect.
   virtual std::uint16_t port() const = 0;
 
-  // Takes a place in the job, or, from the second time on, a new membership: with what it has, as
-  // it was before the membership's first iteration, where `message.goes_on`; with what load_state()
-  // brings, all of it before workers are served, where `message.has_state`; else with initial
+  // Joins the job, or, from the second call on, a new membership. The state is the present one as
+  // it was before the membership's first iteration if `message.goes_on`; the one from load_state(),
+  // which must be complete before workers are served, if `message.has_state`; otherwise initial
   // weights from a worker.
   virtual void configure(const ConfigureShard& message) = 0;
 
-  // Where the payload of a kState frame goes, and that it is there. True where that was the last
-  // piece; one that was sent before a halt() changes nothing.
+  // state_payload() returns the buffer for the payload of a kState frame. load_state() loads it,
+  // and returns true for the last piece. It ignores a piece that was sent before a halt().
   virtual std::vector<std::byte>& state_payload() = 0;
   virtual bool load_state(const FrameHeader& header) = 0;
 
-  // From now on, until configure(), nothing that comes changes anything. Where the shard stands.
+  // Ignores everything that arrives until configure(). Returns the position of the shard.
   virtual Halted halt() = 0;
 
-  // Zeros before there is anything.
+  // Returns zeros before the first state.
   virtual ShardProgress progress() const = 0;
 
-  // Begins a snapshot of the boundary after `iteration` iterations. Not while another is being
-  // copied; one that is still being sent stays as it is.
+  // Begins a snapshot of the boundary after `iteration` iterations. Requires that no other snapshot
+  // is being copied; one that is still being sent is not affected.
   virtual void begin_snapshot(std::uint64_t iteration) = 0;
-  // Copies it while training goes on, and posts the kState frames on `destination`.
+  // Copies the snapshot while training goes on, and posts its kState frames on `destination`.
   virtual awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> destination) = 0;
 };
 

@@ -1,5 +1,5 @@
-// The state of a shard as kState frames: one chunk of one vector each, vector 0 the weights, then
-// those of the optimizer.
+// The state of a shard as kState frames. Each contains one chunk of one vector; vector 0 holds the
+// weights, the others the optimizer state.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace scavenger::ps {
 
-// Which pieces of a state have arrived. A piece that comes twice does not stand for another.
+// Records which pieces of a state have arrived. A piece that arrives twice counts once.
 class LoadedPieces final {
  public:
   void expect(std::size_t vectors, std::size_t chunks);
-  // True with the last missing one. Requires a piece that is expected.
+  // Records a piece. Returns true if it was the last missing one. Requires an expected piece.
   bool note(std::size_t vector, std::size_t chunk_index);
   bool complete() const { return missing_ == 0; }
 
@@ -25,7 +25,8 @@ class LoadedPieces final {
   std::size_t missing_ = 0;
 };
 
-// Posts all of it, and ends when it was written. The snapshot must live until then.
+// Posts the whole snapshot, and returns when it has been written. The snapshot must live until
+// then.
 awaitable<void> send_state(std::shared_ptr<FrameConnection> destination, ChunkLayout layout,
                            std::uint32_t shard, std::uint32_t membership_epoch,
                            const ShardSnapshot& snapshot);

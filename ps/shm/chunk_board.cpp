@@ -47,9 +47,9 @@ std::optional<std::uint32_t> ChunkBoard::take(std::uint64_t iteration) {
         queue_[place % chunks].turn_and_chunk.load(std::memory_order_acquire);
     if (entry >> kChunkBits != place / chunks + 1) return std::nullopt;  // not ready yet
     const auto chunk = static_cast<std::uint32_t>(entry);
-    if (chunk >= chunks) return std::nullopt;  // nobody has written that
-    // The entry passes on what all ranks wrote. This does, too, and ThreadSanitizer sees it where
-    // the entry is of another process.
+    if (chunk >= chunks) return std::nullopt;  // not a value that a worker writes
+    // The entry already synchronises with the writes of all ranks. This load does, too, and
+    // ThreadSanitizer recognises it even if another process has written the entry.
     static_cast<void>(counters_[chunk].contributions.load(std::memory_order_acquire));
     if (memory_.taken.compare_exchange_weak(place, place + 1, std::memory_order_relaxed))
       return chunk;

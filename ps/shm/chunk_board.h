@@ -1,10 +1,10 @@
-// Who has brought what, and who steps what, in an iteration whose gradients lie in shared memory:
-// counters that several processes change without locks.
+// Coordinates an iteration whose gradients are in shared memory: which chunks are ready, and which
+// process steps them. It consists of counters that several processes change without locks.
 //
-// A rank that has a chunk's gradient contributes; with the last rank the chunk is ready and goes
-// into a queue. Whoever is free takes a chunk from it and steps it; with the last chunk the
-// iteration is done. That is one store, so it has happened or not, whenever a process dies: what it
-// had in its hands before is only lost work of an iteration that is then begun anew.
+// Each rank contributes its gradient of a chunk. At the last contribution the chunk is ready and is
+// queued. Any idle worker takes a chunk from the queue and steps it; after the last chunk the
+// iteration is done. This is one atomic store, so that an iteration is either done or not, whenever
+// a process dies. If it is not, its work is lost and it starts again.
 #pragma once
 
 #include <atomic>
@@ -17,55 +17,57 @@
 
 namespace scavenger::ps {
 
-// The counters, as they lie in the segment. All zero is a board at iteration 0 without ranks. Each
-// group that different processes write has its own cache line.
+// The counters in the segment. All zeros mean a board at iteration 0 without ranks. Each group of
+// counters that different processes write has its own cache line.
 struct BoardMemory {
-  std::uint64_t first_iteration = 0;  // of the membership; these are written while all are halted
+  // The first three fields are written while all workers are halted.
+  std::uint64_t first_iteration = 0;  // of the membership
   std::uint32_t ranks = 0;
   std::uint32_t chunks = 0;
-  alignas(64) std::atomic<std::uint64_t> iteration{0};  // the first that is not done
-  alignas(64) std::atomic<std::uint64_t> ready{0};      // chunks that became ready since then
+  alignas(64) std::atomic<std::uint64_t> iteration{0};  // the first iteration that is not done
+  alignas(64) std::atomic<std::uint64_t> ready{0};  // chunks that became ready in the membership
   alignas(64) std::atomic<std::uint64_t> taken{0};
   alignas(64) std::atomic<std::uint64_t> stepped{0};
-  // Changes with whatever somebody may sleep for.
+  // Changes with every event that a process may wait for.
   alignas(64) std::atomic<std::uint32_t> news{0};
   std::atomic<std::uint32_t> sleepers{0};
 };
 
 struct alignas(64) ChunkCounter {
-  std::atomic<std::uint64_t> contributions{0};  // since the membership's first iteration
+  std::atomic<std::uint64_t> contributions{0};  // counted since the membership's first iteration
 };
 
-// Place in the queue: which chunk became ready there, in which iteration, counted from 1 within the
+// An entry of the queue: a chunk that became ready, and its iteration, counted from 1 within the
 // membership.
 struct ReadyPlace {
   std::atomic<std::uint64_t> turn_and_chunk{0};
 };
 
-// Thread: any process, any thread, except where said. The memory must outlive it.
+// Thread: any process and thread, except begin_membership(). The memory must outlive the board.
 class ChunkBoard final {
  public:
   ChunkBoard(BoardMemory& memory, std::span<ChunkCounter> counters, std::span<ReadyPlace> queue);
 
-  // `iteration` is the next one, and `ranks` bring its gradients. Only while nobody else is at the
-  // board.
+  // Begins a membership of `ranks` ranks, whose next iteration is `iteration`. Requires that no
+  // other process uses the board.
   void begin_membership(std::uint64_t iteration, std::uint32_t ranks);
 
-  // The first iteration that is not done: all that was stepped before it can be read.
+  // Returns the first iteration that is not done. The results of all earlier ones can be read.
   std::uint64_t iteration() const { return memory_.iteration.load(std::memory_order_seq_cst); }
 
-  // In all of these, an iteration that is not the board's changes nothing.
-  // One rank's gradient of this chunk is in its place.
+  // The next three functions do nothing if `iteration` is not the board's.
+
+  // Records that one rank's gradient of this chunk is in its place.
   void contribute(std::uint64_t iteration, std::uint32_t chunk);
-  // A chunk whose gradients are all there, and that is now the caller's to step.
+  // Returns a chunk that is ready and that the caller must step; nothing if there is none.
   std::optional<std::uint32_t> take(std::uint64_t iteration);
-  // A taken chunk has been stepped. True where it was the last one.
+  // Records that a taken chunk has been stepped. Returns true if it was the last one.
   bool finish(std::uint64_t iteration);
-  // How many may be taken at this moment.
+  // Returns how many chunks may be taken at this moment.
   std::uint64_t waiting_chunks() const;
 
-  // Sleeps until somebody announces something, unless `has_news` says that it has happened; at most
-  // `seconds`. Whoever makes news that `has_news` sees, announces it afterwards: then none is
+  // Sleeps until announce(), for at most `seconds`; does not sleep if `has_news` returns true. A
+  // process must call announce() after it has changed what `has_news` reads; then no change is
   // missed.
   template <typename HasNews>
   void sleep_unless(const HasNews& has_news, double seconds) {
@@ -74,7 +76,7 @@ class ChunkBoard final {
     if (!has_news()) futex_wait(memory_.news, seen, seconds);
     memory_.sleepers.fetch_sub(1, std::memory_order_seq_cst);
   }
-  // Wakes all who sleep, if any.
+  // Wakes all sleeping processes.
   void announce();
 
  private:

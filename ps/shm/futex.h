@@ -1,5 +1,5 @@
-// Sleeping on a word of memory that several processes share. std::atomic::wait works within one
-// process only.
+// Waits on a word of memory that several processes share; std::atomic::wait works only within one
+// process.
 #pragma once
 
 #include <atomic>
@@ -7,11 +7,11 @@
 
 namespace scavenger::ps {
 
-// Returns when woken, after `seconds`, or at once where the word is not `seen` any more. May return
-// for no reason.
+// Returns when woken, after `seconds`, or at once if the word is no longer `seen`. May return
+// spuriously.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen, double seconds);
 
-// Wakes all that wait for the word, in all processes.
+// Wakes all threads that wait on the word, in all processes.
 void futex_wake_all(std::atomic<std::uint32_t>& word);
 
 }  // namespace scavenger::ps

@@ -57,13 +57,14 @@ Segment::Segment(int file, const SegmentShape& shape)
 
 void Segment::begin_membership(std::uint64_t iteration, std::uint32_t ranks, bool clips) {
   sum_board_.begin_membership(iteration, ranks);
-  // What is to be stepped comes from one: whoever has summed the last chunk.
+  // With clipping, one contributor makes the chunks ready to be stepped: the worker that has summed
+  // the last chunk.
   board_.begin_membership(iteration, clips ? 1 : ranks);
 }
 
 std::unique_ptr<Segment> Segment::create(int file, const SegmentShape& shape) {
   if (iteration_in(file)) return attach(file, shape);
-  // With its memory: what is missing must be missing now, not in mid-training.
+  // Allocates the memory now, so that a lack of it is noticed before training.
   reserve_shared_memory(file, 0, Offsets(shape).gradients);
   std::unique_ptr<Segment> segment(new Segment(file, shape));
   segment->header_->shape = shape;

@@ -45,7 +45,7 @@ void SegmentKeeper::configure(const ConfigureShard& message) {
                                segment_->board().iteration()));
   halted_ = false;
   finish_copying();
-  header.copying = 0;  // of a keeper that is gone
+  header.copying = 0;  // may be left over from an earlier keeper
   header.optimizer_steps = goes_on ? progress().optimizer_steps : message.optimizer_steps;
   header.membership_epoch = message.membership.epoch;
   header.has_weights = goes_on ? 1 : 0;
@@ -101,7 +101,7 @@ void SegmentKeeper::begin_snapshot(std::uint64_t iteration) {
                                iteration));
   if (segment_->header().copying != 0)
     refuse_keeping("a snapshot was asked for while another is being copied");
-  if (!snapshot_ || snapshot_.use_count() > 1) {  // none, or one that is still being sent
+  if (!snapshot_ || snapshot_.use_count() > 1) {  // there is none, or it is still being sent
     const std::uint64_t size = segment_->layout().flat_size();
     snapshot_ = std::make_shared<ShardSnapshot>(
         ShardSnapshot{.progress = {}, .weights = FloatBuffer(size), .state = {}});
@@ -113,13 +113,13 @@ void SegmentKeeper::begin_snapshot(std::uint64_t iteration) {
   segment_->header().copying = iteration + 1;
 }
 
-// False where none is left.
+// Copies one chunk. Returns false if none is left.
 bool SegmentKeeper::copy_chunk() {
   if (segment_->header().copying == 0) return false;
   const ChunkRange range = segment_->layout().range(next_to_copy_);
   const Version part =
       segment_->version(snapshot_->progress.iteration).part(range.first, range.size);
-  // (std::ranges::copy goes float by float.)
+  // (std::ranges::copy copies float by float.)
   const auto copy = [&](std::span<const float> floats, FloatBuffer& whole) {
     std::memcpy(whole.span().data() + range.first, floats.data(), floats.size_bytes());
   };

@@ -1,6 +1,6 @@
-// The shard of a job whose workers share memory: it makes the segment, loads and copies its state,
-// and lays out the board for each membership. The workers do the rest themselves; training goes on
-// without it between boundaries, and what it keeps outlives it.
+// The shard of a job whose workers share memory. It creates the segment, loads and copies its
+// state, and prepares the board for each membership. The workers do everything else; training does
+// not need the keeper between boundaries, and the segment outlives it.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ namespace scavenger::ps {
 
 class SegmentKeeper final : public ShardService {
  public:
-  // `file`: as all processes of the job have inherited it; a keeper that died may have left a
-  // segment there.
+  // `file`: the shared file that all processes of the job inherit. It may contain the segment of an
+  // earlier keeper that has died.
   SegmentKeeper(asio::io_context& io, FileDescriptor file, const OptimizerConfig& optimizer,
                 std::uint64_t chunk_bytes);
 
@@ -28,7 +28,7 @@ class SegmentKeeper final : public ShardService {
   void configure(const ConfigureShard& message) override;
   std::vector<std::byte>& state_payload() override { return state_payload_; }
   bool load_state(const FrameHeader& header) override;
-  // Says where the workers stand: they are to be halted before.
+  // Returns the position of the workers, which must have been halted before.
   Halted halt() override;
   ShardProgress progress() const override;
   void begin_snapshot(std::uint64_t iteration) override;
@@ -48,7 +48,7 @@ class SegmentKeeper final : public ShardService {
   LoadedPieces pieces_;
   bool halted_ = false;
   std::vector<std::byte> state_payload_;
-  // The one that is being copied; when it was sent, its memory is used again for the next.
+  // The snapshot that is being copied. When it has been sent, the next one reuses its memory.
   std::shared_ptr<ShardSnapshot> snapshot_;
   std::uint32_t next_to_copy_ = 0;
 };

@@ -12,13 +12,13 @@
 namespace scavenger::ps {
 namespace {
 
-// About 0.1 ms, five times what it costs to sleep and be woken.
+// About 0.1 ms, five times the cost of sleeping and being woken.
 constexpr int kSpins = 4000;
-// A lost wake-up, of a process that died before it could wake, costs no more.
+// The most that a lost wake-up costs, if a process dies before it could wake others.
 constexpr double kSleepSeconds = 0.05;
-// So many chunks wait for somebody: worth waking a sleeper for, who needs 20 to 40 us to come.
+// So many waiting chunks are worth waking a sleeping worker, which takes 20 to 40 us.
 constexpr std::uint64_t kChunksWorthWaking = 4;
-// What one step reads and writes, above which it does not fit into the caches anyway.
+// If one step reads and writes more bytes than this, they do not fit into the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{32} << 20;
 
 void pause_briefly() {
@@ -94,8 +94,8 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
   to_ = segment_->version(iteration + 1);
 }
 
-// Whoever is left out of a membership is halted or killed before the next one begins; should one be
-// missed all the same, it changes nothing.
+// Workers that are not in a membership are halted or killed before it begins. If one is missed
+// nevertheless, this check keeps it from changing anything.
 bool ShmSynchroniser::is_current() const {
   return segment_->header().membership_epoch.load(std::memory_order_relaxed) == membership_.epoch;
 }
@@ -122,7 +122,7 @@ std::optional<SyncResult> ShmSynchroniser::finish() {
   return yielded;
 }
 
-// The version that this iteration writes may be the one that is still being copied.
+// Returns false while the version that this iteration writes is still being copied.
 bool ShmSynchroniser::may_step() const {
   const std::uint64_t copying = segment_->header().copying;
   return copying == 0 || copying == next_iteration_ + 1;
@@ -134,7 +134,7 @@ void ShmSynchroniser::gather(ChunkRange range) {
                             .share = shares_[rank]};
 }
 
-// The first of two passes, where gradients are clipped: into the gradient of rank 0.
+// The first of two passes if gradients are clipped: writes the sum over the gradient of rank 0.
 bool ShmSynchroniser::sum_ready_chunk() {
   if (!is_current()) return false;
   ChunkBoard& sum_board = segment_->sum_board();
@@ -187,7 +187,7 @@ void ShmSynchroniser::wait_for_news() {
   board_.sleep_unless([this] { return has_news(); }, kSleepSeconds);
 }
 
-// In the order of chunks, as over TCP: the same bits.
+// Adds in the order of chunks, as over TCP, so that the results are bitwise equal.
 SyncResult ShmSynchroniser::result() const {
   SyncResult sums;
   for (std::uint32_t chunk = 0; chunk < segment_->layout().chunk_count(); ++chunk) {

@@ -1,6 +1,6 @@
-// A worker's part in a job whose workers share memory. There is nothing to send and nothing to
-// fetch: gradients are summed where their workers wrote them, and the new weights are where all
-// read them. Whoever has nothing else to do steps the chunks that are ready.
+// The synchroniser of a worker in a job whose workers share memory. No data is sent: gradients are
+// summed where the workers have written them, and new weights are written where all workers read
+// them. Idle workers step the chunks that are ready.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ class ShmSynchroniser final : public Synchroniser {
   struct Options {
     OptimizerConfig optimizer;
     std::uint64_t samples_per_epoch = 1;
-    // Where the computing threads of all workers outnumber them, waiting must not take time from
-    // others.
+    // Cores of the host. If the workers have more computing threads than cores, waiting must not
+    // take processor time from others.
     std::uint32_t cores = 1;
   };
 
@@ -56,7 +56,7 @@ class ShmSynchroniser final : public Synchroniser {
   const std::unique_ptr<Segment> segment_;
   ChunkBoard& board_;
   const bool clips_;
-  ChunkBoard& gradient_board_;  // to which gradients are brought
+  ChunkBoard& gradient_board_;  // counts the contributed gradients
   const Clock& clock_;
   const Options options_;
   const Optimizer optimizer_;
@@ -64,7 +64,7 @@ class ShmSynchroniser final : public Synchroniser {
   ReadyChunks ready_chunks_;
   std::atomic<bool> interrupted_{false};
 
-  // Of the membership.
+  // State of the membership.
   scavenger::Membership membership_;
   std::uint32_t rank_ = 0;
   std::uint32_t slot_ = 0;
@@ -73,11 +73,11 @@ class ShmSynchroniser final : public Synchroniser {
   bool streaming_ = false;
   bool crowded_ = false;
 
-  // Of the iteration.
+  // State of the iteration.
   std::uint64_t next_iteration_ = 0;
   std::optional<OptimizerStep> step_;
   Version from_, to_;
-  std::optional<float> clip_scale_;          // known when all chunks are summed
+  std::optional<float> clip_scale_;          // set when all chunks are summed
   std::vector<Contribution> contributions_;  // scratch
 };
 

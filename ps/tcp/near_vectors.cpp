@@ -19,7 +19,8 @@ constexpr const char* kWhere = "vectors of a worker on the same host";
                        .remedy = "check that all processes are of one version and one job"});
 }
 
-// Of one vector, whole pages, so that each can be mapped by itself.
+// Returns the bytes of one vector, rounded up to whole pages, so that each can be mapped
+// separately.
 std::uint64_t vector_bytes(std::uint64_t flat_size) {
   return whole_pages(flat_size * sizeof(float));
 }
@@ -37,7 +38,7 @@ bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t file_bytes) {
 
 }  // namespace
 
-// One host, so one byte order.
+// Both processes run on one host, so they have the same byte order.
 std::array<std::byte, kNearPlaceBytes> encode(const NearPlace& place) {
   std::array<std::byte, kNearPlaceBytes> bytes{};
   std::memcpy(bytes.data(), &place.pid, 8);

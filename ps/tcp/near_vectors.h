@@ -1,8 +1,8 @@
-// Weights and gradients of a worker that a shard on the same host reads and writes where they lie:
-// only the heads of frames are sent between them.
+// Weights and gradients of a worker that a shard on the same host accesses directly. Only frame
+// headers are sent between the two.
 //
-// The worker keeps both in a file without a name, and says with its pull where; the shard maps them
-// through /proc, which works for processes of one user.
+// The worker keeps both in an unnamed file, and names their place in its kPull frame. The shard
+// maps them through /proc, which works for processes of one user.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace scavenger::ps {
 
-// Where they are. Offsets in bytes, whole pages.
+// The place of the vectors. Offsets are in bytes, and multiples of the page size.
 struct NearPlace {
   std::int64_t pid = 0;
   std::int32_t file = -1;
@@ -27,16 +27,16 @@ struct NearPlace {
 inline constexpr std::size_t kNearPlaceBytes = 32;
 
 std::array<std::byte, kNearPlaceBytes> encode(const NearPlace& place);
-// Throws ProtocolError on what no worker says.
+// Throws ProtocolError if the bytes are not a valid place.
 NearPlace decode_near_place(std::span<const std::byte, kNearPlaceBytes> bytes);
 
-// Mapped by either side.
+// The mapping of the vectors in either process.
 class NearVectors final {
  public:
-  // A worker's: new ones, of this many floats, zero.
+  // In a worker: creates vectors of this many floats, all zero.
   explicit NearVectors(std::uint64_t flat_size);
-  // A shard's: another process's. Throws ConnectionError where they cannot be reached,
-  // ProtocolError where the file is none of ours or too short.
+  // In a shard: maps the vectors of a worker. Throws ConnectionError if they cannot be accessed,
+  // ProtocolError if the file is not a shared file or is too short.
   NearVectors(const NearPlace& place, std::uint64_t flat_size);
 
   const NearPlace& place() const { return place_; }

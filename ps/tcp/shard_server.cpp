@@ -60,7 +60,8 @@ void ShardServer::configure(const ConfigureShard& message) {
   pieces_.expect(vectors, shard_->chunks().size());
 }
 
-// Connections of an earlier membership: what they still carry must not reach this one's gradients.
+// Closes the connections of an earlier membership, whose remaining data must not reach the
+// gradients of this one.
 void ShardServer::close_clients() {
   for (Client* client : clients_)
     if (client != nullptr) client->connection->close();
@@ -163,9 +164,9 @@ awaitable<void> ShardServer::take_pull(Client& client, FrameHeader header) {
   if (halted_) co_return;
   if (header.membership_epoch != membership_.epoch)
     refuse("a worker of another membership wants weights");
-  // A worker that has lost its connection waits for the next membership. Who came in its place in
-  // mid-iteration would get weights of two iterations, and what the rank has brought may be summed
-  // at any time, where it is.
+  // A worker that has lost its connection waits for the next membership. A worker that replaced it
+  // within an iteration would get weights of two iterations, and the rank's earlier contributions
+  // may be summed at any time in their place.
   if (header.rank >= clients_.size() || has_pulled_[header.rank] != 0 || client.rank)
     refuse(fmt::format("a second or impossible worker {}", header.rank));
   if (is_near)
@@ -198,9 +199,9 @@ void ShardServer::send_weights(Client& client, const FrameHeader& header,
   client.connection->post(header, {});
 }
 
-// Of the latest version. These bytes stay as they are until the next iteration but one, whose
-// gradients nobody has before all these were read. What is rounded is kept until the chunk's next
-// step, which needs gradients of workers that have read all of it.
+// Returns the latest version. Its bytes do not change until the second next iteration, for which no
+// worker has gradients before all have read them. Rounded weights are kept until the chunk's next
+// step, which needs gradients of workers that have read all of them.
 std::span<const std::byte> ShardServer::wire_weights(std::uint32_t chunk) {
   const auto weights = shard_->weights(chunk);
   if (!format_.rounds()) return std::as_bytes(weights);
@@ -222,7 +223,7 @@ awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
     co_return;
   }
   if (!client.near) co_await receive_gradient(client, shard_->gradient(header.rank, header.chunk));
-  if (halted_ || !started_) co_return;  // while the payload was read
+  if (halted_ || !started_) co_return;  // changed while the payload was read
   const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);
@@ -236,7 +237,7 @@ void ShardServer::clip_or_ask(std::uint64_t iteration) {
   sent_norms_ = shard_->summed_sqr_norms();
   if (shard_->layout().shard_count() == 1)
     return step_clipped(iteration, sum_in_chunk_order(sent_norms_));
-  if (clients_[0] == nullptr) return;  // it is lost, and the iteration with it
+  if (clients_[0] == nullptr) return;  // it is lost, so the iteration is lost, too
   const auto payload = std::as_bytes(std::span(sent_norms_));
   clients_[0]->connection->post({.type = FrameType::kNorms,
                                  .membership_epoch = membership_.epoch,
@@ -260,7 +261,8 @@ void ShardServer::step_clipped(std::uint64_t iteration, double sqr_norm) {
   for (const std::uint32_t chunk : shard_->chunks()) publish(chunk, iteration);
 }
 
-// In floats. One that is near is whole where it lies, and nothing of it is sent.
+// Returns the size in floats. The gradient of a near worker is complete in its place, and none of
+// it is sent.
 std::uint64_t ShardServer::gradient_size(const Client& client, const FrameHeader& header) const {
   const std::uint64_t sent = header.payload_bytes / format_.bytes_per_float();
   if (!client.near || sent > 0 || header.chunk >= shard_->layout().chunk_count()) return sent;

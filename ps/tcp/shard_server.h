@@ -1,9 +1,9 @@
 // Serves one shard of the parameter server to the workers, over TCP.
 //
-// A worker connects, says with its first kPull which rank it is, and gets the weights; from then on
-// it sends a kGradient frame for each chunk of this shard and iteration, and gets a kWeights frame
-// back when all workers have sent theirs. With a worker of the same host only the heads of frames
-// are exchanged. docs/protocol.md shows the conversation.
+// A worker connects, names its rank in its first kPull frame, and gets the weights. It then sends a
+// kGradient frame for each chunk of this shard and iteration, and gets a kWeights frame back when
+// all workers have sent theirs. A worker on the same host exchanges only frame headers.
+// docs/protocol.md describes the sequence of frames.
 #pragma once
 
 #include <cstddef>
@@ -26,19 +26,19 @@
 
 namespace scavenger::ps {
 
-// Thread: the io_context's, which is one.
+// Thread: the one thread of the io_context.
 class ShardServer final : public ShardService {
  public:
-  // `listen` may name port 0: any free port. Throws SystemError where it cannot be had.
+  // Port 0 in `listen` means any free port. Throws SystemError if it cannot listen there.
   ShardServer(asio::io_context& io, const Endpoint& listen, const JobCredentials& credentials,
               const OptimizerConfig& optimizer, std::uint64_t chunk_bytes, WireFormat format = {});
 
   std::uint16_t port() const override { return listener_.port(); }
 
-  // A snapshot is under way, and not whole yet.
+  // Returns whether a snapshot is in progress and not complete yet.
   bool is_copying() const { return shard_ && shard_->has_snapshot(); }
 
-  // Workers of the membership before are disconnected.
+  // Disconnects the workers of the previous membership.
   void configure(const ConfigureShard& message) override;
   std::vector<std::byte>& state_payload() override { return state_payload_; }
   bool load_state(const FrameHeader& header) override;
@@ -52,8 +52,8 @@ class ShardServer final : public ShardService {
   struct Client {
     std::shared_ptr<FrameConnection> connection;
     std::optional<std::uint32_t> rank;
-    std::vector<Bfloat16> rounded;      // a gradient as it came, where it is
-    std::shared_ptr<NearVectors> near;  // the worker's, where it is on this host
+    std::vector<Bfloat16> rounded;      // a gradient as received, if it is rounded
+    std::shared_ptr<NearVectors> near;  // the worker's vectors, if it is on this host
   };
 
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
@@ -85,16 +85,16 @@ class ShardServer final : public ShardService {
   std::uint64_t samples_per_epoch_ = 1;
   std::vector<FloatBuffer> gradients_;  // by rank
   std::optional<ParameterShard> shard_;
-  std::vector<Bfloat16> rounded_weights_;  // packed; as sent, where they are rounded
-  bool started_ = false;                   // it has weights and a membership
+  std::vector<Bfloat16> rounded_weights_;  // packed, as sent; used if weights are rounded
+  bool started_ = false;                   // the shard has weights and a membership
   bool halted_ = false;
-  bool has_state_ = false;  // the controller brings weights and state, not a worker
+  bool has_state_ = false;  // weights and state come from the controller, not from a worker
   LoadedPieces pieces_;     // of initial weights or of state
   std::vector<std::byte> state_payload_;
-  std::vector<double> sent_norms_;        // stay until they are answered
-  std::vector<Client*> clients_;          // by rank; null where not there
+  std::vector<double> sent_norms_;        // must not change until they are answered
+  std::vector<Client*> clients_;          // by rank; null if not connected
   std::vector<std::uint8_t> has_pulled_;  // by rank, in this membership
-  // By rank: may be summed from until the next membership, also when their worker is gone.
+  // By rank. The shard may read them until the next membership, even if their worker is gone.
   std::vector<std::shared_ptr<NearVectors>> near_;
 };
 

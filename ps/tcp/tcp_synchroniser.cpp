@@ -69,7 +69,7 @@ void TcpSynchroniser::leave() {
              }))
       .get();
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return readers_ == 0; });  // they end with their connections
+  changed_.wait(lock, [this] { return readers_ == 0; });  // readers end with their connections
   failure_ = nullptr;
 }
 
@@ -92,8 +92,8 @@ bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
   return wait_for_weights();
 }
 
-// The io thread alone touches stop_connecting_. There an interruption comes either before this, and
-// is seen here, or after it, and cancels.
+// Only the io thread accesses stop_connecting_. There, an interruption comes either before this,
+// which checks for it, or after it, and then cancels.
 std::future<void> TcpSynchroniser::start_connecting(const SyncGroup& group) {
   auto connected = std::make_shared<std::promise<void>>();
   asio::post(io_, [this, group, connected] {
@@ -129,8 +129,8 @@ awaitable<void> TcpSynchroniser::connect_all(SyncGroup group) {
   }
 }
 
-// Shards answer a pull only when all initial weights have arrived, so these bytes are stable until
-// written.
+// Shards answer a pull only when all initial weights have arrived, so these bytes do not change
+// until they are written.
 void TcpSynchroniser::post_initial_weights(FrameConnection& connection, std::uint32_t shard) {
   for (const std::uint32_t chunk : layout_.chunks_of(shard)) {
     const ChunkRange range = layout_.range(chunk);
@@ -192,7 +192,7 @@ std::optional<SyncResult> TcpSynchroniser::finish() {
   if (!wait_for_weights()) return std::nullopt;
   SyncResult result;
   result.wait_seconds = clock_.now_seconds() - start_seconds;
-  // In the order of chunks, so that the sums do not depend on who was first.
+  // Adds in the order of chunks, so that the sums do not depend on the order of arrival.
   result.local_gradient_sqr_norm =
       std::accumulate(local_sqr_norms_.begin(), local_sqr_norms_.end(), 0.0);
   result.global_gradient_sqr_norm =
@@ -216,7 +216,7 @@ bool TcpSynchroniser::wait_for_weights() {
 // ---- The io thread. ----
 
 void TcpSynchroniser::send_gradient(std::uint32_t chunk, std::uint64_t iteration) {
-  if (connections_.size() != layout_.shard_count()) return;  // it was interrupted while joining
+  if (connections_.size() != layout_.shard_count()) return;  // joining was interrupted
   const std::uint32_t shard = layout_.shard_of(chunk);
   connections_[shard]->post(
       {.type = FrameType::kGradient,
@@ -248,7 +248,7 @@ awaitable<void> TcpSynchroniser::receive_weights(FrameConnection& connection,
 
 awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> connection,
                                               std::uint32_t shard) {
-  std::vector<Bfloat16> room;  // for weights as they come, where they are rounded
+  std::vector<Bfloat16> room;  // for received weights, if they are rounded
   try {
     for (;;) {
       const FrameHeader header = co_await connection->receive_header(static_cast<std::uint32_t>(
@@ -259,8 +259,8 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
       }
       check_weights_frame(header, shard);
       const ChunkRange range = layout_.range(header.chunk);
-      // Nobody reads these weights any more: the shard has answered our own gradient of this very
-      // chunk. A near shard has written them already.
+      // No thread reads these weights any more, since the shard has answered this worker's gradient
+      // of the same chunk. A near shard has already written them.
       if (is_near_[shard] == 0)
         co_await receive_weights(*connection, weights_.subspan(range.first, range.size), room);
       const std::lock_guard lock(mutex_);
@@ -290,7 +290,7 @@ void TcpSynchroniser::check_weights_frame(const FrameHeader& header, std::uint32
   arrived_[header.chunk] = 1;
 }
 
-// ---- Clipping. Each shard has a part of the gradient; its norm is found here. ----
+// ---- Clipping. Each shard has a part of the gradient; the norm is computed here. ----
 
 awaitable<void> TcpSynchroniser::take_norms(FrameConnection& connection, FrameHeader header,
                                             std::uint32_t shard) {
@@ -314,7 +314,7 @@ void TcpSynchroniser::check_norms_frame(const FrameHeader& header, std::uint32_t
     refuse_shard("norms came that are not for this worker, or not now");
 }
 
-// In the order of chunks, so that its bits do not depend on the number of shards.
+// Adds in the order of chunks, so that the norm does not depend on the number of shards.
 void TcpSynchroniser::post_clip(std::uint64_t iteration) {
   const double sqr_norm = sum_in_chunk_order(summed_sqr_norms_);
   for (const auto& connection : connections_)

@@ -1,6 +1,6 @@
-// A worker's side of the parameter server over TCP: sends its gradients to the shards, chunk by
-// chunk as backward finishes them, and takes the new weights as they come, straight into the flat
-// vector. A shard on the same host reads and writes the vectors where they lie.
+// The worker's side of the parameter server over TCP. It sends gradients to the shards chunk by
+// chunk, as backward finishes them, and receives the new weights directly into the flat vector. A
+// shard on the same host accesses the vectors directly.
 #pragma once
 
 #include <array>
@@ -28,14 +28,14 @@
 
 namespace scavenger::ps {
 
-// Thread: as Synchroniser; sockets live on the io_context's thread, which must be another one and
-// outlive this.
+// Thread: as Synchroniser. The sockets belong to the io_context's thread, which must be another
+// thread and must outlive this object.
 class TcpSynchroniser final : public Synchroniser {
  public:
-  // Memory that is not ours, of the layout's flat size.
+  // Vectors that the caller owns, of the layout's flat size.
   struct Memory {
     std::span<float> weights, gradients;
-    NearPlace place;  // the same, for shards on this host
+    NearPlace place;  // the place of the vectors, for shards on this host
   };
 
   TcpSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,
@@ -44,7 +44,7 @@ class TcpSynchroniser final : public Synchroniser {
                   const JobCredentials& credentials, const Memory& memory, WireFormat format = {});
   ~TcpSynchroniser() override;
 
-  // Connects to all shards anew.
+  // Connects to all shards again.
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
@@ -85,34 +85,34 @@ class TcpSynchroniser final : public Synchroniser {
   const ChunkLayout layout_;
   const JobCredentials credentials_;
   const WireFormat format_;
-  std::unique_ptr<NearVectors> owned_;  // unless they are somebody else's
+  std::unique_ptr<NearVectors> owned_;  // null if the caller owns the vectors
   const std::span<float> weights_, gradients_;
-  const std::array<std::byte, kNearPlaceBytes> place_;  // as pulls carry it
+  const std::array<std::byte, kNearPlaceBytes> place_;  // as sent in kPull frames
   std::uint32_t rank_ = 0;
   std::uint32_t membership_epoch_ = 0;
 
-  // The compute thread's.
-  std::uint64_t iteration_ = 0;  // under way
+  // Used by the compute thread.
+  std::uint64_t iteration_ = 0;  // the current one
   ReadyChunks ready_chunks_;
 
-  // The io thread's.
+  // Used by the io thread.
   Connections connections_;                  // by shard
   std::vector<std::uint8_t> is_near_;        // by shard
-  std::vector<Bfloat16> rounded_gradients_;  // as sent, where they are rounded
+  std::vector<Bfloat16> rounded_gradients_;  // as sent; used if gradients are rounded
   asio::cancellation_signal stop_connecting_;
-  std::vector<double> summed_sqr_norms_;  // by chunk, where gradients are clipped
-  std::uint64_t norms_iteration_ = 0;     // whose they are
-  std::uint32_t norms_arrived_ = 0;       // from so many shards
+  std::vector<double> summed_sqr_norms_;  // by chunk; used if gradients are clipped
+  std::uint64_t norms_iteration_ = 0;     // the iteration of these norms
+  std::uint32_t norms_arrived_ = 0;       // number of shards whose norms have arrived
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // State below is protected by mutex_.
-  std::uint64_t awaited_iteration_ = 0;  // kWeights frames must carry it
+  std::uint64_t awaited_iteration_ = 0;  // the iteration that kWeights frames must have
   std::uint32_t awaited_chunks_ = 0;
   std::vector<std::uint8_t> arrived_;    // by chunk
   std::vector<double> local_sqr_norms_;  // by chunk
   std::vector<double> global_sqr_norms_;
-  std::uint32_t readers_ = 0;  // a reader only ends by fail()
+  std::uint32_t readers_ = 0;  // running readers; a reader ends only by fail()
   bool interrupted_ = false;
   std::exception_ptr failure_;
 };

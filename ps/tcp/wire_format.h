@@ -1,4 +1,4 @@
-// How gradients and weights are written in frames: as floats, or, at half the bytes, rounded to
+// The format of gradients and weights in frames: floats, or, with half the bytes, rounded to
 // bfloat16 (sync.wire_precision). Initial weights and state are always floats.
 #pragma once
 
@@ -23,7 +23,7 @@ class WireFormat final {
   bool rounds_ = false;
 };
 
-// Rounds `floats` into `room`, which is as long, and returns its bytes.
+// Rounds `floats` into `room`, which has the same length, and returns its bytes.
 inline std::span<const std::byte> round_for_wire(std::span<const float> floats,
                                                  std::span<Bfloat16> room) {
   best_kernels().to_bfloat16(floats.data(), room.data(), floats.size());

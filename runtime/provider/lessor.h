@@ -36,7 +36,9 @@ class Lessor : public Provider {
 
  protected:
   // ---- For the provider to implement. All may throw Error, which counts as temporary unless it is
-  // MachineRefused. Checks whether the provider can be used here. Throws MachineRefused if not.
+  // MachineRefused.
+
+  // Checks whether the provider can be used here. Throws MachineRefused if not.
   virtual awaitable<void> open() = 0;
   // Returns a machine for this request. Throws MachineRefused. Should return soon after is_wanted()
   // becomes false.
