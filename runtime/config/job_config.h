@@ -32,7 +32,7 @@ struct HostConfig {
 struct ClusterConfig {
   std::uint32_t workers = 1;           // K
   double price_per_worker_hour = 0.0;  // dollars; 0: free
-  // 0: cores of the host divided by the computing processes there
+  // Computing threads of a worker; 0: cores of the host divided by the computing processes there.
   std::uint32_t threads_per_worker = 0;
   std::string listen_address = "127.0.0.1";  // of the controller and the shards on its host
   std::uint16_t port = 0;                    // of the controller; 0: any free port
@@ -126,7 +126,7 @@ struct StopConfig {
 
 struct EvaluationConfig {
   double every_epochs = 1.0;
-  std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
+  std::uint64_t every_iterations = 0;  // replaces every_epochs if it is not 0
   std::uint32_t batch_size = 500;
   std::uint32_t beam_width = 1;  // for the translations that BLEU is computed of; 1: greedy
 
@@ -135,7 +135,7 @@ struct EvaluationConfig {
 
 struct CheckpointConfig {
   double every_epochs = 1.0;
-  std::uint64_t every_iterations = 0;  // wins over every_epochs where it is not 0
+  std::uint64_t every_iterations = 0;  // replaces every_epochs if it is not 0
   double every_seconds = 0.0;          // in addition; 0: not by time
   std::uint32_t keep_last = 3;
   bool keep_best = true;  // judged by the target's metric, or else by test loss
@@ -146,7 +146,7 @@ struct CheckpointConfig {
 // How the gradient noise is measured (docs/noise.md).
 struct NoiseConfig {
   bool per_layer = false;  // also for each layer
-  // fraction of one worker's time spent on gradients of half batches
+  // Fraction of one worker's time that is spent on gradients of half batches.
   double half_batch_share = 0.008;
   double cold_start_share = 0.1;  // the same while a search waits for a stable noise estimate
 

@@ -79,9 +79,9 @@ class BatchLoader final {
   std::vector<std::size_t> ready_;  // filled for the current plan, oldest first
   LoadPlan plan_;
   std::uint64_t plan_number_ = 0;  // 0 before start()
-  // batches of the current plan that the loader's thread has taken
+  // Batches of the current plan that the loader's thread has taken.
   std::uint64_t batches_taken_ = 0;
-  std::uint64_t batches_passed_ = 0;  // batches of the current plan that the consumer got
+  std::uint64_t batches_passed_ = 0;  // of the current plan, by the consumer
   std::size_t consumed_;              // the consumer's buffer, or buffers_.size()
   std::exception_ptr failure_;        // ends the current plan
   bool stopping_ = false;

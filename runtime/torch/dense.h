@@ -5,8 +5,9 @@
 
 namespace scavenger {
 
-// y = x W^T + b; x {..., inputs}, W {outputs, inputs}, b {outputs} -> {..., outputs}. A parameter
-// that is used more than once per iteration must only be used by functions like this.
+// y = x W^T + b; x {..., inputs}, W {outputs, inputs}, b {outputs} -> {..., outputs}.
+//
+// A parameter that is used more than once per iteration must only be used by functions like this.
 at::Tensor dense(const at::Tensor& x, const Parameter& weight, const Parameter& bias);
 
 }  // namespace scavenger

@@ -203,7 +203,7 @@ at::Tensor ForeignModel::run(const char* doing, const std::function<at::Tensor()
   }
   Named own = current_buffers();
   require_same_buffers(own);
-  // buffers() may also have a mark of frozen parameters
+  // There may also be a buffer with the mark of frozen parameters.
   SCAVENGER_CHECK(own.size() <= buffers().size());
   for (std::size_t i = 0; i < own.size(); ++i) {
     const at::NoGradGuard no_gradients;

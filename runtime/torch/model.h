@@ -29,7 +29,7 @@ struct NamedTensor {
   std::string name;  // as PyTorch names it: "layers.0.weight"
   at::Tensor tensor;
   InitialValues initial_values;
-  // index among the model's parameters or buffers; names its random stream
+  // Index among the model's parameters or buffers, which names its random stream.
   std::uint64_t place = 0;
 };
 

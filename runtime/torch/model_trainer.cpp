@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kKeptViews = 4;
 constexpr std::uint32_t kTrialSamples = 2;  // batch normalisation needs more than one
-// fraction of the available memory, since other data also grows
+// The fraction of the available memory that samples may use, since other data also grows.
 constexpr double kUsableMemory = 0.75;
 
 template <typename Named>

@@ -17,7 +17,7 @@ struct TransformerShape {
   std::int64_t heads = 8;
   std::int64_t inner = 2048;  // width of the feed-forward layers
   double dropout = 0.1;       // of each sub-layer's output, and within feed-forward layers
-  // normalise each sub-layer's input (pre-norm), not the sum after it
+  // Normalise each sub-layer's input (pre-norm), not the sum after it.
   bool normalise_first = false;
   bool smooth = false;  // GELU instead of ReLU in the feed-forward layers
 };

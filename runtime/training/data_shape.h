@@ -28,7 +28,7 @@ struct DataShape {
   std::uint32_t vocabulary = 0;  // inputs are tokens in [0, vocabulary); 0: they are floats
   TargetKind target = TargetKind::kLabel;
   std::uint32_t classes = 0;  // labels are in [0, classes), even if they are tokens
-  // values: their shape; tokens: {length of the longest target}
+  // Values: the shape of one target. Tokens: {length of the longest target}.
   std::vector<std::int64_t> target_shape;
 
   bool operator==(const DataShape&) const = default;

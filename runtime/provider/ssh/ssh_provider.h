@@ -65,7 +65,7 @@ class SshProvider final : public Lessor {
   const std::filesystem::path program_folder_;
   const std::string version_line_;
   std::map<MachineId, std::size_t> berths_;  // index of each machine's host
-  // by host that failed: until when it is not tried
+  // By host that failed: until when it is not tried.
   std::map<std::size_t, asio::steady_timer::time_point> rests_;
 };
 
