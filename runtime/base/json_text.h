@@ -1,5 +1,5 @@
-// JSON documents as text, read and written here only: the parser and the serializer are templates
-// that cost a second of compile time in each library that calls them by itself.
+// Reads and writes JSON text. Only this file calls the JSON library's parser and serializer, since
+// these are templates that would cost each other library a second of compile time.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 
 namespace scavenger {
 
-// What becomes of text that is not UTF-8.
+// How text that is not UTF-8 is written.
 enum class BrokenUtf8 {
-  kRefuse,   // nlohmann::json::type_error
-  kReplace,  // by U+FFFD
-  kIgnore,   // its bytes are left out
+  kRefuse,   // throws nlohmann::json::type_error
+  kReplace,  // replaced by U+FFFD
+  kIgnore,   // invalid bytes are left out
 };
 
 struct JsonStyle {
@@ -25,17 +25,17 @@ struct JsonStyle {
 std::string json_text(const nlohmann::json& document, const JsonStyle& style = {});
 std::string json_text(const nlohmann::ordered_json& document, const JsonStyle& style = {});
 
-// For nlohmann::json and ordered_json. Throws nlohmann::json::parse_error. Repeated keys: the last
-// counts.
+// For nlohmann::json and ordered_json. Of repeated keys the last one counts. Throws
+// nlohmann::json::parse_error.
 template <typename Json = nlohmann::json>
 Json parse_json(std::string_view text);
 
-// Whether arrays and objects nest deeper than `depth_limit` levels. Texts that are not JSON may
-// give any answer.
+// Returns whether arrays and objects nest deeper than `depth_limit` levels. The result is undefined
+// if the text is not JSON.
 bool json_nests_deeper(std::string_view text, int depth_limit);
 
-// Nothing if the text is not JSON, or nests deeper than `depth_limit` levels: a copy of a document
-// goes as deep on the stack.
+// Returns nothing if the text is not JSON, or if it nests deeper than `depth_limit` levels, since
+// copying a document recurses as deeply.
 template <typename Json = nlohmann::json>
 std::optional<Json> try_parse_json(std::string_view text, int depth_limit = 64);
 

@@ -241,7 +241,7 @@ std::vector<std::byte> encode(const ControlMessage& message) {
         json["body"] = content;
       },
       message);
-  // MessagePack keeps doubles and floats exactly, NaN included, and is quicker than text.
+  // MessagePack keeps doubles and floats exactly, including NaN, and is faster than text.
   const std::vector<std::uint8_t> packed = nlohmann::json::to_msgpack(json);
   const auto bytes = std::as_bytes(std::span(packed));
   return {bytes.begin(), bytes.end()};
@@ -253,8 +253,8 @@ ControlMessage decode_control_message(std::span<const std::byte> bytes) {
     const auto& name = json.at("message").get_ref<const std::string&>();
     ControlMessage message =
         message_of(name, json.at("body"), std::type_identity<ControlMessage>());
-    // The JSON library bends numbers until they fit, and passes over what it does not know. Only
-    // one text says this message: if it was another, something was bent or left out.
+    // The JSON library converts numbers silently and ignores unknown keys. Each message has only
+    // one encoding; if these bytes differ from it, something was converted or ignored.
     require(std::ranges::equal(encode(message), bytes),
             "a value does not fit its field, or there is one too many");
     std::visit([](const auto& content) { check(content); }, message);

@@ -21,10 +21,11 @@ namespace scavenger {
 
 enum class Role { kWorker, kShard };
 
-// Each message carries its name in the protocol, kName, so that the order of the variant below has
-// no meaning.
+// Each message has its name in the protocol, kName, so that the order of the variant below does not
+// matter.
 
-// Process -> controller, first message: who I am. A worker brings the model that it has built.
+// Process -> controller, first message: introduces the process. A worker also sends the layout of
+// the model that it has built.
 struct Joined {
   static constexpr std::string_view kName = "joined";
   Role role = Role::kWorker;
@@ -164,11 +165,12 @@ struct Halt {
   bool operator==(const Halt&) const = default;
 };
 
-struct Halted {  // the answer: where it stands
+struct Halted {  // the answer to Halt
   static constexpr std::string_view kName = "halted";
-  std::uint64_t iteration = 0;  // the first that is not done here
-  bool has_weights = false;  // those of `iteration`, with the optimizer's state where it lives here
-  std::vector<float> buffers;  // worker: the model's, as they were before `iteration`
+  std::uint64_t iteration = 0;  // the first iteration that is not done here
+  // It has the weights of `iteration`, and the optimizer state if it is kept here.
+  bool has_weights = false;
+  std::vector<float> buffers;  // worker: the model's buffers as they were before `iteration`
   bool operator==(const Halted&) const = default;
 };
 

@@ -6,11 +6,11 @@
 
 namespace scavenger {
 
-// Also a message of its own: worker -> controller, when it has measured it.
+// Also a message: worker -> controller, after the worker has measured it.
 struct SampleMemory {
   static constexpr std::string_view kName = "sample_memory";
-  std::uint64_t bytes_per_sample = 0;  // what each adds; 0: not known (yet)
-  std::uint64_t room_samples = 0;      // so many can go through one pass
+  std::uint64_t bytes_per_sample = 0;  // growth with each sample; 0: unknown (so far)
+  std::uint64_t room_samples = 0;      // most samples that fit into one pass
 
   bool operator==(const SampleMemory&) const = default;
 };
