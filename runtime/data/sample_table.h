@@ -21,8 +21,8 @@ struct SampleTable {
   std::vector<float> values;
 
   // Text. Running text is one vector of tokens. In parallel text, sample i is tokens
-  // [token_ends[i], token_ends[i + 1]): words and kEndToken. Its target likewise, with a leading
-  // kBeginToken.
+  // [token_ends[i], token_ends[i + 1]): words and kEndToken. Its target has the same form, with a
+  // leading kBeginToken.
   std::vector<std::int32_t> tokens;
   std::vector<std::uint64_t> token_ends;  // begins with 0
   std::vector<std::int32_t> target_tokens;

@@ -18,8 +18,8 @@ using MachineId = std::uint64_t;
 struct MachinePrice {
   double per_hour = 0.0;            // dollars, charged by the second
   double on_demand_per_hour = 0.0;  // dollars for the same machine if it is not spot; 0: unknown
-  double minimum_seconds = 0.0;     // charged at least, once the machine is ready
-  double returning_seconds = 0.0;   // may still be charged after the release
+  double minimum_seconds = 0.0;     // least time that is charged once the machine is ready
+  double returning_seconds = 0.0;   // time that may still be charged after the release
   std::string source;               // source of the price: "catalog of 2026-07-30"; may be empty
 
   bool operator==(const MachinePrice&) const = default;

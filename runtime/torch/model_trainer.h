@@ -69,7 +69,7 @@ class ModelTrainer final : public Trainer {
   std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
   void leave_room(std::uint32_t batch_size);
   void halve_micro_batch(std::uint32_t batch_size);
-  // Returns the part of rows [first, last) in the batch's loss.
+  // Returns the contribution of rows [first, last) to the batch's loss.
   at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
   void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
   at::Tensor predictions_for(const BatchTensors& tensors);

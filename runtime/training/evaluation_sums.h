@@ -34,7 +34,7 @@ struct EvaluationSums {
   std::uint64_t samples = 0;             // images, sentences, sequences
   std::uint64_t predictions = 0;         // predicted labels, values, or tokens other than padding
   std::uint64_t correct = 0;             // correct predictions
-  std::uint64_t correct_in_top5 = 0;     // the label is among the five likeliest classes
+  std::uint64_t correct_in_top5 = 0;     // those with the label among the five likeliest classes
   double loss = 0.0;                     // the job's loss, summed over predictions
   double negative_log_likelihood = 0.0;  // sum over predictions; classes and tokens only
   double squared_error = 0.0;            // sum over predictions; values only
