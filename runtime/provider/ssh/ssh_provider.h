@@ -42,7 +42,8 @@ std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::strin
 
 class SshProvider final : public Lessor {
  public:
-  // `version_line`: what scavenger-worker --version must say on the hosts. `program_folder`: here.
+  // `version_line`: the required output of scavenger-worker --version on the hosts.
+  // `program_folder`: on this machine.
   SshProvider(asio::io_context& io, SshSettings settings,
               const std::filesystem::path& program_folder, std::string version_line);
 
