@@ -25,7 +25,7 @@ struct NoiseOptions {
   double window_iterations = 1000.0;
   // While that is shorter, this share of the phase's iterations so far (but two batch means). The
   // first gradients are much larger than all that follow: a long average would go on seeing little
-  // noise because of them (docs/noise.md has real jobs).
+  // noise because of them (docs/design/noise.md has real jobs).
   double window_share = 0.5;
   // Iterations per batch mean, for the error of the averages. Longer than the correlation between
   // successive iterations, which comes from the weights' drift only: fresh samples are independent.

@@ -8,8 +8,8 @@ namespace scavenger::noise {
 struct StabilityOptions {
   // Iterations in each of the two windows that are compared. With these two values the six series
   // of the paper's figure 6 count as stable after 1,000 to 3,000 steps, five of them after 2,000 or
-  // more (docs/noise.md); the paper says "2K" for ResNet18 and "3K" for ResNet50, without a rule.
-  // Jobs of a few thousand iterations want a shorter window.
+  // more (docs/design/noise.md); the paper says "2K" for ResNet18 and "3K" for ResNet50, without a
+  // rule. Jobs of a few thousand iterations want a shorter window.
   std::uint32_t window_iterations = 500;
   double tolerance = 0.05;  // largest |new - old| / mean of both
 };

@@ -4,8 +4,8 @@
 // table differs from table to table. So an interval is Student's t with the posterior of a variance
 // (Gelman et al., Bayesian Data Analysis, 2.6): what tables that others measured showed, as a
 // prior, and with it how well this table's observations are each predicted from the others
-// (TimeFit::left_out_square). docs/perfmodel.md, "Intervals", has the formulas, how the constants
-// were found, and how often the intervals hold.
+// (TimeFit::left_out_square). docs/design/perfmodel.md, "Intervals", has the formulas, how the
+// constants were found, and how often the intervals hold.
 #pragma once
 
 #include <span>

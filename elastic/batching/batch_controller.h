@@ -1,6 +1,6 @@
 // Decides how a batch is shared out among unequal workers, from what they are seen to take: so that
 // they finish together, and nobody waits. Pure, and fed with nothing but events of the log, in its
-// order: whoever reads a log makes the decisions that were made. docs/dynamic_batching.md.
+// order: whoever reads a log makes the decisions that were made. docs/design/dynamic_batching.md.
 #pragma once
 
 #include <cstdint>

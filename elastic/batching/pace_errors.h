@@ -11,7 +11,7 @@
 
 namespace scavenger::elastic {
 
-// What counts beside the present error; 0: not at all. docs/dynamic_batching.md has the
+// What counts beside the present error; 0: not at all. docs/results/dynamic_batching.md has the
 // measurements.
 struct PaceGains {
   double integral = 0.0;

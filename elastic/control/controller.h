@@ -1,6 +1,6 @@
 // Decides what the job does next: a pure function step(event) -> actions. No clock, no I/O, no
 // threads: the coordinator feeds it what happened, with the time, and carries out what it answers.
-// docs/architecture.md has the table of states.
+// docs/design/architecture.md has the table of states.
 #pragma once
 
 #include <cstdint>

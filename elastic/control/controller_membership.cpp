@@ -1,5 +1,5 @@
 // The controller's part that brings processes together: at the start, after a loss, for a newcomer.
-// docs/synchronisation.md, "Losing a process, and reshaping", tells the steps.
+// docs/design/synchronisation.md, "Losing a process, and reshaping", tells the steps.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -20,7 +20,7 @@ struct MeasuredConfiguration {
 
 // Of the memberships that began at `since_seconds` of the job's life or later, those of one (K, B)
 // together, by K, then B; the first iterations of each membership left out. Where shares have
-// changed (docs/dynamic_batching.md), those with the last ones.
+// changed (docs/design/dynamic_batching.md), those with the last ones.
 std::vector<MeasuredConfiguration> measured_since(const RunNumbers& numbers, double since_seconds);
 
 // Of the membership that trains now; nothing before its first iterations are over.

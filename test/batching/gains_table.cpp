@@ -1,6 +1,6 @@
 // What integral and derivative parts of the batch controller would bring: prints a table of
 // simulated jobs, each cell the mean of 20 seeds. The reason for the gains' defaults
-// (docs/dynamic_batching.md): gains_table [SEEDS].
+// (docs/results/dynamic_batching.md): gains_table [SEEDS].
 #include <fmt/format.h>
 
 #include <cstdlib>

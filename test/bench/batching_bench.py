@@ -1,6 +1,6 @@
 """Dynamic against even batches on unequal workers: an emulated cluster of this machine, with network, encryption and shares of its processors.
 
-    python3 test/bench/batching_bench.py build/release --out DIR                    # the table of docs/dynamic_batching.md
+    python3 test/bench/batching_bench.py build/release --out DIR                    # the table of docs/results/dynamic_batching.md
     python3 test/bench/batching_bench.py build/release --out DIR --interference     # one worker throttled to a quarter, then freed
 
 Needs root, control groups of version 1, the data of configs/fashion_mlp.json and configs/mnist_cnn.json, and a quiet machine. Three workers

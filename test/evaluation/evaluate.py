@@ -4,7 +4,7 @@
 
 Needs root (network namespaces) and a quiet machine. Runs each (K, B) of the grid to the target, for each seed: the best of them is
 the oracle. Then runs each kind of search from the smallest configuration, with nothing told. Writes DIR/CONFIG.json and prints
-the tables of docs/evaluation.md. What was run before in DIR is not run again, so it can be interrupted.
+the tables of docs/results/evaluation.md. What was run before in DIR is not run again, so it can be interrupted.
 """
 
 import argparse

@@ -16,7 +16,7 @@ and, where the developers' shared folder (SCAVENGER_SHARED_DATA) has them, table
   ResNet18, 50    the Scavenger paper's: K = 8, 12, 16 CPU VMs
 
 A search sees a table only through noisy measurements (5 % scatter of an iteration); "none" has the job's own stored model, and
-"universal" the mean of the others of its kind. Prints the tables of docs/evaluation.md.
+"universal" the mean of the others of its kind. Prints the tables of docs/results/evaluation.md.
 """
 
 import argparse

@@ -20,7 +20,7 @@ import job
 
 UNKNOWN = "--not-an-option-of-any-program"
 ACCEPTED = f"The following argument was not expected: {UNKNOWN};"
-DOCUMENTS = [*sorted(job.SOURCE.glob("*.md")), *sorted((job.SOURCE / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(job.SOURCE.glob("*.md")), *sorted((job.SOURCE / "docs").rglob("*.md"))]
 ANSWERED_AT_ONCE = re.compile(r"--(?:help|version|generate-\w+)")  # by the program itself, whatever follows
 PROGRAM = r"scavenger-(?:ctl|export|plan|predict|report|train)"
 BLOCK = re.compile(r"^ *```(?!json)\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)

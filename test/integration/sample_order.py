@@ -1,4 +1,4 @@
-"""The order of a job's samples, written a second time from its description in docs/architecture.md: a referee must not
+"""The order of a job's samples, written a second time from its description in docs/design/architecture.md: a referee must not
 use what it judges."""
 
 MASK = (1 << 64) - 1

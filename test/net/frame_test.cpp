@@ -25,7 +25,7 @@ HeaderBytes changed(std::size_t place, std::uint8_t value) {
 
 }  // namespace
 
-TEST_CASE("the bytes of a frame header are those of docs/protocol.md") {
+TEST_CASE("the bytes of a frame header are those of docs/design/protocol.md") {
   const std::uint8_t expected[kFrameHeaderBytes] = {
       'S',  'C',  'V',  '1',                           // magic
       1,    0,                                         // version

@@ -1,6 +1,6 @@
 // Finds the constants of intervals (IntervalErrors) from tables that were measured, and judges them
-// by tables of sources that they were not found from. docs/perfmodel.md has the table that this
-// prints.
+// by tables of sources that they were not found from. docs/results/predictions.md has the table
+// that this prints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,7 +139,7 @@ TEST_CASE("Intervals hold on tables of sources that their constants were not fou
   CHECK(covered >= 0.94 * points);
   CHECK(covered <= 0.99 * points);
   // Three tables have a batch in the midst that takes twice its neighbours' time, two scatter by a
-  // third: docs/perfmodel.md. The fit's own errors hold as often on 22 of 34.
+  // third: docs/results/predictions.md. The fit's own errors hold as often on 22 of 34.
   CHECK(tables - often <= 5.0);
 }
 

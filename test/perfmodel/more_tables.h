@@ -15,7 +15,8 @@ struct TimeTable {
   std::vector<TimeObservation> rows;  // one a configuration, by K and then by B
 };
 
-// This project's own: sixteen configurations of two jobs on emulated machines (docs/perfmodel.md).
+// This project's own: sixteen configurations of two jobs on emulated machines
+// (docs/design/perfmodel.md).
 std::vector<TimeTable> own_tables();
 
 // All that the shared folder holds and that has two K and two local batches at least: the paper's

@@ -1,5 +1,5 @@
 // Held-out accuracy on measurements of real GPU clusters that nobody here made (AWS T4 nodes, one
-// worker per node; the artifact of Pollux, OSDI 2021). docs/perfmodel.md has the table.
+// worker per node; the artifact of Pollux, OSDI 2021). docs/results/predictions.md has the table.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>

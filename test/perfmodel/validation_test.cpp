@@ -1,6 +1,6 @@
 // Iterations to a metric at one batch size, predicted from a run at another and the noise measured
 // in that run (Pollux's validation-B.csv; the learning rate followed AdaScale). The errors of each
-// statistical model are printed, and kept in docs/perfmodel.md.
+// statistical model are printed, and kept in docs/results/predictions.md.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -8,7 +8,7 @@ from source_tree import CODE_FOLDERS, CPP_SUFFIXES, Finding, line_of
 SCHEMA = "configs/scavenger.schema.json"
 # Sections of the configuration whose names begin other things in these documents.
 OTHER_THINGS = {
-    "docs/checkpoint_format.md": ("optimizer",),  # a checkpoint's own "optimizer" and its file
+    "docs/design/checkpoint_format.md": ("optimizer",),  # a checkpoint's own "optimizer" and its file
     "docs/gcp.md": ("compute",),  # permissions of Google, such as compute.disks.create
 }
 
@@ -25,7 +25,7 @@ PATH = re.compile(rf"(?<![\w./<~$-])(?:{'|'.join(CODE_FOLDERS)}|configs|docs|scr
 PLACEHOLDER = re.compile(r"\b[A-Z]+\b")
 SOURCE_NAME = re.compile(r"\w+\.(?:h|cpp|py|sh)")
 NO_SOURCES = {"work.h"}  # worker-hours, as a table heads them
-DOCUMENT_IN_CODE = re.compile(r"(?<![\w./])docs/\w+\.md")
+DOCUMENT_IN_CODE = re.compile(r"(?<![\w./])docs/(?:\w+/)*\w+\.md")
 
 
 class Schema:

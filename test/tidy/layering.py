@@ -1,4 +1,4 @@
-"""Folders use only folders of lower layers, and LibTorch stays in one place (docs/architecture.md)."""
+"""Folders use only folders of lower layers, and LibTorch stays in one place (docs/design/architecture.md)."""
 
 import re
 
@@ -51,7 +51,7 @@ def project_include(path, line, target):
         return Finding(path, line, f"product code includes the test's {target}", "move what both need out of test/")
     if source not in LEVEL:
         return Finding(path, line, f"{source} has no place in the layers",
-                       "give it one in LAYERS of test/tidy/layering.py and docs/architecture.md")
+                       "give it one in LAYERS of test/tidy/layering.py and docs/design/architecture.md")
     if used != source and LEVEL[used] >= LEVEL[source]:
         where = "beside" if LEVEL[used] == LEVEL[source] else "above"
         return Finding(path, line, f"{source} includes {target}, which is {where} it in the layers",
