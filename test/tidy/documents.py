@@ -1,4 +1,4 @@
-"""What the documents name exists: configuration keys, files, folders, links, headings."""
+"""What the documents name exists (configuration keys, files, folders, links, headings), and prose is wrapped."""
 
 import json
 import re
@@ -19,12 +19,14 @@ SET = re.compile(rf"--set[ =]'?({WORD}(?:\.(?:{WORD}|\d+))*)=")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED_ANCHOR = re.compile(r'<a name="([^"]+)">')
 HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
-FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # With an ending or a slash at its end: "test/loss" may be something else. Capitals stand for any name.
 PATH = re.compile(rf"(?<![\w./<~$-])(?:{'|'.join(CODE_FOLDERS)}|configs|docs|scripts)/[\w./-]*(?:\.\w+|\w/)")
 PLACEHOLDER = re.compile(r"\b[A-Z]+\b")
 SOURCE_NAME = re.compile(r"\w+\.(?:h|cpp|py|sh)")
 NO_SOURCES = {"work.h"}  # worker-hours, as a table heads them
+ONE_LINK = re.compile(r" *(?:[-*] |\d+\. )?!?\[[^]]*\]\([^)]*\)[.,:;]?")
+PROSE_COLUMNS = 100
 DOCUMENT_IN_CODE = re.compile(r"(?<![\w./])docs/(?:\w+/)*\w+\.md")
 
 
@@ -108,6 +110,15 @@ def name_findings(tree, path, text):
                           "name what exists")
 
 
+def long_line_findings(path, text):
+    """Lines of prose that are too long to read; tables, code blocks and lines that are one link cannot be wrapped."""
+    prose = FENCE.sub(lambda block: "\n" * block.group().count("\n"), text)
+    for number, line in enumerate(prose.split("\n"), start=1):
+        wrappable = not line.lstrip().startswith("|") and not ONE_LINK.fullmatch(line)
+        if len(line) > PROSE_COLUMNS and wrappable:
+            yield Finding(path, number, f"{len(line)} columns of prose, and the limit is {PROSE_COLUMNS}", "wrap it")
+
+
 def findings(tree):
     documents = [*sorted(file.name for file in tree.root.glob("*.md")), *tree.files(".md", folders=("docs",))]
     schema = Schema(tree.text(SCHEMA))
@@ -118,6 +129,7 @@ def findings(tree):
                   for position, key in named_keys(schema, path, text) if not schema.has(key)]
         found += link_findings(tree, path, text)
         found += name_findings(tree, path, text)
+        found += long_line_findings(path, text)
     for path in tree.files(*CPP_SUFFIXES):
         text = tree.text(path)
         found += [Finding(path, line_of(text, match.start()), f"there is no {match.group()}", "name what exists")

@@ -180,6 +180,20 @@ class TidyTest(unittest.TestCase):
         files = {"ps/a.cpp": "// docs/a.md\n", "ps/b.cpp": "\n// docs/b.md\n"}
         self.assertEqual(self.document_findings("", **files), ["ps/b.cpp:2"])
 
+    def test_a_long_line_of_prose_is_found(self):
+        self.assertEqual(self.document_findings("# A\n\n" + "word " * 19 + "words\n"), [])
+        self.assertEqual(self.document_findings("# A\n\n" + "word " * 20 + "more\n"), ["docs/a.md:3"])
+        self.assertEqual(self.document_findings("```\nx\n```\n- " + "word " * 20 + "\n"), ["docs/a.md:4"])
+        self.assertEqual(self.document_findings("", **{"README.md": "word " * 21}), ["README.md:1"])
+
+    def test_a_long_line_that_cannot_be_wrapped_is_fine(self):
+        long = "word " * 21
+        text = f"| {long} |\n   | {long} |\n\n```sh\n{long}\n```\n\n1. a\n\n   ```\n   {long}\n   ```\n"
+        self.assertEqual(self.document_findings(text), [])
+        address = "https://example.org/" + "x" * 100
+        self.assertEqual(self.document_findings(f"- [a]({address})\n![b c]({address})\n"), [])
+        self.assertEqual(self.document_findings(f"See [a]({address}) and more.\n"), ["docs/a.md:1"])
+
     # includes
 
     def test_a_standard_header_that_is_not_named_is_found(self):
