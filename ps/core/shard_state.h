@@ -3,7 +3,7 @@
 //
 // It keeps two versions: after an even and after an odd number of iterations. An iteration reads
 // one and writes the other, so that it can be undone until the next iteration overwrites the
-// version that it has read (docs/synchronisation.md).
+// version that it has read (docs/design/synchronisation.md).
 //
 // Rules of admission. A message names a membership epoch, an iteration, a chunk and a rank, and is
 //   accepted  if epoch and iteration are the shard's, and the rank has not yet contributed to the

@@ -3,7 +3,7 @@
 // A worker connects, names its rank in its first kPull frame, and gets the weights. It then sends a
 // kGradient frame for each chunk of this shard and iteration, and gets a kWeights frame back when
 // all workers have sent theirs. A worker on the same host exchanges only frame headers.
-// docs/protocol.md describes the sequence of frames.
+// docs/design/protocol.md describes the sequence of frames.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@
 namespace scavenger {
 
 // Increased whenever an older reader could misread what a newer writer has written
-// (docs/checkpoint_format.md).
+// (docs/design/checkpoint_format.md).
 inline constexpr std::uint32_t kCheckpointFormatVersion = 1;
 
 struct OptimizerState {

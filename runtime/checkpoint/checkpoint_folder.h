@@ -1,4 +1,5 @@
-// A checkpoint as a folder of files that other programs can read, too (docs/checkpoint_format.md):
+// A checkpoint as a folder of files that other programs can read, too
+// (docs/design/checkpoint_format.md):
 //
 //   weights.safetensors    parameters and buffers under their names
 //   optimizer.safetensors  "exp_avg/layers.0.weight", ...

@@ -57,7 +57,7 @@ enum class SyncStrategy { kParameterServer, kGloo, kNccl };
 enum class SyncTransport { kAutomatic, kSharedMemory, kTcp };
 enum class WirePrecision { kFloat32, kBfloat16 };
 
-// How the workers' gradients become new weights (docs/synchronisation.md).
+// How the workers' gradients become new weights (docs/design/synchronisation.md).
 struct SyncConfig {
   SyncStrategy strategy = SyncStrategy::kParameterServer;
   SyncTransport transport = SyncTransport::kAutomatic;     // for the parameter server
@@ -143,7 +143,7 @@ struct CheckpointConfig {
   bool operator==(const CheckpointConfig&) const = default;
 };
 
-// How the gradient noise is measured (docs/noise.md).
+// How the gradient noise is measured (docs/design/noise.md).
 struct NoiseConfig {
   bool per_layer = false;  // also for each layer
   // Fraction of one worker's time that is spent on gradients of half batches.
@@ -183,7 +183,7 @@ struct SearchConfig {
   bool operator==(const SearchConfig&) const = default;
 };
 
-// How B is divided among the workers (docs/dynamic_batching.md).
+// How B is divided among the workers (docs/design/dynamic_batching.md).
 struct BatchingConfig {
   bool dynamic = false;              // adapt each b_k to the measured speed of its worker
   double dead_band = 0.06;           // a smaller spread of the workers' times changes nothing

@@ -1,7 +1,7 @@
 // The frame format of all connections of a job: a fixed header, then `payload_bytes` bytes.
 //
 // Every frame names the membership epoch and the iteration that it belongs to, so that a receiver
-// can recognise a stale frame and ignore it. docs/protocol.md specifies the bytes, and which
+// can recognise a stale frame and ignore it. docs/design/protocol.md specifies the bytes, and which
 // process may send which frame.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The messages between the controller and the processes of a job: typed, and encoded as MessagePack
 // in kControl frames. Bulk data (weights, gradients, optimizer state) is sent in other frames
-// (runtime/net/frame.h). docs/protocol.md shows a complete sequence of messages.
+// (runtime/net/frame.h). docs/design/protocol.md shows a complete sequence of messages.
 #pragma once
 
 #include <cstddef>

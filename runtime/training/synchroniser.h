@@ -1,6 +1,6 @@
 // The port for the synchronised step of K workers, as the worker loop sees it. The clients of the
 // parameter server implement it, over TCP and in shared memory; so does all-reduce.
-// docs/synchronisation.md compares them.
+// docs/design/synchronisation.md compares them.
 #pragma once
 
 #include <cstdint>

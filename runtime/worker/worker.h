@@ -1,6 +1,6 @@
 // One worker, from the time when its model is built until Stop. It carries out the controller's
 // commands, and otherwise trains as far as its grant permits. It takes part in one membership after
-// another; docs/synchronisation.md describes how one ends.
+// another; docs/design/synchronisation.md describes how one ends.
 #pragma once
 
 #include <cstdint>
