@@ -128,7 +128,7 @@ void read_cluster_and_ps(const Json& document, JobConfig& config) {
   read(ps, "port", config.ps.port);
 }
 
-// Requires one that the schema allows.
+// Requires a name that the schema allows.
 ProviderType provider_type_from(const std::string& name) {
   const auto found = std::ranges::find_if(kProviderTypes,
                                           [&](ProviderType type) { return name_of(type) == name; });

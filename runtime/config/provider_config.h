@@ -11,7 +11,8 @@ inline constexpr std::array kProviderTypes = {ProviderType::kLocal, ProviderType
                                               ProviderType::kSsh, ProviderType::kSlurm,
                                               ProviderType::kGcp};
 
-// As in `provider.type`. Without a default, so that the compiler names what is missing here.
+// Returns the value of `provider.type`. The switch has no default, so that the compiler reports a
+// missing case.
 constexpr const char* name_of(ProviderType type) {
   switch (type) {
     case ProviderType::kLocal:

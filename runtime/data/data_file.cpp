@@ -17,22 +17,22 @@
 namespace scavenger {
 namespace {
 
-constexpr std::size_t kPackedBytes = 1u << 17;        // what is read from the file at a time
-constexpr std::size_t kMostUnpackedBytes = 1u << 24;  // what zlib is asked for at a time
+constexpr std::size_t kPackedBytes = 1u << 17;        // most bytes of one read from the file
+constexpr std::size_t kMostUnpackedBytes = 1u << 24;  // most bytes of one call of zlib
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr std::uint8_t kGzipMagic[] = {0x1f, 0x8b};
 
 }  // namespace
 
-// A gzip file is one part ("member") after the other. What follows the last may be zeros, to which
-// tapes and block devices pad; anything else was taken for data by whoever wrote it, and zlib's own
-// gzread() would leave it out without a word.
+// Reads a plain or gzip file. A gzip file consists of parts ("members"), which may be followed by
+// zeros, the padding of tapes and block devices. Anything else after the last part is an error,
+// since it was meant as data; zlib's own gzread() would silently omit it.
 struct DataFile::Handle {
   FileDescriptor file;
   const std::filesystem::path& path;
   std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(kPackedBytes);
-  std::size_t next = 0, end = 0;  // of `bytes`: what is not used yet
-  std::uint64_t read_bytes = 0;   // of the file
+  std::size_t next = 0, end = 0;  // the range of `bytes` that is not used yet
+  std::uint64_t read_bytes = 0;   // bytes read from the file
   z_stream stream{};
   bool packed = false;
   bool between_parts = true;
@@ -54,7 +54,8 @@ struct DataFile::Handle {
                      .remedy = "it is truncated or damaged: fetch it again"});
   }
 
-  // Reads until `wanted` bytes are there that are not used yet, or the file ends.
+  // Reads until there are `wanted` unused bytes, or until the file ends. Returns how many there
+  // are.
   std::size_t fetch(std::size_t wanted) {
     if (end - next >= wanted) return end - next;
     std::copy(bytes.begin() + static_cast<std::ptrdiff_t>(next),
@@ -83,7 +84,7 @@ struct DataFile::Handle {
     return count;
   }
 
-  // 0 only at the file's end.
+  // Returns 0 only at the end of the file.
   std::size_t read_packed(std::span<std::uint8_t> wanted) {
     const auto asked = static_cast<uInt>(std::min(wanted.size(), kMostUnpackedBytes));
     stream.next_out = wanted.data();

@@ -1,5 +1,5 @@
-// What machines a provider has to offer, as the configuration and its price list tell before
-// anything is asked for. Plain data; what elastic policies need to know of machines follows from it
+// The machines that a provider offers, according to its configuration and price list, before any
+// request. Plain data, from which elastic policies derive the properties of machines
 // (elastic/batching/machine_power.h, elastic/search/machine_pool.h).
 #pragma once
 
@@ -12,26 +12,26 @@
 
 namespace scavenger {
 
-// Machines that are alike, in one place.
+// Machines of one type in one zone.
 struct CatalogueEntry {
-  std::string type;            // as in Machine::type; empty: machines are not told apart by a type
-  std::string zone = {};       // as in Machine::zone; empty: not known before, or only one place
-  double cores = 0.0;          // that one worker computes with, also parts of one; 0: not known
-  double memory_gib = 0.0;     // 0: not known
-  double gpus = 0.0;           // of one worker
-  double link_megabits = 0.0;  // per second, in each direction; 0: not known, or not limited
-  std::optional<MachinePrice> on_demand = {};  // nothing: not sold so, or not known
+  std::string type;         // as in Machine::type; empty: there are no types
+  std::string zone = {};    // as in Machine::zone; empty: unknown before the request, or only one
+  double cores = 0.0;       // for one worker, possibly a fraction; 0: unknown
+  double memory_gib = 0.0;  // 0: unknown
+  double gpus = 0.0;        // for one worker
+  double link_megabits = 0.0;  // megabits per second in each direction; 0: unknown or unlimited
+  std::optional<MachinePrice> on_demand = {};  // nothing: not offered, or unknown
   std::optional<MachinePrice> spot = {};
-  std::optional<std::uint32_t> count = {};  // workers that these have room for; nothing: not known
+  std::optional<std::uint32_t> count = {};  // most workers on these machines; nothing: unknown
 
   bool operator==(const CatalogueEntry&) const = default;
 };
 
 struct MachineCatalogue {
-  // Which machine a request gets that names no type.
+  // Which machine a request without a type gets.
   enum class Order {
-    kAsListed,       // the first that is free
-    kCheapestFirst,  // of those that are to be had
+    kAsListed,       // the first free one
+    kCheapestFirst,  // the cheapest available one
   };
 
   std::vector<CatalogueEntry> entries;
@@ -40,12 +40,13 @@ struct MachineCatalogue {
   bool operator==(const MachineCatalogue&) const = default;
 };
 
-// What the next machine would cost if all were free; nothing if that is not known. An empty type
-// stands for what a request without a type gets. Machines that are never spot cost the same.
+// Returns the price of the next machine if all are free; nothing if it is unknown. An empty type
+// means the machine that a request without a type gets. Machines that are never spot have the same
+// price for both values of `spot`.
 std::optional<MachinePrice> price_of(const MachineCatalogue& catalogue, const std::string& type,
                                      bool spot);
 
-// How many workers the machines have room for together; nothing if one of the counts is not known.
+// Returns how many workers fit on all machines; nothing if one of the counts is unknown.
 std::optional<std::uint32_t> count_of(const MachineCatalogue& catalogue);
 
 }  // namespace scavenger

@@ -6,20 +6,20 @@
 // - All calls and all callbacks happen on the io_context's thread. No call blocks for more than a
 //   few milliseconds, and none calls back before it has returned.
 // - After request(id), exactly one of on_ready, on_refused and on_released comes first. After
-//   on_ready, exactly one of on_lost and on_released ends it. Nothing is said of an id after
-//   on_refused, on_lost or on_released: by then the machine is gone and charges nothing any more,
-//   or is on its way there by itself, and the provider sees to the rest.
-// - A machine that is ready is one of the catalogue's: it has the type of an entry, its zone where
-//   the entry names one, and its price.
-// - on_delayed (before on_ready) and on_notice (after it) may come any number of times, also never.
-// - release() may be called at any time, any number of times, for any id: it cancels a request that
-//   is not answered yet, and ends a machine, however it is. on_released follows once, unless the id
-//   had ended already.
-// - A provider whose machines outlive this process writes down what it intends before it does it,
-//   in the state folder that it was made with, so that begin() of the next process, and clean(),
-//   find everything, wherever this process was killed.
-// - The destructor ends at once, without callbacks, whatever it can end without waiting; what was
-//   not released before is for the next begin() or clean().
+//   on_ready, exactly one of on_lost and on_released ends it. No callback for an id follows
+//   on_refused, on_lost or on_released: the machine is then gone and no longer charged, or the
+//   provider makes sure of that without further calls.
+// - A machine that is ready matches an entry of the catalogue: it has the entry's type and price,
+//   and its zone if the entry names one.
+// - on_delayed (before on_ready) and on_notice (after it) may come any number of times, or never.
+// - release() may be called at any time, any number of times, for any id. It cancels a request that
+//   is not answered yet, and ends a machine in any state. on_released follows once, unless the id
+//   had already ended.
+// - A provider whose machines outlive this process records each step in its state folder before it
+//   takes the step. begin() of the next process, and clean(), then find everything, whenever this
+//   process was killed.
+// - The destructor ends what it can end without waiting, at once and without callbacks. The next
+//   begin() or clean() ends what was not released before.
 #pragma once
 
 #include <functional>
@@ -52,18 +52,18 @@ class Provider {
 
   virtual std::string name() const = 0;  // as in the configuration: "local", "gcp", ...
 
-  // What this provider has to offer, by its configuration; what is free now is not in it. It does
-  // not change, and may be asked for at any time.
+  // Returns the machines that this provider offers according to its configuration, whether they are
+  // free or not. The catalogue does not change. May be called at any time.
   virtual const MachineCatalogue& catalogue() const = 0;
-  // What a machine would cost; nothing if that is not known. Empty type: the configured one.
+  // Returns the price of a machine; nothing if it is unknown. Empty type: the configured one.
   std::optional<MachinePrice> price(const std::string& type, bool spot) const {
     return price_of(catalogue(), type, spot);
   }
 
-  // Call once, before anything else but the two above, and wait for `done`. Checks what can be
-  // checked (programs, credentials, root), takes over what an earlier process of this job has left
-  // or removes it. `problem`: why this provider cannot be used. The listener must outlive the
-  // provider.
+  // Checks the prerequisites (programs, credentials, root), and takes over or removes what an
+  // earlier process of this job has left. `problem`: why this provider cannot be used. Call it
+  // once, before anything but the two functions above, and wait for `done`. The listener must
+  // outlive the provider.
   using BeginDone = std::function<void(std::optional<Refusal> problem)>;
   virtual void begin(ProviderListener& listener, BeginDone done) = 0;
 

@@ -1,5 +1,5 @@
-// A kind of provider, by which it is known to the rest of the program: each folder of one has a
-// function that returns its factory, and elastic/providers/job_provider.cpp names them all.
+// The interface of a kind of provider to the rest of the program. The folder of each provider has a
+// function that returns its factory; elastic/providers/job_provider.cpp lists them all.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace scavenger {
 
-// The process that trains a job, as far as its provider must know it.
+// The properties of the process that trains a job that its provider must know.
 struct ProviderHost {
   std::uint32_t cores = 0;               // of this machine
   std::filesystem::path program_folder;  // of scavenger-worker on this machine
-  // Of the job, the same for each of its processes: for what the next one must know.
+  // Folder of the job, the same for all of its processes, for state that the next process needs.
   std::filesystem::path state_folder;
 };
 
@@ -27,21 +27,20 @@ class ProviderFactory {
  public:
   virtual ~ProviderFactory() = default;
 
-  // What the provider that make() returns has to offer. It follows from the configuration and the
-  // files that it names, so a replay gets what the job had. `cores`: of this machine. Throws
-  // InputError if a price list cannot be used.
+  // Returns the catalogue of the provider that make() returns. It follows from the configuration
+  // and the files that this names, so a replay gets the catalogue of the job. `cores`: of this
+  // machine. Throws InputError if a price list cannot be used.
   virtual MachineCatalogue catalogue(const JobConfig& config, std::uint32_t cores) const = 0;
 
-  // Throws InputError for settings that cannot be used.
+  // Throws InputError if the settings cannot be used.
   virtual std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
                                          const ProviderHost& host) const = 0;
 
-  // Checks what can be known before there is a run folder; takes seconds at most. Throws
-  // InputError.
+  // Checks what is possible before there is a run folder. Takes seconds at most. Throws InputError.
   virtual void check(const JobConfig&) const {}
 
-  // Removes what killed processes have left on this machine, or from it, and returns what it
-  // removed, in words for people.
+  // Removes what killed processes of this machine have left, here or elsewhere. Returns a
+  // description of each removed item.
   virtual awaitable<std::vector<std::string>> clean() const {
     co_return std::vector<std::string>();
   }

@@ -12,7 +12,8 @@
 
 namespace scavenger {
 
-// An entry for this machine, which has room for a worker on each of its `cores`, or for each host.
+// Returns an entry for each host, or, without hosts, one for this machine, with room for a worker
+// on each of its `cores`.
 MachineCatalogue local_catalogue(const ClusterConfig& cluster, std::uint32_t cores);
 
 class LocalProvider final : public Lessor {

@@ -34,7 +34,8 @@ std::string slurm_job_name(std::int64_t owner);
 // if there is no Slurm.
 awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs();
 
-// The partition; how many of its nodes are there is Slurm's matter.
+// Returns an entry for the partition, without a count, since only Slurm knows how many nodes it
+// has.
 MachineCatalogue slurm_catalogue(const SlurmSettings& settings);
 
 class SlurmProvider final : public Lessor {

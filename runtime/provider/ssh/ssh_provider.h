@@ -33,10 +33,11 @@ struct SshSettings {
 // Requires a checked configuration.
 SshSettings ssh_settings(const ProviderConfig& config);
 
-// An entry for each host, which is its zone: hosts have no types.
+// Returns an entry for each host. The host is the zone of its entry; hosts have no types.
 MachineCatalogue ssh_catalogue(const SshSettings& settings);
 
-// What speaks against a host, by what `PROGRAM --version` did and printed there. Pure.
+// Returns why a host cannot be used, given the result of `PROGRAM --version` there; nothing if it
+// can. Pure.
 std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::string& destination,
                                    const std::string& program, const std::string& version_line);
 
