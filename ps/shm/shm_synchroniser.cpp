@@ -16,7 +16,8 @@ namespace {
 constexpr int kSpins = 4000;
 // The most that a lost wake-up costs, if a process dies before it could wake others.
 constexpr double kSleepSeconds = 0.05;
-// So many waiting chunks are worth waking a sleeping worker, which takes 20 to 40 us.
+// The number of waiting chunks from which it is worth waking a sleeping worker, which takes 20 to
+// 40 us.
 constexpr std::uint64_t kChunksWorthWaking = 4;
 // If one step reads and writes more bytes than this, they do not fit into the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{32} << 20;

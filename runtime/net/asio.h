@@ -24,7 +24,7 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 
 // Asio's default moves at most 64 KiB in each system call. On loopback this costs a third of the
-// speed, so we ask for everything at once.
+// speed, so this condition asks for everything at once.
 struct TransferAll {
   std::size_t operator()(const boost::system::error_code& error, std::size_t) const {
     return error ? 0 : std::size_t{1} << 30;

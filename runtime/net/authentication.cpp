@@ -45,7 +45,7 @@ class SocketDeadline final {
 
  private:
   enum class State { kWatching, kExpired, kOver };
-  // The timer may have fired already when we are destroyed, with its handler still in the queue.
+  // The timer may have fired already when this object is destroyed, with its handler still queued.
   std::shared_ptr<State> state_ = std::make_shared<State>(State::kWatching);
   asio::steady_timer timer_;
 };

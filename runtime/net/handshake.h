@@ -6,9 +6,9 @@
 //   client -> server   proof:      HMAC(secret, "client", job id, both nonces)
 //   server -> client   verdict:    one byte, 1 = welcome
 //
-// All messages have a fixed size, so a stranger cannot make us allocate; nonces are fresh, so a
-// recorded handshake cannot be replayed. This file is the pure part; authentication.h moves the
-// bytes.
+// All messages have a fixed size, so an unauthenticated peer cannot cause allocations; nonces are
+// fresh, so a recorded handshake cannot be replayed. This file is the pure part; authentication.h
+// moves the bytes.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The safetensors format (https://github.com/huggingface/safetensors): named tensors in one file,
-// without code in it, read by Python's `safetensors` and by us.
+// without code in it, which Python's `safetensors` reads, too.
 //
 //   u64 little-endian: length of the header
 //   header             JSON {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
