@@ -103,8 +103,7 @@ class ParameterShard final {
   const std::vector<std::uint32_t>& chunks() const { return chunks_; }
   const Optimizer& optimizer() const { return optimizer_; }
 
-  // --- Start: call start(), then load all weights (and the optimizer state if steps were taken).
-  // ---
+  // --- Start: start(), then load all weights (and the optimizer state if steps were taken). ---
 
   // Begins at `progress`: at the start of the job, and when the shard goes back to a checkpoint. If
   // no steps were taken, sets the state to zero. Messages are not accepted before the next
@@ -117,10 +116,10 @@ class ParameterShard final {
 
   // --- Membership. ---
 
-  // Sets the ranks, whose next gradients are those of `iteration`. This is
-  // either the current iteration, which starts again if some gradients have arrived, or the
-  // previous one, which is undone. Throws ProtocolError if the epoch is not later than the current
-  // one, if no rank has samples, or if the shard cannot go back to that iteration.
+  // Sets the ranks, whose next gradients are those of `iteration`. This is either the current
+  // iteration, which starts again if some gradients have arrived, or the previous one, which is
+  // undone. Throws ProtocolError if the epoch is not later than the current one, if no rank has
+  // samples, or if the shard cannot go back to that iteration.
   void reconfigure(Membership membership, std::uint64_t iteration);
   // Reads the gradients of this rank, until the next reconfigure(), from a vector of the layout's
   // flat size. Requires that the rank has not contributed yet.
@@ -134,8 +133,7 @@ class ParameterShard final {
 
   // --- Training. ---
 
-  // Applies the rules of admission to a message before its payload is read.
-  // Throws ProtocolError.
+  // Applies the rules of admission to a message before its payload is read. Throws ProtocolError.
   Admission admit(const ChunkStamp& stamp, std::uint64_t gradient_size) const;
   // Returns the destination of the payload of an accepted message.
   std::span<float> gradient(std::uint32_t rank, std::uint32_t chunk) const;
@@ -160,9 +158,9 @@ class ParameterShard final {
 
   // --- Snapshots, which do not stop training. ---
 
-  // Keeps the state of this boundary: each chunk is
-  // copied at the latest before the step that would overwrite it, which is in the second next
-  // iteration. Requires at_boundary(), and that no other snapshot is in progress.
+  // Keeps the state of this boundary: each chunk is copied at the latest before the step that would
+  // overwrite it, which is in the second next iteration. Requires at_boundary(), and that no other
+  // snapshot is in progress.
   void begin_snapshot();
   // Copies one chunk that has not been copied; call it when idle. Returns false if none is left.
   bool copy_chunk_to_snapshot();
