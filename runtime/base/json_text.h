@@ -30,8 +30,8 @@ std::string json_text(const nlohmann::ordered_json& document, const JsonStyle& s
 template <typename Json = nlohmann::json>
 Json parse_json(std::string_view text);
 
-// Returns whether arrays and objects nest deeper than `depth_limit` levels. The result
-// may be either if the text is not JSON.
+// Returns whether arrays and objects nest deeper than `depth_limit` levels. The result may be
+// either if the text is not JSON.
 bool json_nests_deeper(std::string_view text, int depth_limit);
 
 // Returns nothing if the text is not JSON, or if it nests deeper than `depth_limit` levels, since
