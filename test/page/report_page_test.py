@@ -94,6 +94,7 @@ class OneRun(ReportTest):
             self.assertIn(f'K {slowest["workers"]}', row)
             less = 1 - own / slowest["seconds"]
             self.assertIn(f'{float(f"{abs(less) * 100:.2g}"):g} % {"less" if less > 0 else "more"}', row)
+            self.assertRegex(row, r"% (less|more) \([\d.]+ % (less|more) to [\d.]+ % (less|more)\)")
             self.assertEqual([row[0] for row in numbers(page, "processes")[1]].count("worker 1"), 2)
             self.assertEqual(len(numbers(page, "measured")[1]), 5)  # one of them with even and with unequal shares
             self.assert_near(column(page, "workers", "worker"), [0, 2, 3, 0, 1, 2, 3])  # of the last two memberships

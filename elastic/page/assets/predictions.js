@@ -107,6 +107,9 @@ function foresightChart(run, axis) {
 
 // "12 % less", "3 % more".
 const lessText = (part) => (part == null ? Format.missing : `${Format.number(Math.abs(part) * 100, 2)} % ${part >= 0 ? "less" : "more"}`);
+// The same with its 95 % interval, if that is known: "12 % less (3 % more to 25 % less)".
+const lessTextWithin = (part, low, high) =>
+  low == null || high == null ? lessText(part) : `${lessText(part)} (${lessText(low)} to ${lessText(high)})`;
 
 // What the job would have cost otherwise.
 function savingsBlock(run) {
@@ -119,7 +122,8 @@ function savingsBlock(run) {
     const { prediction } = run, time = timeAs(prediction), cost = costAs(prediction), own = naive.measured ? "this run" : "the chosen one";
     const chosen = prediction.candidates.find((one) => isChosen(prediction, one));
     const row = (name, one, ...saved) => [name, Format.configuration(one.workers, one.batch_size), `${time(one.seconds)} (${Format.interval(one.seconds_low, one.seconds_high, time)})`, cost(one.cost), ...saved];
-    const rows = [row(`chosen by ${prediction.policy}`, chosen, "", ""), ...naive.configurations.map((one) => row(one.why, one, lessText(one.seconds_saved), lessText(one.cost_saved)))];
+    const rows = [row(`chosen by ${prediction.policy}`, chosen, "", ""), ...naive.configurations.map((one) => row(one.why, one, lessTextWithin(one.seconds_saved, one.seconds_saved_low, one.seconds_saved_high),
+        lessTextWithin(one.cost_saved, one.cost_saved_low, one.cost_saved_high)))];
     if (naive.measured) rows.unshift(["this run, with its search: measured", "", time(naive.seconds), cost(naive.cost), "", ""]);
     parts.push(html("p", { class: "hint" }, `All but a run's own numbers are predictions, made at iteration ${Format.count(prediction.iteration)}`,
       prediction.relative ? "; relative, since no run to the target is known." : ".", run.identity.price_per_worker_hour > 0 ? "" : " No price is set: a worker-hour counts as a dollar."),
