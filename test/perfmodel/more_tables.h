@@ -16,7 +16,7 @@ struct TimeTable {
 };
 
 // This project's own: sixteen configurations of two jobs on emulated machines
-// (docs/design/perfmodel.md).
+// (docs/results/predictions.md).
 std::vector<TimeTable> own_tables();
 
 // All that the shared folder holds and that has two K and two local batches at least: the paper's
