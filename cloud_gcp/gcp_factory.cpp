@@ -33,8 +33,9 @@ class GcpFactory final : public ProviderFactory {
     HttpClient http(io);
     const auto tokens = find_credentials(settings.credentials, http, clock);
     std::exception_ptr failure;
-    asio::co_spawn(io, check_account(settings.place.project, settings.credentials, *tokens, http),
-                   [&failure](std::exception_ptr error, const std::string&) { failure = error; });
+    asio::co_spawn(
+        io, check_account(settings.place.project, settings.credentials, *tokens, http),
+        [&failure](std::exception_ptr error, const std::string&) { failure = std::move(error); });
     io.run();
     if (failure) std::rethrow_exception(failure);
   }

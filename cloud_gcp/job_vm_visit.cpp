@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cloud_gcp/compute_json.h"
@@ -61,7 +62,7 @@ bool visit_job_vms(const GcpSettings& settings, const VmVisit& visit, std::ostre
   bool is_done = false;
   asio::co_spawn(io, look_and_delete(settings, visit, http, *tokens, clock, out),
                  [&](std::exception_ptr error, bool result) {
-                   failure = error;
+                   failure = std::move(error);
                    is_done = result;
                  });
   io.run();

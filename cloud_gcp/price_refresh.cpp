@@ -179,7 +179,7 @@ RefreshedPrices todays_prices(const std::string& base, const std::filesystem::pa
   std::vector<json> skus;
   asio::co_spawn(io, read_skus(http, *tokens, endpoint),
                  [&](std::exception_ptr error, std::vector<json> found) {
-                   failure = error;
+                   failure = std::move(error);
                    skus = std::move(found);
                  });
   io.run();

@@ -30,10 +30,11 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::begin(Checkpoint base, const ps::ChunkLayout& layout,
-                             std::vector<std::string> state_names, std::vector<ProcessName> holders,
+                             const std::vector<std::string>& state_names,
+                             std::vector<ProcessName> holders,
                              std::optional<ProcessName> buffers_from, bool is_best) {
   SCAVENGER_CHECK(!round_ && holders.size() == layout.shard_count());
-  round_ = std::make_unique<Round>(std::move(base), layout, std::move(state_names));
+  round_ = std::make_unique<Round>(std::move(base), layout, state_names);
   round_->missing_copies.insert(holders.begin(), holders.end());
   if (buffers_from) round_->missing_copies.insert(*buffers_from);
   round_->holders = std::move(holders);

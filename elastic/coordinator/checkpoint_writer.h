@@ -46,9 +46,9 @@ class CheckpointWriter final {
 
   // `base` and the rest: as CheckpointCollector. `holders`: by shard, who has its chunks; each will
   // say when it has copied them. Requires that none is under way.
-  void begin(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names,
-             std::vector<ProcessName> holders, std::optional<ProcessName> buffers_from,
-             bool is_best);
+  void begin(Checkpoint base, const ps::ChunkLayout& layout,
+             const std::vector<std::string>& state_names, std::vector<ProcessName> holders,
+             std::optional<ProcessName> buffers_from, bool is_best);
 
   // All of these throw ProtocolError where nobody asked for it, or it does not fit.
   void state_copied(const ProcessName& holder, const SnapshotTaken& message);
@@ -67,8 +67,9 @@ class CheckpointWriter final {
 
  private:
   struct Round {
-    Round(Checkpoint base, const ps::ChunkLayout& layout, std::vector<std::string> state_names)
-        : collector(std::move(base), layout, std::move(state_names)) {}
+    Round(Checkpoint base, const ps::ChunkLayout& layout,
+          const std::vector<std::string>& state_names)
+        : collector(std::move(base), layout, state_names) {}
 
     CheckpointCollector collector;
     std::vector<ProcessName> holders;  // by shard

@@ -1,6 +1,7 @@
 #include "elastic/providers/job_provider.h"
 
 #include <exception>
+#include <utility>
 
 #include "cloud_gcp/gcp_factory.h"
 #include "runtime/base/check.h"
@@ -35,7 +36,7 @@ std::vector<std::string> clean_after_killed_jobs() {
     asio::io_context io;
     asio::co_spawn(io, provider_factory(type).clean(),
                    [&](std::exception_ptr error, const std::vector<std::string>& found) {
-                     if (error) failure = error;
+                     if (error) failure = std::move(error);
                      removed.insert(removed.end(), found.begin(), found.end());
                    });
     io.run();

@@ -29,14 +29,14 @@ void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& 
   if (search.workers.empty()) {
     std::set<std::uint32_t> workers{config.cluster.workers};
     for (std::uint32_t k = 1; k <= room; k *= 2) workers.insert(k);
-    search.workers = sorted(std::move(workers));
+    search.workers = sorted(workers);
   }
   if (search.batch_sizes.empty()) {
     std::set<std::uint32_t> batch_sizes{config.batch_size};
     for (std::uint64_t factor = 2; factor <= 8; factor *= 2)
       if (config.batch_size * factor <= train_samples)
         batch_sizes.insert(static_cast<std::uint32_t>(config.batch_size * factor));
-    search.batch_sizes = sorted(std::move(batch_sizes));
+    search.batch_sizes = sorted(batch_sizes);
   }
 }
 
