@@ -373,7 +373,7 @@ void Coordinator::carry_out(const TakeCheckpoint& action) {
   const std::vector<ProcessName> holders = state_holders();
   std::optional<ProcessName> buffers_from;
   if (buffers_.flat_size() > 0) buffers_from = workers().front();
-  checkpoints_.begin(checkpoint_base(), layout(), std::move(state_names), holders, buffers_from,
+  checkpoints_.begin(checkpoint_base(), layout(), state_names, holders, buffers_from,
                      action.is_best);
   const Snapshot snapshot{controller_.iterations_done()};
   for (const ProcessName& holder : holders) cluster_->send(holder, snapshot);
