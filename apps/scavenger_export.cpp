@@ -13,7 +13,7 @@
 #include "runtime/base/version.h"
 #include "runtime/checkpoint/weights_export.h"
 #include "runtime/config/config_file.h"
-#include "runtime/torch/torchscript_export.h"
+#include "runtime/torch/imported/torchscript_export.h"
 
 namespace scavenger {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
-#include "cloud_gcp/embedded_text.h"
-#include "cloud_gcp/price_refresh.h"
-#include "cloud_gcp/price_table.h"
+#include "cloud_gcp/api/price_refresh.h"
+#include "cloud_gcp/pricing/price_table.h"
+#include "cloud_gcp/pricing/price_text.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"

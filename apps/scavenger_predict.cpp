@@ -16,7 +16,7 @@
 #include "apps/command_line/user_program.h"
 #include "elastic/evaluation/prediction_file.h"
 #include "elastic/evaluation/restored_model.h"
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -24,8 +24,8 @@
 #include "runtime/base/version.h"
 #include "runtime/config/metric.h"
 #include "runtime/data/batch_assembler.h"
-#include "runtime/data/source_readers.h"
-#include "runtime/torch/torch_trainer.h"
+#include "runtime/data/readers/source_readers.h"
+#include "runtime/torch/trainer/torch_trainer.h"
 
 namespace scavenger {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
+#include "elastic/events/event_log.h"
 #include "elastic/page/page_data.h"
 #include "elastic/page/report_page.h"
 #include "elastic/page/tensorboard_mirror.h"
-#include "elastic/report/event_log.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/text.h"

@@ -22,9 +22,9 @@
 #include "runtime/data/data_set.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/child_process.h"
-#include "runtime/torch/c10d.h"
-#include "runtime/torch/tensor_replica.h"
-#include "runtime/torch/torch_trainer.h"
+#include "runtime/torch/c10d/c10d.h"
+#include "runtime/torch/trainer/tensor_replica.h"
+#include "runtime/torch/trainer/torch_trainer.h"
 #include "runtime/worker/control_link.h"
 #include "runtime/worker/worker.h"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the built-in price catalog of Compute Engine from a table of list prices by machine type.
 
-    .venv/bin/python scripts/derive_gcp_prices.py PRICES.csv --as-of 2026-07-30 > cloud_gcp/prices/2026-07-30.json
+    .venv/bin/python scripts/derive_gcp_prices.py PRICES.csv --as-of 2026-07-30 > cloud_gcp/pricing/prices/2026-07-30.json
 
 The table has machine_type, vcpu, mem_gib, gpu, gpu_count, region, usd_hour_ondemand, usd_hour_spot. Compute Engine sells vCPUs, GiB
 and GPUs; least squares finds what each costs in a series, and a series is kept where that gives each listed price to 1e-6. Machines

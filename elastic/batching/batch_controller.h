@@ -13,7 +13,7 @@
 #include "elastic/batching/pace_errors.h"
 #include "elastic/batching/pace_window.h"
 #include "elastic/control/share_rule.h"
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/config/job_config.h"
 #include "runtime/provider/machine_catalogue.h"
 

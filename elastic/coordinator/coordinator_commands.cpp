@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/coordinator.h"
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
 #include "ps/shm/segment.h"
 #include "runtime/base/error.h"
 

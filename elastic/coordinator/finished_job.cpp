@@ -9,8 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include "elastic/report/event_log.h"
-#include "elastic/report/run_summary.h"
+#include "elastic/events/event_log.h"
+#include "elastic/history/run_summary.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/config/metric.h"

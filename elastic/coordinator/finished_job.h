@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

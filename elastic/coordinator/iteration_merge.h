@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/protocol/control_message.h"
 #include "runtime/training/membership.h"
 

@@ -8,7 +8,7 @@
 
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/job_start.h"
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/training/data_shape.h"
 #include "runtime/training/tensor_layout.h"
 

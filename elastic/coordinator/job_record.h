@@ -10,10 +10,10 @@
 
 #include "elastic/coordinator/run_folder.h"
 #include "elastic/coordinator/run_lock.h"
-#include "elastic/report/event_log.h"
-#include "elastic/report/iteration_condenser.h"
+#include "elastic/events/event_log.h"
+#include "elastic/history/iteration_condenser.h"
+#include "elastic/history/run_summary.h"
 #include "elastic/report/progress_display.h"
-#include "elastic/report/run_summary.h"
 #include "runtime/base/clock.h"
 
 namespace scavenger::elastic {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "elastic/coordinator/run_folder.h"
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 #include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/config/job_config.h"
 

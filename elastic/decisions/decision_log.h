@@ -8,7 +8,7 @@
 #include <string>
 
 #include "elastic/control/controller.h"
-#include "elastic/report/log_budget.h"
+#include "elastic/events/log_budget.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {

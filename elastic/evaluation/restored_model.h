@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "ps/core/float_buffer.h"
 #include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/config/job_config.h"

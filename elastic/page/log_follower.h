@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "elastic/events/event_log.h"
 #include "elastic/page/run_history.h"
-#include "elastic/report/event_log.h"
 
 namespace scavenger::elastic {
 

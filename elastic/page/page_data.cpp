@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "elastic/history/time_to_go.h"
 #include "elastic/report/progress_text.h"
 #include "elastic/report/savings_json.h"
-#include "elastic/report/time_to_go.h"
 #include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <variant>
 
-#include "elastic/report/evaluation_metric.h"
-#include "elastic/report/iteration_timers.h"
+#include "elastic/history/evaluation_metric.h"
+#include "elastic/history/iteration_timers.h"
+#include "elastic/history/series_digest.h"
 #include "elastic/report/quantity_text.h"
-#include "elastic/report/series_digest.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "elastic/report/downsampled_curve.h"
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
+#include "elastic/history/downsampled_curve.h"
+#include "elastic/history/recent_pace.h"
+#include "elastic/history/run_summary.h"
 #include "elastic/report/progress_text.h"
-#include "elastic/report/recent_pace.h"
-#include "elastic/report/run_summary.h"
 
 namespace scavenger::elastic {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <variant>
 
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {

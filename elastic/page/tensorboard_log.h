@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/base/file.h"
 
 namespace scavenger::elastic {

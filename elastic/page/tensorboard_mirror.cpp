@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 
+#include "elastic/events/event_log.h"
 #include "elastic/page/tensorboard_log.h"
-#include "elastic/report/event_log.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 

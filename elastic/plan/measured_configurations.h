@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "elastic/report/run_numbers.h"
-#include "perfmodel/observation.h"
+#include "elastic/history/run_numbers.h"
+#include "perfmodel/time/observation.h"
 
 namespace scavenger::elastic {
 

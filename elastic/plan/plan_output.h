@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "perfmodel/plan.h"
+#include "perfmodel/plan/plan.h"
 
 namespace scavenger::elastic {
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "elastic/events/event_log.h"
+#include "elastic/history/run_summary.h"
 #include "elastic/plan/measured_configurations.h"
-#include "elastic/report/event_log.h"
-#include "elastic/report/run_summary.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"

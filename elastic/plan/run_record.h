@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 #include "perfmodel/store/model_record.h"
 #include "runtime/config/job_config.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "perfmodel/mixed_cluster.h"
 #include "perfmodel/store/model_record.h"
 #include "perfmodel/store/observations.h"
+#include "perfmodel/time/mixed_cluster.h"
 
 namespace scavenger::elastic {
 

@@ -8,7 +8,7 @@
 
 #include "elastic/planning/plan_machines.h"
 #include "elastic/planning/plan_sources.h"
-#include "perfmodel/plan.h"
+#include "perfmodel/plan/plan.h"
 #include "perfmodel/store/observations.h"
 
 namespace scavenger::elastic {

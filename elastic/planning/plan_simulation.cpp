@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "perfmodel/search_simulator.h"
+#include "perfmodel/search/search_simulator.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "perfmodel/plan.h"
+#include "perfmodel/plan/plan.h"
 
 namespace scavenger::elastic {
 

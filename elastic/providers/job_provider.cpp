@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "cloud_gcp/gcp_factory.h"
+#include "cloud_gcp/provider/gcp_factory.h"
 #include "runtime/base/check.h"
 #include "runtime/provider/emulated/emulated_provider.h"
 #include "runtime/provider/local/local_provider.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "elastic/report/log_replay.h"
-#include "elastic/report/run_summary.h"
+#include "elastic/events/log_replay.h"
+#include "elastic/history/run_summary.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

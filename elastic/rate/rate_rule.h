@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 
 namespace scavenger::elastic {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
+#include "elastic/history/recent_pace.h"
+#include "elastic/history/run_numbers.h"
 #include "elastic/report/progress_text.h"
-#include "elastic/report/recent_pace.h"
-#include "elastic/report/run_numbers.h"
 #include "runtime/base/clock.h"
 
 namespace scavenger::elastic {

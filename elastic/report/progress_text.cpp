@@ -6,10 +6,10 @@
 #include <cmath>
 #include <variant>
 
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
+#include "elastic/history/time_to_go.h"
 #include "elastic/report/quantity_text.h"
 #include "elastic/report/savings.h"
-#include "elastic/report/time_to_go.h"
 #include "runtime/base/text.h"
 
 namespace scavenger::elastic {

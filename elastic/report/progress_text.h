@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "elastic/report/event.h"
-#include "elastic/report/recent_pace.h"
-#include "elastic/report/run_numbers.h"
+#include "elastic/events/event.h"
+#include "elastic/history/recent_pace.h"
+#include "elastic/history/run_numbers.h"
 
 namespace scavenger::elastic {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 
 namespace scavenger::elastic {
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "elastic/report/run_numbers.h"
+#include "elastic/history/run_numbers.h"
 
 namespace scavenger::elastic {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "perfmodel/mixed_cluster.h"
+#include "perfmodel/time/mixed_cluster.h"
 #include "runtime/config/job_config.h"
 #include "runtime/provider/machine_catalogue.h"
 

@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "elastic/history/time_to_go.h"
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/run_record.h"
-#include "elastic/report/time_to_go.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/search_plan.h"
-#include "perfmodel/adaptive_search.h"
+#include "perfmodel/search/adaptive_search.h"
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
 

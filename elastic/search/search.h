@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "elastic/report/run_numbers.h"
-#include "perfmodel/mixed_cluster.h"
-#include "perfmodel/observation.h"
+#include "elastic/history/run_numbers.h"
 #include "perfmodel/store/model_record.h"
+#include "perfmodel/time/mixed_cluster.h"
+#include "perfmodel/time/observation.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

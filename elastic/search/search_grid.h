@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "perfmodel/observation.h"
+#include "perfmodel/time/observation.h"
 #include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "elastic/history/run_numbers.h"
 #include "elastic/plan/measured_configurations.h"
-#include "elastic/report/run_numbers.h"
-#include "perfmodel/plan.h"
+#include "perfmodel/plan/plan.h"
 #include "perfmodel/store/model_record.h"
 #include "runtime/config/job_config.h"
 

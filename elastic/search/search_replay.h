@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "elastic/report/log_replay.h"
-#include "elastic/report/run_summary.h"
+#include "elastic/events/log_replay.h"
+#include "elastic/history/run_summary.h"
 #include "elastic/search/search.h"
 #include "runtime/provider/machine_catalogue.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "perfmodel/observation.h"
 #include "perfmodel/store/model_record.h"
+#include "perfmodel/time/observation.h"
 
 namespace scavenger::perfmodel {
 

@@ -9,10 +9,10 @@
 #include "runtime/base/json_text.h"
 #include "runtime/config/consistency.h"
 #include "runtime/config/job_config_json.h"
-#include "runtime/config/overrides.h"
 #include "runtime/config/paths.h"
 #include "runtime/config/schema_text.h"
-#include "runtime/config/schema_validator.h"
+#include "runtime/schema/overrides.h"
+#include "runtime/schema/schema_validator.h"
 
 namespace scavenger {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/config/job_config.h"
-#include "runtime/config/violation.h"
+#include "runtime/schema/violation.h"
 
 namespace scavenger {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/config/job_config.h"
-#include "runtime/config/json.h"
+#include "runtime/schema/json.h"
 
 namespace scavenger {
 

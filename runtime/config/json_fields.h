@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "runtime/config/data_config.h"
-#include "runtime/config/json.h"
 #include "runtime/config/model_config.h"
 #include "runtime/config/optimizer_config.h"
+#include "runtime/schema/json.h"
 
 namespace scavenger {
 

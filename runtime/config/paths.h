@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/config/job_config.h"
-#include "runtime/config/value_places.h"
+#include "runtime/schema/value_places.h"
 
 namespace scavenger {
 

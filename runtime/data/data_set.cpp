@@ -15,8 +15,8 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/data/file_lock.h"
+#include "runtime/data/readers/source_readers.h"
 #include "runtime/data/source_identity.h"
-#include "runtime/data/source_readers.h"
 
 namespace scavenger {
 namespace {

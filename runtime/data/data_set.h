@@ -16,7 +16,7 @@
 
 #include "runtime/config/job_config.h"
 #include "runtime/data/prepared_file.h"
-#include "runtime/data/sample_table.h"
+#include "runtime/data/readers/sample_table.h"
 #include "runtime/training/data_shape.h"
 
 namespace scavenger {

@@ -17,7 +17,7 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/file.h"
-#include "runtime/data/sample_table.h"
+#include "runtime/data/readers/sample_table.h"
 
 namespace scavenger {
 

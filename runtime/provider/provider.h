@@ -2,7 +2,7 @@
 // ssh, Slurm and Compute Engine. One machine takes one worker; shards run on the controller's
 // machine.
 //
-// Contract (test/provider/conformance.h checks it for each implementation):
+// Contract (test/unit/runtime/provider/conformance.h checks it for each implementation):
 // - All calls and all callbacks happen on the io_context's thread. No call blocks for more than a
 //   few milliseconds, and none calls back before it has returned.
 // - After request(id), exactly one of on_ready, on_refused and on_released comes first. After

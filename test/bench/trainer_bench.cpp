@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
-#include "runtime/torch/torch_trainer.h"
-#include "test/torch/bound_trainer.h"
-#include "test/torch/random_batch.h"
+#include "runtime/torch/trainer/torch_trainer.h"
+#include "test/unit/runtime/torch/trainer/bound_trainer.h"
+#include "test/unit/runtime/torch/trainer/random_batch.h"
 
 namespace scavenger {
 namespace {

@@ -2,7 +2,7 @@
 
     .venv/bin/python test/bench/trainer_bench.py build/release/bench/trainer_bench [--threads 1] [--rounds 8]
 
-Same model (test/torch/reference_models.py), batch, threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
+Same model (test/unit/runtime/torch/models/reference_models.py), batch, threads and plain SGD step. Each takes its turn in a process of its own, so that both meet
 the same neighbours. What counts is the ratio PyTorch / ours (above 1: ours is faster). On a busy machine wall time says
 little; CPU seconds (of all threads, which at more than one count waiting too) say more there.
 """

@@ -7,8 +7,8 @@
 #include "runtime/checkpoint/checkpoint_manifest.h"
 #include "runtime/checkpoint/checkpoint_state.h"
 #include "runtime/safetensors/safetensors.h"
-#include "test/checkpoint/sample_checkpoint.h"
 #include "test/fuzz/fuzz.h"
+#include "test/unit/runtime/checkpoint/sample_checkpoint.h"
 
 using namespace scavenger;
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cloud_gcp/price_refresh.h"
-#include "cloud_gcp/prices.h"
-#include "cloud_gcp/sealed_ticket.h"
-#include "cloud_gcp/service_account.h"
-#include "cloud_gcp/vm_ledger.h"
+#include "cloud_gcp/api/price_refresh.h"
+#include "cloud_gcp/api/sealed_ticket.h"
+#include "cloud_gcp/api/service_account.h"
+#include "cloud_gcp/pricing/prices.h"
+#include "cloud_gcp/provider/vm_ledger.h"
 #include "runtime/base/file.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/temporary_folder.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "test/fuzz/fuzz.h"
-#include "test/protocol/sample_messages.h"
+#include "test/unit/runtime/protocol/sample_messages.h"
 
 using namespace scavenger;
 

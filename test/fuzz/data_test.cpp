@@ -7,13 +7,13 @@
 #include <cstring>
 
 #include "runtime/base/digest.h"
-#include "runtime/data/number_array.h"
 #include "runtime/data/prepared_file.h"
-#include "runtime/data/source_readers.h"
-#include "test/data/array_files.h"
-#include "test/data/data_files.h"
+#include "runtime/data/readers/number_array.h"
+#include "runtime/data/readers/source_readers.h"
 #include "test/fuzz/fuzz.h"
 #include "test/support/temporary_folder.h"
+#include "test/unit/runtime/data/data_files.h"
+#include "test/unit/runtime/data/readers/array_files.h"
 
 using namespace scavenger;
 

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cloud_gcp/cloud_fault.h"
-#include "cloud_gcp/compute_json.h"
-#include "cloud_gcp/json_text.h"
+#include "cloud_gcp/api/cloud_fault.h"
+#include "cloud_gcp/api/compute_json.h"
+#include "cloud_gcp/api/json_text.h"
 #include "elastic/coordinator/job_command.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/page/page_request.h"
@@ -14,8 +14,8 @@
 #include "perfmodel/store/observation_table.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "test/fuzz/fuzz.h"
-#include "test/model_store/sample_record.h"
 #include "test/support/temporary_folder.h"
+#include "test/unit/perfmodel/store/sample_record.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;

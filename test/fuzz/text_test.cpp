@@ -1,10 +1,10 @@
 // Texts that people and earlier runs write: configurations and event logs.
 
-#include "elastic/report/event.h"
+#include "elastic/events/event.h"
 #include "runtime/config/config_file.h"
-#include "runtime/config/located_json.h"
+#include "runtime/schema/located_json.h"
 #include "test/fuzz/fuzz.h"
-#include "test/report/sample_events.h"
+#include "test/unit/elastic/events/sample_events.h"
 
 using namespace scavenger;
 

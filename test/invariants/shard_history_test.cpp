@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
-#include "test/ps_core/shard_job.h"
+#include "test/unit/ps/core/shard_job.h"
 
 using namespace scavenger;
 using namespace scavenger::ps;

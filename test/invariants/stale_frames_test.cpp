@@ -1,7 +1,7 @@
 // Invariant 4 on the wire: frames of an earlier epoch or iteration, at any time, change no bit.
 #include <catch2/catch.hpp>
 
-#include "test/ps_tcp/raw_member.h"
+#include "test/unit/ps/tcp/raw_member.h"
 
 using namespace scavenger;
 using namespace scavenger::ps;

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "runtime/base/error.h"
-#include "runtime/torch/torch_trainer.h"
-#include "test/torch/bound_trainer.h"
-#include "test/torch/random_batch.h"
+#include "runtime/torch/trainer/torch_trainer.h"
+#include "test/unit/runtime/torch/trainer/bound_trainer.h"
+#include "test/unit/runtime/torch/trainer/random_batch.h"
 
 namespace scavenger {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "elastic/search/search_grid.h"
 #include "runtime/data/sample_order.h"
-#include "test/decisions/ready_config.h"
+#include "test/unit/elastic/decisions/ready_config.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "elastic/control/controller.h"
 #include "elastic/decisions/decision_log.h"
-#include "elastic/report/run_summary.h"
+#include "elastic/history/run_summary.h"
 #include "elastic/search/search.h"
 #include "runtime/base/random.h"
-#include "test/search/virtual_job.h"
+#include "test/unit/elastic/search/virtual_job.h"
 
 namespace scavenger::elastic {
 

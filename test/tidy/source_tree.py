@@ -36,9 +36,8 @@ class SourceTree:
 
 
 def folder_of(path):
-    """runtime/net/frame.h -> runtime/net; ps/core/kernels.h -> ps: the unit that the layers are made of."""
-    parts = path.split("/")
-    return "/".join(parts[:2]) if parts[0] in ("runtime", "elastic") else parts[0]
+    """runtime/net/frame.h -> runtime/net: the unit that the layers are made of. All tests are one."""
+    return "test" if path.startswith("test/") else path.rpartition("/")[0]
 
 
 def line_of(text, position):

@@ -1,7 +1,7 @@
 #include "runtime/provider/emulated/emulated_settings.h"
 
 #include "runtime/base/json_text.h"
-#include "runtime/config/json.h"
+#include "runtime/schema/json.h"
 
 namespace scavenger {
 

@@ -12,10 +12,10 @@
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
-#include "runtime/config/json.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/slurm/slurm_text.h"
+#include "runtime/schema/json.h"
 
 namespace scavenger {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/version.h"
-#include "runtime/config/json.h"
+#include "runtime/schema/json.h"
 
 namespace scavenger {
 namespace {

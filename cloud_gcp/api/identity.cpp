@@ -1,0 +1,69 @@
+#include "cloud_gcp/api/identity.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <cstring>
+#include <span>
+
+namespace scavenger::gcp {
+namespace {
+
+constexpr std::size_t kNameCharacters = 25;  // of the job's own name; with the rest below 63
+
+// Letters in lower case, digits and single dashes, beginning with a letter (RFC 1035).
+std::string plain_name(std::string_view text) {
+  std::string name;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 && byte < 128)
+      name += static_cast<char>(std::tolower(byte));
+    else if (!name.empty() && name.back() != '-')
+      name += '-';
+  }
+  if (name.empty() || std::isalpha(static_cast<unsigned char>(name.front())) == 0)
+    name.insert(0, "job-");
+  if (name.size() > kNameCharacters) name.resize(kNameCharacters);
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
+}  // namespace
+
+std::string cloud_job_id(std::string_view job_name, std::uint32_t nonce) {
+  return fmt::format("{}-{:08x}", plain_name(job_name), nonce);
+}
+
+std::string vm_name(const std::string& job_id, const std::string& role, std::uint32_t index,
+                    std::uint32_t nonce) {
+  return fmt::format("{}-{}-{}-{:08x}", job_id, role, index, nonce);
+}
+
+std::map<std::string, std::string> vm_labels(const std::string& job_id, const std::string& role) {
+  return {{kJobLabel, job_id}, {kRoleLabel, role}};
+}
+
+std::string job_filter(const std::string& job_id) {
+  return fmt::format("labels.{} = {}", kJobLabel, job_id);
+}
+
+std::string any_job_filter() {
+  return fmt::format("labels.{}:*", kJobLabel);
+}
+
+std::string request_id(RandomStream& stream) {
+  const std::uint64_t high = (stream.bits() & ~0xf000ULL) | 0x4000ULL;  // version 4
+  const std::uint64_t low =
+      (stream.bits() & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // RFC 4122
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
+                     high & 0xffff, low >> 48, low & 0xffffffffffffULL);
+}
+
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  fill_with_secret_bytes(std::as_writable_bytes(std::span(&seed, 1)));
+  return seed;
+}
+
+}  // namespace scavenger::gcp

@@ -1,0 +1,81 @@
+// The gradient noise of a job, from its events: of all workers' batches, or, where there is one
+// worker, of its batch's halves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "elastic/events/event.h"
+#include "noise/noise_estimator.h"
+
+namespace scavenger::elastic {
+
+// Of some iterations, in the units of noise/: valid at every (K, B).
+struct NoiseNumbers {
+  std::uint32_t phase = 0;           // learning-rate phases count from 1
+  double learning_rate = 0.0;        // at its beginning
+  std::uint64_t last_iteration = 0;  // complete, when it was last measured
+  noise::NoiseEstimate estimate;
+};
+
+struct GroupNoise {
+  std::string name;
+  noise::NoiseEstimate estimate;
+};
+
+// Estimates what the iterations of any memberships have in common. One thread.
+class NoiseMeter final {
+ public:
+  explicit NoiseMeter(noise::NoiseOptions options = {}) : estimator_(options) {}
+
+  void add(const fact::Membership& membership, const fact::Iterations& iterations);
+  // All that it goes by, for a log, and the way back: another that has seen the same iterations.
+  static constexpr std::size_t kStateNumbers = fact::kNoiseStateNumbers;
+  std::vector<fact::Exact> state() const;
+  void restore(const std::vector<fact::Exact>& state);
+  // Of the present phase of the learning rate; nothing where nothing was measured in it.
+  std::optional<NoiseNumbers> numbers() const;
+
+ private:
+  void add_norms(const noise::NoiseIteration& iteration, std::uint64_t index);
+
+  noise::NoiseEstimator estimator_;
+  std::optional<std::uint64_t> last_;   // iteration that was added
+  std::vector<noise::PartNorm> parts_;  // reused
+};
+
+class JobNoise final {
+ public:
+  void set_groups(std::vector<std::string> names);
+  void add(const fact::Membership& membership, const fact::Iterations& iterations);
+  void add(const fact::IterationBlock& block);
+  const NoiseMeter& meter() const { return meter_; }
+  void note_announced(std::uint32_t phase) { announced_phase_ = phase; }
+
+  // Of the present phase: the trace per sample is kept across memberships.
+  std::optional<NoiseNumbers> numbers() const { return meter_.numbers(); }
+  // As each was when the learning rate left it; the latest kMaxListed.
+  const std::vector<NoiseNumbers>& ended_phases() const { return ended_; }
+  std::vector<GroupNoise> groups() const;
+  double half_batch_seconds() const { return half_batch_seconds_; }
+  // Set once in each phase: it has settled, and nobody was told yet.
+  std::optional<fact::NoiseStable> news() const;
+
+ private:
+  static constexpr std::size_t kMaxListed = 200;
+
+  void end_phase(const std::optional<NoiseNumbers>& before);
+  void add_halves(const std::vector<fact::HalfBatches>& half_batches, double learning_rate);
+
+  NoiseMeter meter_;
+  std::vector<NoiseNumbers> ended_;
+  std::vector<std::string> group_names_;
+  std::vector<noise::NoiseEstimator> groups_;
+  double half_batch_seconds_ = 0.0;
+  std::uint32_t announced_phase_ = 0;
+};
+
+}  // namespace scavenger::elastic

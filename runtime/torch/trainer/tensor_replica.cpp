@@ -1,0 +1,164 @@
+#include "runtime/torch/trainer/tensor_replica.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/_fused_adam.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros.h>
+
+#include <vector>
+
+#include "runtime/base/check.h"
+#include "runtime/torch/trainer/device.h"
+#include "runtime/training/clip_scale.h"
+
+namespace scavenger {
+namespace {
+
+std::uint32_t count_state_vectors(const OptimizerConfig& optimizer) {
+  if (optimizer.type != OptimizerType::kSgd) return 2;
+  return static_cast<float>(optimizer.momentum) != 0.0F ? 1 : 0;
+}
+
+at::Tensor part_of(const at::Tensor& flat, FlatRange range) {
+  return flat.narrow(0, static_cast<std::int64_t>(range.first),
+                     static_cast<std::int64_t>(range.size));
+}
+
+class TensorReplica final : public Replica {
+ public:
+  TensorReplica(std::uint64_t flat_size, const OptimizerConfig& optimizer, at::Device device)
+      : optimizer_(optimizer), state_vectors_(count_state_vectors(optimizer)), device_(device) {
+    const auto zeros = [&] {
+      return at::zeros({static_cast<std::int64_t>(flat_size)},
+                       at::TensorOptions().dtype(at::kFloat).device(device));
+    };
+    for (auto& version : versions_)
+      for (std::uint32_t i = 0; i <= state_vectors_; ++i) version.push_back(zeros());
+    gradients_ = zeros();
+  }
+
+  std::uint32_t state_vectors() const override { return state_vectors_; }
+  std::span<float> vector(std::uint32_t index, std::uint64_t iteration) override {
+    return span_of(versions_[iteration % 2].at(index));
+  }
+  std::span<float> gradients() override { return span_of(gradients_); }
+
+  void clear(std::uint64_t iteration) override {
+    for (at::Tensor& vector : versions_[iteration % 2]) vector.zero_();
+  }
+  void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
+            std::span<const float> values) override {
+    part_of(versions_[iteration % 2].at(index), {first, values.size()})
+        .copy_(on_host({const_cast<float*>(values.data()), values.size()}));
+  }
+  void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
+            std::span<float> values) override {
+    on_host(values).copy_(part_of(versions_[iteration % 2].at(index), {first, values.size()}));
+  }
+
+  void begin(const ReplicaStep& step) override;
+  void weight(FlatRange range, float share) override;
+  void step(FlatRange range) override;
+  GradientNorms finish() override;
+
+ private:
+  bool clips() const { return optimizer_.clip_norm > 0.0; }
+  void step_part(FlatRange range);
+  static std::span<float> span_of(const at::Tensor& flat) {
+    return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
+  }
+  static at::Tensor on_host(std::span<float> values) {
+    return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
+  }
+  void add_square_of(const at::Tensor& values, at::Tensor& sum) const {
+    const at::Tensor norm = at::linalg_vector_norm(values, 2, {}, false, at::kDouble);
+    sum.addcmul_(norm, norm);
+  }
+
+  const OptimizerConfig optimizer_;
+  const std::uint32_t state_vectors_;
+  const at::Device device_;
+  std::vector<at::Tensor> versions_[2];  // weights, then the optimizer's vectors
+  at::Tensor gradients_;
+
+  // State of the current iteration.
+  ReplicaStep step_;
+  at::Tensor step_number_;                       // in the form of LibTorch's Adam
+  at::Tensor local_sqr_norm_, global_sqr_norm_;  // one number each, on the device
+};
+
+void TensorReplica::begin(const ReplicaStep& step) {
+  const at::NoGradGuard no_gradients;
+  step_ = step;
+  step_number_ = at::full({}, static_cast<double>(step.step_number),
+                          at::TensorOptions().dtype(at::kFloat).device(device_));
+  const auto number = at::TensorOptions().dtype(at::kDouble).device(device_);
+  local_sqr_norm_ = at::zeros({}, number);
+  global_sqr_norm_ = at::zeros({}, number);
+}
+
+void TensorReplica::weight(FlatRange range, float share) {
+  const at::NoGradGuard no_gradients;
+  at::Tensor gradient = part_of(gradients_, range);
+  add_square_of(gradient, local_sqr_norm_);
+  if (share != 1.0F) gradient.mul_(share);
+}
+
+void TensorReplica::step(FlatRange range) {
+  const at::NoGradGuard no_gradients;
+  add_square_of(part_of(gradients_, range), global_sqr_norm_);
+  if (!clips()) step_part(range);
+}
+
+GradientNorms TensorReplica::finish() {
+  const at::NoGradGuard no_gradients;
+  const GradientNorms norms{local_sqr_norm_.item<double>(), global_sqr_norm_.item<double>()};
+  if (clips()) {  // the norm of the whole gradient is known now
+    gradients_.mul_(clip_scale(norms.global_sqr_norm, optimizer_.clip_norm));
+    step_part({0, static_cast<std::uint64_t>(gradients_.numel())});
+  }
+  return norms;
+}
+
+// LibTorch's fused kernels step in place, so the old version is first copied to the place of the
+// new one.
+void TensorReplica::step_part(FlatRange range) {
+  const std::uint64_t from = step_.iteration % 2;
+  std::vector<std::vector<at::Tensor>> vectors;
+  for (std::uint32_t i = 0; i <= state_vectors_; ++i) {
+    vectors.push_back({part_of(versions_[1 - from][i], range)});
+    vectors.back()[0].copy_(part_of(versions_[from][i], range));
+  }
+  const std::vector<at::Tensor> gradient = {part_of(gradients_, range)};
+  const OptimizerConfig& o = optimizer_;
+  if (o.type == OptimizerType::kSgd)
+    return at::_fused_sgd_(vectors[0], gradient,
+                           state_vectors_ > 0 ? vectors[1] : std::vector<at::Tensor>(),
+                           o.weight_decay, state_vectors_ > 0 ? o.momentum : 0.0,
+                           step_.learning_rate, o.dampening, o.nesterov, /*maximize=*/false,
+                           /*is_first_step=*/step_.step_number == 1);
+  const std::vector<at::Tensor> none, step_number = {step_number_};
+  if (o.type == OptimizerType::kAdamW)
+    at::_fused_adamw_(vectors[0], gradient, vectors[1], vectors[2], none, step_number,
+                      step_.learning_rate, o.beta1, o.beta2, o.weight_decay, o.epsilon,
+                      /*amsgrad=*/false, /*maximize=*/false);
+  else
+    at::_fused_adam_(vectors[0], gradient, vectors[1], vectors[2], none, step_number,
+                     step_.learning_rate, o.beta1, o.beta2, o.weight_decay, o.epsilon,
+                     /*amsgrad=*/false, /*maximize=*/false);
+}
+
+}  // namespace
+
+std::unique_ptr<Replica> make_tensor_replica(std::uint64_t flat_size,
+                                             const OptimizerConfig& optimizer,
+                                             const DevicePlace& place) {
+  return std::make_unique<TensorReplica>(flat_size, optimizer, device_of(place));
+}
+
+}  // namespace scavenger

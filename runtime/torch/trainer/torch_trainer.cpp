@@ -1,0 +1,76 @@
+#include "runtime/torch/trainer/torch_trainer.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <malloc.h>
+
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/torch/imported/frozen_parameters.h"
+#include "runtime/torch/imported/start_weights.h"
+#include "runtime/torch/models/model_registry.h"
+#include "runtime/torch/trainer/device.h"
+#include "runtime/torch/trainer/model_trainer.h"
+
+namespace scavenger {
+namespace {
+
+// Denormal numbers make arithmetic up to a hundred times slower, and appear when gradients vanish.
+// The switch is a register of each thread, hence the loop over all of them.
+void flush_denormals(std::uint32_t threads) {
+  at::parallel_for(0, threads, 1,
+                   [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
+}
+
+// Each iteration frees memory that the next one allocates again. By default the C library returns
+// large blocks to the kernel in between, which costs a page fault for every 4 KiB, up to a tenth of
+// a small network's time (docs/models.md).
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kNever = 1 << 30;  // bytes
+  mallopt(M_MMAP_THRESHOLD, kNever);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+#endif
+}
+
+}  // namespace
+
+void use_torch_threads(std::uint32_t threads) {
+  SCAVENGER_CHECK(threads > 0);
+  if (at::get_num_threads() == static_cast<int>(threads)) return;
+  at::set_num_threads(static_cast<int>(threads));
+  flush_denormals(threads);
+}
+
+DevicePlace choose_device(Device wanted, std::uint32_t index) {
+  const std::size_t gpus = wanted != Device::kCpu && at::hasCUDA() ? at::getNumGPUs() : 0;
+  if (gpus > 0) return {true, static_cast<int>(index % gpus)};
+  if (wanted == Device::kCuda)
+    throw ConfigError({.what = "this machine has no GPU that CUDA can use",
+                       .where = "device",
+                       .remedy = "set device to auto or cpu, or install NVIDIA's driver"});
+  return {};
+}
+
+std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
+  keep_freed_memory();
+  use_torch_threads(options.threads);
+  flush_denormals(options.threads);
+  at::manual_seed(options.seed);  // a user's model may have random initial values of its own
+  auto model = make_model(options.model, options.data, options.loss);
+  const StartConfig& start = options.model.start;
+  if (!start.weights.empty()) start_from(start.weights, start.except, *model);
+  freeze_parameters(options.model.freeze, options.seed, *model);
+  const bool is_mirrored = options.place.is_gpu && options.vectors == VectorHome::kHost;
+  return std::make_unique<ModelTrainer>(std::move(model),
+                                        TrainerOptions{options.data,
+                                                       options.loss,
+                                                       options.seed,
+                                                       options.beam_width,
+                                                       options.compute,
+                                                       {device_of(options.place), is_mirrored}});
+}
+
+}  // namespace scavenger

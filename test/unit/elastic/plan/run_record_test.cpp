@@ -1,0 +1,129 @@
+#include "elastic/plan/run_record.h"
+
+#include <catch2/catch.hpp>
+
+#include "elastic/history/run_summary.h"
+#include "test/unit/elastic/events/sample_events.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+namespace {
+
+// A run at one configuration that was below its target at epoch 1 and above it at epoch 2.
+RunSummary run_to_target(const std::string& metric = "accuracy") {
+  RunSummary summary;
+  double time = 0.0;
+  const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
+  fact::Start start = sample_start();  // 1000 samples, target: test accuracy 0.9
+  start.target->metric = metric;
+  log(std::move(start));
+  log(fact::Model{.parameter_count = 42, .architecture = "a1", .groups = {}});
+  log(sample_membership(1, {25, 25}));
+  log(sample_iterations(1, 0, 20, 2));
+  log(sample_evaluation(20, 1.0, 0.5, 0.86));
+  log(sample_iterations(1, 20, 20, 2));
+  log(sample_evaluation(40, 2.0, 0.4, 0.94));
+  log(fact::TargetReached{
+      .metric = metric, .split = "test", .value = 0.94, .iteration = 40, .epoch = 2.0});
+  return summary;
+}
+
+JobConfig some_config() {
+  JobConfig config;
+  config.name = "job";
+  config.data.train.format = config.data.test.format = DataFormat::kSynthetic;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a run's record has its seconds per iteration and the interpolated epochs to its target") {
+  const RunSummary summary = run_to_target();
+
+  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
+
+  CHECK(record.signature.architecture == "a1");
+  CHECK(record.signature.parameters == 42);
+  CHECK(record.signature.samples_per_epoch == 1000);
+  REQUIRE(record.times.size() == 1);
+  CHECK(record.times[0].machine == "e2");
+  CHECK(record.times[0].workers == 2);
+  CHECK(record.times[0].batch_size == 50);
+  CHECK(record.times[0].seconds == Approx(0.1));
+  CHECK(record.times[0].iterations == 37);  // three are discarded
+  REQUIRE(record.epochs.size() == 1);
+  CHECK(record.epochs[0].epochs == Approx(1.5));
+  CHECK(record.epochs[0].target == "test accuracy 0.9");
+  CHECK(record.epochs[0].seconds == Approx(1.5 * 20 * 0.1));
+  perfmodel::check_record(record);
+}
+
+TEST_CASE("the epochs to a target are interpolated on the curve of its own metric") {
+  struct Case {
+    const char* metric;
+    double goal, before, after;
+  };
+  for (const auto& [metric, goal, before, after] :
+       {Case{"bleu", 20.0, 18.0, 22.0}, Case{"perplexity", 60.0, 70.0, 50.0},
+        Case{"loss", 1.5, 2.0, 1.0}}) {
+    CAPTURE(metric);
+    RunSummary summary;
+    double time = 0.0;
+    const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
+    fact::Start start = sample_start();
+    start.target = fact::Target{.metric = metric, .split = "test", .value = goal};
+    log(start);
+    log(sample_membership(1, {25, 25}));
+    for (const std::uint64_t epoch : {1, 2}) {
+      log(sample_iterations(1, 20 * (epoch - 1), 20, 2));
+      fact::Evaluation evaluation =
+          sample_evaluation(20 * epoch, static_cast<double>(epoch), epoch == 1 ? 2.0 : 1.0, 0.5);
+      evaluation.bleu = epoch == 1 ? 18.0 : 22.0;
+      evaluation.perplexity = epoch == 1 ? 70.0 : 50.0;
+      log(evaluation);
+    }
+    log(fact::TargetReached{
+        .metric = metric, .split = "test", .value = after, .iteration = 40, .epoch = 2.0});
+
+    const auto epochs = record_of(some_config(), summary.numbers(), "e2").epochs;
+    REQUIRE(epochs.size() == 1);
+    CHECK(epochs[0].epochs == Approx(1.0 + (goal - before) / (after - before)));
+  }
+}
+
+TEST_CASE("a run that changed its configuration says nothing about epochs") {
+  RunSummary summary = run_to_target();
+  summary.apply({100.0, sample_membership(2, {50}, 40, 2000)});
+  summary.apply({101.0, sample_iterations(2, 40, 20, 1)});
+  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
+  CHECK(record.epochs.empty());
+  CHECK(record.times.size() == 2);
+}
+
+TEST_CASE("a few iterations are no measurement") {
+  RunSummary summary;
+  summary.apply({0.0, sample_start()});
+  summary.apply({1.0, sample_membership(1, {25, 25})});
+  summary.apply({2.0, sample_iterations(1, 0, 7, 2)});
+  CHECK(record_of(some_config(), summary.numbers(), "e2").times.empty());
+}
+
+TEST_CASE("seed, K, B and the files' folder are no part of the signature; model and rate are") {
+  const RunSummary summary = run_to_target();
+  const auto id = [&](const JobConfig& config) {
+    return signature_of(config, summary.numbers()).id();
+  };
+  JobConfig config = some_config(), same = config, other = config;
+  config.data.train.format = config.data.test.format = same.data.train.format =
+      same.data.test.format = DataFormat::kIdx;
+  config.data.train.features = "/a/images";
+  same.data.train.features = "/b/images";
+  same.seed = 7;
+  same.batch_size = 999;
+  same.cluster.workers = 9;
+  other.optimizer.learning_rate = 0.77;
+  CHECK(id(config) == id(same));
+  CHECK(id(some_config()) != id(other));
+}
