@@ -40,14 +40,6 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
   SCAVENGER_CHECK((plan_.shards == 0) == (plan_.state_home == StateHome::kWorkers));
 }
 
-std::vector<ControllerAction> Controller::step(const ControllerEvent& event, double now_seconds) {
-  SCAVENGER_CHECK(now_seconds >= now_seconds_);
-  now_seconds_ = now_seconds;
-  actions_.clear();
-  if (state_ != State::kEnded) std::visit([this](const auto& happened) { on(happened); }, event);
-  return std::move(actions_);
-}
-
 // ---- Training. ----
 
 void Controller::plan_boundaries() {
@@ -73,7 +65,7 @@ std::uint64_t Controller::planned_boundary() const {
 }
 
 void Controller::extend_grant() {
-  if (state_ != State::kTraining || boundary_wanted_ || paused_) return;
+  if (state() != JobState::kTraining || boundary_wanted_ || paused_) return;
   std::uint64_t window = kSmallestGrant;
   if (iteration_seconds_ > 0.0)
     window = std::max(
@@ -85,10 +77,10 @@ void Controller::extend_grant() {
   actions_.push_back(GrantIterations{granted_});
 }
 
-void Controller::on(const IterationsDone& event) {
+void Controller::on_iterations_done(const IterationsDone& event) {
   SCAVENGER_CHECK(event.rank < done_by_rank_.size());
   done_by_rank_[event.rank] = std::max(done_by_rank_[event.rank], event.count);
-  if (state_ != State::kTraining) return;  // where all are halted, the shards know better
+  if (state() != JobState::kTraining) return;  // where all are halted, the shards know better
   const std::uint64_t done = *std::min_element(done_by_rank_.begin(), done_by_rank_.end());
   if (done == done_) return;
   const double seconds = (now_seconds_ - progress_seconds_) / static_cast<double>(done - done_);
@@ -106,7 +98,7 @@ void Controller::on(const IterationsDone& event) {
 // The nearest one: at once where nothing is granted, since no iteration would lead to it.
 void Controller::go_to_boundary() {
   boundary_wanted_ = true;
-  if (state_ == State::kTraining && done_ == granted_) at_boundary();
+  if (state() == JobState::kTraining && done_ == granted_) at_boundary();
 }
 
 // ---- At a boundary: no iteration is running. ----
@@ -134,13 +126,13 @@ void Controller::at_boundary() {
   boundary_wanted_ = false;
   stops_here();
   if (!evaluation_is_due()) return after_evaluation();
-  state_ = State::kEvaluating;
+  machine_.follow(Cause::kEvaluationDue);
   boundary_seconds_ = now_seconds_;
   actions_.push_back(EvaluateModel{plan_.stop.target ? plan_.stop.target->split : Split::kTest});
 }
 
-void Controller::on(const EvaluationDone& event) {
-  if (state_ != State::kEvaluating) return;
+void Controller::on_evaluation_done(const EvaluationDone& event) {
+  if (state() != JobState::kEvaluating) return;
   evaluated_at_ = done_;
   next_evaluation_ =
       next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
@@ -184,7 +176,7 @@ void Controller::after_evaluation() {
   if (!is_due || checkpointed_at_ == done_) return after_checkpoint();
   if (writing_ && !ending_ && best_must_be_kept()) {
     awaits_disk_ = true;
-    state_ = State::kSnapshotting;
+    machine_.follow(Cause::kDiskBusy);
     boundary_seconds_ = now_seconds_;
     return;
   }
@@ -192,11 +184,8 @@ void Controller::after_evaluation() {
     checkpoint_wanted_ = true;
     return after_checkpoint();
   }
-  if (writing_) {
-    state_ = State::kDraining;
-    return;
-  }
-  state_ = State::kSnapshotting;
+  if (writing_) return machine_.follow(Cause::kEndDue);
+  machine_.follow(Cause::kCheckpointDue);
   boundary_seconds_ = now_seconds_;
   writing_ = true;
   checkpoint_wanted_ = false;
@@ -206,8 +195,8 @@ void Controller::after_evaluation() {
                                     evaluated_at_ == done_ ? score_here_ : std::nullopt});
 }
 
-void Controller::on(const CheckpointSafe&) {
-  if (state_ == State::kSnapshotting && !awaits_disk_) after_checkpoint();
+void Controller::on_checkpoint_safe(const CheckpointSafe&) {
+  if (state() == JobState::kSnapshotting && !awaits_disk_) after_checkpoint();
 }
 
 void Controller::after_checkpoint() {
@@ -216,44 +205,45 @@ void Controller::after_checkpoint() {
         next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
                       membership_, done_, plan_.samples_per_epoch);
   if (ending_) {
-    state_ = State::kDraining;
-    if (!writing_) finish(ending_->status, ending_->reason);
+    machine_.follow(Cause::kEndDue);
+    if (!writing_) finish(Cause::kWeightsWritten, ending_->status, ending_->reason);
     return;
   }
-  if (reshape_is_due()) return take_break(reshape_reason());
-  state_ = State::kTraining;
+  if (reshape_is_due()) return take_break(Cause::kReshapeDue, reshape_reason());
+  if (state() != JobState::kTraining) machine_.follow(Cause::kNothingDue);
   progress_seconds_ = now_seconds_;
   extend_grant();
 }
 
-void Controller::on(const CheckpointDone& event) {
+void Controller::on_checkpoint_done(const CheckpointDone& event) {
   writing_ = false;
   if (event.written)
     checkpoint_seconds_ = std::max(checkpoint_seconds_, now_seconds_ - last_checkpoint_seconds_);
   if (!event.written) checkpointed_at_.reset();
   if (event.by_loss) checkpoint_wanted_ = true;
-  if (state_ == State::kGathering) return gather();
-  if (awaits_disk_ && state_ == State::kSnapshotting) {
+  if (state() == JobState::kGathering) return gather();
+  if (awaits_disk_ && state() == JobState::kSnapshotting) {
     awaits_disk_ = false;
     return after_evaluation();
   }
-  if (state_ == State::kDraining) {
-    if (checkpointed_at_ == done_) return finish(ending_->status, ending_->reason);
+  if (state() == JobState::kDraining) {
+    if (checkpointed_at_ == done_)
+      return finish(Cause::kWeightsWritten, ending_->status, ending_->reason);
     if (event.by_loss) {  // what is gone was not missed until now
       replace_gone();
-      return take_break("the last checkpoint was lost with a process");
+      return take_break(Cause::kStatePartLost, "the last checkpoint was lost with a process");
     }
     if (!event.written) return retry_last_checkpoint();
     return after_evaluation();  // the last checkpoint had to wait for this one
   }
-  if (state_ == State::kTraining && checkpoint_wanted_) boundary_wanted_ = true;
+  if (state() == JobState::kTraining && checkpoint_wanted_) boundary_wanted_ = true;
 }
 
 // Somebody may make room on the disk meanwhile. Without weights of its end a job has failed, unless
 // it ends to save money: then it must not wait.
 void Controller::retry_last_checkpoint() {
   if (ending_->status == Status::kMaxCost || last_retries_ == kMostRetries)
-    return finish(Status::kFailed,
+    return finish(Cause::kFailure, Status::kFailed,
                   ending_->reason + ", but the weights of the end could not be written");
   const double delay_seconds = std::ldexp(1.0, static_cast<int>(last_retries_++));
   retry_seconds_ = now_seconds_ + delay_seconds;
@@ -263,40 +253,41 @@ void Controller::retry_last_checkpoint() {
 
 // ---- Ending. ----
 
-void Controller::finish(Status status, std::string reason) {
+void Controller::finish(Cause cause, Status status, std::string reason) {
   ending_ = {status, std::move(reason)};
-  state_ = State::kEnding;
+  stuck_seconds_.reset();
+  machine_.follow(cause);
   actions_.push_back(EndProcesses{});
 }
 
 void Controller::fail(std::string reason, bool bad_input) {
-  if (state_ == State::kEnding || state_ == State::kEnded) return;
-  finish(Status::kFailed, std::move(reason));
+  if (state() == JobState::kEnding || state() == JobState::kEnded) return;
+  finish(Cause::kFailure, Status::kFailed, std::move(reason));
   const bool nothing_was_trained = done_ <= plan_.membership.first_iteration;
   ending_->bad_input = bad_input && nothing_was_trained;
 }
 
-void Controller::on(const JobImpossible& event) {
+void Controller::on_job_impossible(const JobImpossible& event) {
   fail(event.reason, event.bad_input);
 }
 
-void Controller::on(const CheckpointWanted&) {
+void Controller::on_checkpoint_wanted(const CheckpointWanted&) {
   checkpoint_wanted_ = true;
-  if (state_ == State::kTraining && !writing_) go_to_boundary();  // else as soon as it can be
+  if (state() == JobState::kTraining && !writing_) go_to_boundary();  // else as soon as it can be
 }
 
-void Controller::on(const PauseWanted& event) {
+void Controller::on_pause_wanted(const PauseWanted& event) {
   if (paused_ == event.pauses || ending_) return;
   paused_ = event.pauses;
   progress_seconds_ = now_seconds_;
-  if (paused_) return on(CheckpointWanted{});
+  if (paused_) return on_checkpoint_wanted({});
   extend_grant();
 }
 
-void Controller::on(const Interrupted& event) {
-  if (state_ == State::kEnding || ending_) return;
+void Controller::on_interrupted(const Interrupted& event) {
+  if (state() == JobState::kEnding || ending_) return;
   EndJob interrupted{Status::kInterrupted, "interrupted by " + event.by};
-  if (!has_trained_) return finish(interrupted.status, interrupted.reason);
+  if (!has_trained_) return finish(Cause::kStopAtOnce, interrupted.status, interrupted.reason);
   ending_ = std::move(interrupted);
   go_to_boundary();
 }
@@ -313,9 +304,9 @@ double Controller::seconds_to_stop() const {
 
 // The limit is a hard one: the job stops while there is still enough for a checkpoint, and at once
 // where there is not.
-void Controller::on(const CostMetered& event) {
+void Controller::on_cost_metered(const CostMetered& event) {
   const double limit = plan_.stop.max_cost;
-  if (limit <= 0.0 || state_ == State::kEnding) return;
+  if (limit <= 0.0 || state() == JobState::kEnding) return;
   const double dollars_per_second = event.dollars_per_hour / 3600.0;
   const double bound = event.dollars + event.dollars_to_return;
   std::string reason =
@@ -324,43 +315,43 @@ void Controller::on(const CostMetered& event) {
     reason += fmt::format(", and returning the machines may cost ${:.4f}", event.dollars_to_return);
   constexpr double kNextMeteringSeconds = 1.0;
   if (bound + dollars_per_second * kNextMeteringSeconds >= limit)
-    return finish(Status::kMaxCost, reason);
+    return finish(Cause::kStopAtOnce, Status::kMaxCost, reason);
   if (ending_ || bound + dollars_per_second * seconds_to_stop() < limit) return;
   ending_ = {Status::kMaxCost, reason};
-  if (!has_trained_) return finish(ending_->status, ending_->reason);
+  if (!has_trained_) return finish(Cause::kStopAtOnce, ending_->status, ending_->reason);
   go_to_boundary();
 }
 
-void Controller::on(const AllProcessesEnded&) {
-  if (state_ != State::kEnding) return;
-  state_ = State::kEnded;
+void Controller::on_all_processes_ended(const AllProcessesEnded&) {
+  if (state() != JobState::kEnding) return;
+  machine_.follow(Cause::kProcessesEnded);
   actions_.push_back(*ending_);
 }
 
-void Controller::on(const TimePassed&) {
+void Controller::on_time_passed(const TimePassed&) {
   check_membership_deadlines();
   check_deadlines();
   replace_deferred();
   ask_for_timed_boundaries();
   if (boundary_wanted_) go_to_boundary();
-  if (state_ == State::kDraining && retry_seconds_ && now_seconds_ >= *retry_seconds_) {
+  if (state() == JobState::kDraining && retry_seconds_ && now_seconds_ >= *retry_seconds_) {
     retry_seconds_.reset();
     if (roster_.gone().empty()) return after_evaluation();
     replace_gone();  // who was lost meanwhile was not missed until now
-    take_break("the last checkpoint could not be written");
+    take_break(Cause::kStatePartLost, "the last checkpoint could not be written");
   }
   watch_for_standstill();
 }
 
 void Controller::check_deadlines() {
   const LimitsConfig& limits = plan_.limits;
-  const bool at_work = state_ == State::kEvaluating || state_ == State::kSnapshotting;
+  const bool at_work = state() == JobState::kEvaluating || state() == JobState::kSnapshotting;
   if (at_work && now_seconds_ - boundary_seconds_ > limits.boundary_seconds)
     return recover_from_delay(
         fmt::format("{} did not end within {} (limits.boundary_seconds)",
-                    state_ == State::kEvaluating ? "an evaluation" : "copying the state",
+                    state() == JobState::kEvaluating ? "an evaluation" : "copying the state",
                     format_duration(limits.boundary_seconds)));
-  if (state_ != State::kTraining || granted_ == done_ ||
+  if (state() != JobState::kTraining || granted_ == done_ ||
       now_seconds_ - progress_seconds_ <= limits.iteration_seconds)
     return;
   std::vector<ProcessName> behind;
@@ -373,7 +364,7 @@ void Controller::check_deadlines() {
 
 // What the clock asks for: a checkpoint, or the end.
 void Controller::ask_for_timed_boundaries() {
-  if (state_ != State::kTraining) return;
+  if (state() != JobState::kTraining) return;
   if (reshape_is_due()) boundary_wanted_ = true;
   const double every_seconds = plan_.checkpoint.every_seconds;
   if (every_seconds > 0.0 && !writing_ && now_seconds_ - last_checkpoint_seconds_ >= every_seconds)

@@ -12,6 +12,7 @@
 #include "elastic/control/boundary.h"
 #include "elastic/control/early_stopping.h"
 #include "elastic/control/job_events.h"
+#include "elastic/control/job_state.h"
 #include "elastic/control/roster.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/membership.h"
@@ -54,27 +55,18 @@ class Controller final {
   double wanted_rate_factor() const { return wanted_rate_factor_; }
   // It is part of the job, on its way, or about to be asked for again.
   bool expects(const ProcessName& process) const { return roster_.expects(process); }
+  JobState state() const { return machine_.state(); }
+  // The transitions of the last step, in order.
+  const std::vector<const Transition*>& transitions() const { return machine_.taken(); }
   // For people: "training", "evaluating", ...
   std::string state_name() const;
   // Nothing runs, and nothing will until somebody wants the pause to end.
-  bool is_paused() const { return paused_ && state_ == State::kTraining && done_ == granted_; }
+  bool is_paused() const { return paused_ && state() == JobState::kTraining && done_ == granted_; }
   // How the job will end, once that is decided.
   const std::optional<EndJob>& ending() const { return ending_; }
 
  private:
-  enum class State {
-    kGathering,  // waits for processes that it needs
-    kHalting,
-    kRestoring,  // waits for the last checkpoint's place
-    kLoading,
-    kConnecting,
-    kTraining,
-    kEvaluating,
-    kSnapshotting,
-    kDraining,
-    kEnding,
-    kEnded
-  };
+  void handle(const ControllerEvent& event);
 
   // What interrupted the training, and since when.
   struct Break {
@@ -85,16 +77,16 @@ class Controller final {
   };
 
   // Coming together: controller_membership.cpp.
-  void on(const ProcessStarted& event);
-  void on(const MachineRefused& event);
-  void on(const ProcessJoined& event);
-  void on(const ProcessReady& event);
-  void on(const ProcessHalted& event);
-  void on(const ProcessStuck& event);
-  void on(const CheckpointFound& event);
-  void on(const ProcessLost& event);
-  void take_break(const std::string& reason);
-  void halt_all(double limit_seconds);
+  void on_process_started(const ProcessStarted& event);
+  void on_machine_refused(const MachineRefused& event);
+  void on_process_joined(const ProcessJoined& event);
+  void on_process_ready(const ProcessReady& event);
+  void on_process_halted(const ProcessHalted& event);
+  void on_process_stuck(const ProcessStuck& event);
+  void on_checkpoint_found(const CheckpointFound& event);
+  void on_process_lost(const ProcessLost& event);
+  void take_break(Cause cause, const std::string& reason);
+  void halt_all(Cause cause, double limit_seconds);
   void ask_to_halt(const std::vector<ProcessName>& processes);
   bool breaks_the_membership(const ProcessName& process) const;
   void replace_soon(const ProcessName& process);
@@ -105,6 +97,7 @@ class Controller final {
   void go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position);
   void forget_what_was_lost();
   void configure();
+  void configure_workers();
   void begin_training();
   void tell_recovery();
   void check_membership_deadlines();
@@ -112,11 +105,11 @@ class Controller final {
   std::vector<ProcessName> unready() const;
 
   // Other K and B: controller_reshape.cpp.
-  void on(const ReshapeWanted& event);
-  void on(const RateFactorWanted& event);
-  void on(const SharesWanted& event);
-  void on(const ProcessLeft& event);
-  void on(const ProcessLeaving& event);
+  void on_reshape_wanted(const ReshapeWanted& event);
+  void on_rate_factor_wanted(const RateFactorWanted& event);
+  void on_shares_wanted(const SharesWanted& event);
+  void on_process_left(const ProcessLeft& event);
+  void on_process_leaving(const ProcessLeaving& event);
   void staff();
   void go_on_with_those_there();
   bool reshape_is_due() const;
@@ -130,17 +123,17 @@ class Controller final {
   std::string awaited_in_vain() const;
 
   // Training, boundaries and the end: controller.cpp.
-  void on(const IterationsDone& event);
-  void on(const EvaluationDone& event);
-  void on(const CheckpointSafe& event);
-  void on(const CheckpointDone& event);
-  void on(const JobImpossible& event);
-  void on(const CheckpointWanted& event);
-  void on(const PauseWanted& event);
-  void on(const Interrupted& event);
-  void on(const CostMetered& event);
-  void on(const AllProcessesEnded& event);
-  void on(const TimePassed& event);
+  void on_iterations_done(const IterationsDone& event);
+  void on_evaluation_done(const EvaluationDone& event);
+  void on_checkpoint_safe(const CheckpointSafe& event);
+  void on_checkpoint_done(const CheckpointDone& event);
+  void on_job_impossible(const JobImpossible& event);
+  void on_checkpoint_wanted(const CheckpointWanted& event);
+  void on_pause_wanted(const PauseWanted& event);
+  void on_interrupted(const Interrupted& event);
+  void on_cost_metered(const CostMetered& event);
+  void on_all_processes_ended(const AllProcessesEnded& event);
+  void on_time_passed(const TimePassed& event);
   void plan_boundaries();
   void extend_grant();
   void go_to_boundary();
@@ -148,7 +141,7 @@ class Controller final {
   void after_evaluation();
   void after_checkpoint();
   void retry_last_checkpoint();
-  void finish(Status status, std::string reason);
+  void finish(Cause cause, Status status, std::string reason);
   void fail(std::string reason, bool bad_input = false);
   void check_deadlines();
   void ask_for_timed_boundaries();
@@ -162,7 +155,7 @@ class Controller final {
   ControllerPlan plan_;
   const double start_seconds_;
   double now_seconds_;
-  State state_ = State::kGathering;
+  StateMachine machine_;
   std::vector<ControllerAction> actions_;
 
   Roster roster_;

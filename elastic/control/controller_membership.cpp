@@ -26,15 +26,15 @@ double backoff_seconds(std::uint32_t failures) {
 
 // ---- Who is there. ----
 
-void Controller::on(const ProcessStarted& event) {
+void Controller::on_process_started(const ProcessStarted& event) {
   roster_.run(event.process, now_seconds_);
 }
 
 // It is asked for again, later, while the others train; where it cannot be had at all, they go on
 // without it.
-void Controller::on(const MachineRefused& event) {
+void Controller::on_machine_refused(const MachineRefused& event) {
   const ProcessName& process = event.process;
-  if (state_ == State::kEnding || std::ranges::count(roster_.starting(), process) == 0) return;
+  if (state() == JobState::kEnding || std::ranges::count(roster_.starting(), process) == 0) return;
   const std::string refusal = fmt::format("no machine for {}: {}", process.text(), event.why);
   roster_.lose(process, true);
   if (event.retry_after_seconds) {
@@ -49,30 +49,30 @@ void Controller::on(const MachineRefused& event) {
     roster_.give_up(process);
     if (wanted_workers_ > 1) --wanted_workers_;
   }
-  if (state_ == State::kGathering || state_ == State::kHalting) gather();
+  if (state() == JobState::kGathering || state() == JobState::kHalting) gather();
 }
 
 void Controller::replace_deferred() {
-  if (state_ == State::kEnding) return;
+  if (state() == JobState::kEnding) return;
   for (const ProcessName& process : roster_.deferred_until(now_seconds_)) replace(process);
 }
 
-void Controller::on(const ProcessJoined& event) {
-  if (state_ == State::kEnding || !roster_.knows(event.process)) return;
+void Controller::on_process_joined(const ProcessJoined& event) {
+  if (state() == JobState::kEnding || !roster_.knows(event.process)) return;
   roster_.join(event.process);
   if (event.process.role == Role::kWorker) never_joined_ = 0;
   if (next_ranks().size() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
-  if (state_ == State::kGathering) return gather();
-  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+  if (state() == JobState::kGathering) return gather();
+  if (state() == JobState::kTraining && reshape_is_due()) go_to_boundary();
 }
 
 bool Controller::breaks_the_membership(const ProcessName& process) const {
-  switch (state_) {
-    case State::kGathering:
-    case State::kHalting:
-    case State::kRestoring:
+  switch (state()) {
+    case JobState::kGathering:
+    case JobState::kHalting:
+    case JobState::kRestoring:
       return false;  // it is being made
-    case State::kDraining:
+    case JobState::kDraining:
       if (checkpointed_at_ == done_) return false;  // nobody is needed any more
       [[fallthrough]];
     default:
@@ -81,8 +81,8 @@ bool Controller::breaks_the_membership(const ProcessName& process) const {
   }
 }
 
-void Controller::on(const ProcessLost& event) {
-  if (state_ == State::kEnding || !roster_.knows(event.process)) return;
+void Controller::on_process_lost(const ProcessLost& event) {
+  if (state() == JobState::kEnding || !roster_.knows(event.process)) return;
   const ProcessName& process = event.process;
   const std::string loss = fmt::format("{} {}", process.text(), event.how);
   killed_.erase(process);
@@ -114,13 +114,13 @@ void Controller::on(const ProcessLost& event) {
                              process.text(), Roster::kEarlyLossLimit)});
   if (process.role == Role::kShard) shards_asked_ = false;
   const bool breaks = breaks_the_membership(process);
-  if (state_ == State::kDraining && !breaks) return;
+  if (state() == JobState::kDraining && !breaks) return;
   if (!given_up) replace_soon(process);
   if (break_) break_->lost.push_back(process);
   if (breaks) {
     if (!break_) break_ = Break{now_seconds_, {process}, loss, 0};
-    halt_all(plan_.limits.iteration_seconds);
-  } else if (state_ == State::kGathering || state_ == State::kHalting) {
+    halt_all(Cause::kProcessLost, plan_.limits.iteration_seconds);
+  } else if (state() == JobState::kGathering || state() == JobState::kHalting) {
     gather();
   }
 }
@@ -147,14 +147,15 @@ void Controller::replace_gone() {
 
 // ---- Halting. ----
 
-void Controller::take_break(const std::string& reason) {
+void Controller::take_break(Cause cause, const std::string& reason) {
   if (!break_) break_ = Break{now_seconds_, {}, reason, 0};
-  halt_all(plan_.limits.iteration_seconds);
+  halt_all(cause, plan_.limits.iteration_seconds);
 }
 
-void Controller::halt_all(double limit_seconds) {
-  state_ = State::kHalting;
+void Controller::halt_all(Cause cause, double limit_seconds) {
+  machine_.follow(cause);
   stuck_seconds_.reset();
+  retry_seconds_.reset();
   halt_seconds_ = now_seconds_;
   halt_limit_seconds_ = limit_seconds;
   shards_asked_ = false;
@@ -172,13 +173,13 @@ void Controller::ask_to_halt(const std::vector<ProcessName>& processes) {
   actions_.push_back(HaltProcesses{processes});
 }
 
-void Controller::on(const ProcessHalted& event) {
+void Controller::on_process_halted(const ProcessHalted& event) {
   if (!roster_.knows(event.process) || !roster_.halted(event)) return;
-  if (state_ == State::kHalting) gather();
+  if (state() == JobState::kHalting) gather();
 }
 
-void Controller::on(const ProcessStuck& event) {
-  if (state_ != State::kConnecting && state_ != State::kTraining) return;
+void Controller::on_process_stuck(const ProcessStuck& event) {
+  if (state() != JobState::kConnecting && state() != JobState::kTraining) return;
   if (stuck_seconds_) return;
   stuck_seconds_ = now_seconds_;
   stuck_reason_ = fmt::format("{}: {}", event.process.text(), event.reason);
@@ -188,16 +189,13 @@ void Controller::on(const ProcessStuck& event) {
 
 // Goes on as soon as all that it needs is there.
 void Controller::gather() {
-  state_ = State::kGathering;
-  if (!roster_.halting().empty()) {
-    state_ = State::kHalting;
-    return;
-  }
+  if (!roster_.halting().empty()) return;
+  if (state() == JobState::kHalting) machine_.follow(Cause::kAllHalted);
   // Workers write to shared memory until they have halted, so only then can its keeper say where
   // it stands; one that was started in place of another finds what that has left.
   if (has_begun_ && plan_.state_home == StateHome::kMemory && roster_.all_shards_joined() &&
       !std::exchange(shards_asked_, true)) {
-    state_ = State::kHalting;
+    machine_.follow(Cause::kKeeperAsked);
     halt_seconds_ = now_seconds_;
     return ask_to_halt({{Role::kShard, 0}});
   }
@@ -215,14 +213,13 @@ void Controller::gather() {
   if (const auto iteration = roster_.kept_iteration(plan_.state_home))
     return go_on_from(StateSource::kPresent, *iteration, membership_.position_at(*iteration));
   if (writing_) return;  // it may be the checkpoint to go back to
-  state_ = State::kRestoring;
+  machine_.follow(Cause::kCheckpointNeeded);
   actions_.push_back(FindCheckpoint{});
 }
 
-void Controller::on(const CheckpointFound& event) {
-  if (state_ != State::kRestoring) return;
-  // Meanwhile more may have been lost.
-  state_ = State::kGathering;
+void Controller::on_checkpoint_found(const CheckpointFound& event) {
+  if (state() != JobState::kRestoring) return;
+  machine_.follow(Cause::kCheckpointFound);
   if (!roster_.all_shards_joined() || roster_.joined_workers().empty()) return gather();
   if (event.iteration)
     go_on_from(StateSource::kCheckpoint, *event.iteration, event.position);
@@ -282,37 +279,37 @@ void Controller::configure() {
   ready_.clear();
   configure_seconds_ = now_seconds_;
   next_workers_ = std::move(workers);
-  state_ = State::kLoading;
-  if (plan_.shards > 0) {
-    actions_.push_back(ConfigureShards{source_});
-  } else {
-    state_ = State::kConnecting;
-    actions_.push_back(*next_workers_);
-  }
+  if (plan_.shards == 0) return configure_workers();
+  machine_.follow(Cause::kShardsConfigured);
+  actions_.push_back(ConfigureShards{source_});
+}
+
+void Controller::configure_workers() {
+  machine_.follow(Cause::kWorkersConfigured);
+  actions_.push_back(*next_workers_);
 }
 
 std::vector<ProcessName> Controller::unready() const {
   std::vector<ProcessName> missing;
   for (std::uint32_t i = 0; i < plan_.shards; ++i)
     if (!ready_.contains({Role::kShard, i})) missing.push_back({Role::kShard, i});
-  if (state_ == State::kLoading) return missing;
+  if (state() == JobState::kLoading) return missing;
   for (const std::uint32_t index : ranks_)
     if (!ready_.contains({Role::kWorker, index})) missing.push_back({Role::kWorker, index});
   return missing;
 }
 
-void Controller::on(const ProcessReady& event) {
+void Controller::on_process_ready(const ProcessReady& event) {
   if (event.membership_epoch != membership_.epoch) return;
-  if (state_ != State::kLoading && state_ != State::kConnecting) return;
+  if (state() != JobState::kLoading && state() != JobState::kConnecting) return;
   ready_.insert(event.process);
   if (!unready().empty()) return;
-  if (state_ == State::kConnecting) return begin_training();
-  state_ = State::kConnecting;
-  actions_.push_back(*next_workers_);
+  if (state() == JobState::kConnecting) return begin_training();
+  configure_workers();
 }
 
 void Controller::begin_training() {
-  state_ = State::kTraining;
+  machine_.follow(Cause::kAllReady);
   has_trained_ = true;
   progress_seconds_ = now_seconds_;
   stuck_seconds_.reset();
@@ -344,11 +341,11 @@ void Controller::check_membership_deadlines() {
   const auto late = roster_.late(limits.start_seconds, now_seconds_);
   const std::string within = fmt::format("did not start within {} (limits.start_seconds)",
                                          format_duration(limits.start_seconds));
-  if (state_ != State::kEnding) kill(late, within);
-  if (state_ == State::kHalting && now_seconds_ - halt_seconds_ > halt_limit_seconds_)
+  if (state() != JobState::kEnding) kill(late, within);
+  if (state() == JobState::kHalting && now_seconds_ - halt_seconds_ > halt_limit_seconds_)
     kill(roster_.halting(),
          fmt::format("did not halt within {}", format_duration(halt_limit_seconds_)));
-  const bool configuring = state_ == State::kLoading || state_ == State::kConnecting;
+  const bool configuring = state() == JobState::kLoading || state() == JobState::kConnecting;
   if (configuring && now_seconds_ - configure_seconds_ > limits.start_seconds)
     return recover_from_delay(fmt::format("{} did not get ready within {} (limits.start_seconds)",
                                           names_of(unready()),
@@ -363,7 +360,7 @@ void Controller::recover_from_delay(const std::string& what) {
   if (++delays_ >= kDelayLimit) return fail(fmt::format("{}, {} times in a row", what, delays_));
   actions_.push_back(Announce{what + ": halting all to see who answers"});
   if (!break_) break_ = Break{now_seconds_, {}, what, 0};
-  halt_all(plan_.limits.heartbeat_seconds);
+  halt_all(Cause::kTooLate, plan_.limits.heartbeat_seconds);
 }
 
 }  // namespace scavenger::elastic

@@ -16,9 +16,9 @@ constexpr double kCompanySeconds = 5.0;
 
 }  // namespace
 
-void Controller::on(const ReshapeWanted& event) {
+void Controller::on_reshape_wanted(const ReshapeWanted& event) {
   SCAVENGER_CHECK(event.workers > 0 && event.workers <= event.batch_size);
-  if (state_ == State::kEnding) return;
+  if (state() == JobState::kEnding) return;
   wanted_workers_ = event.workers;
   wanted_batch_size_ = event.batch_size;
   wanted_rate_factor_ = event.rate_factor;
@@ -31,27 +31,27 @@ void Controller::on(const ReshapeWanted& event) {
 // Once nobody is waited for any more, a membership that was being made can be made; one that trains
 // may change at the next boundary.
 void Controller::go_on_with_those_there() {
-  if (state_ == State::kGathering) return gather();
-  if (state_ == State::kTraining && reshape_is_due()) go_to_boundary();
+  if (state() == JobState::kGathering) return gather();
+  if (state() == JobState::kTraining && reshape_is_due()) go_to_boundary();
 }
 
-void Controller::on(const RateFactorWanted& event) {
-  if (state_ == State::kEnding || event.batch_size != wanted_batch_size_) return;
+void Controller::on_rate_factor_wanted(const RateFactorWanted& event) {
+  if (state() == JobState::kEnding || event.batch_size != wanted_batch_size_) return;
   wanted_rate_factor_ = event.factor;
   rate_reason_.clear();
   if (!has_begun_ || ending_ || wanted_rate_factor_ == membership_.rate_factor) return;
   rate_reason_ = event.reason;
-  if (state_ == State::kTraining) go_to_boundary();
+  if (state() == JobState::kTraining) go_to_boundary();
 }
 
-void Controller::on(const SharesWanted& event) {
-  if (state_ == State::kEnding) return;
+void Controller::on_shares_wanted(const SharesWanted& event) {
+  if (state() == JobState::kEnding) return;
   share_rule_ = event.rule;
   shares_reason_.clear();
   if (!has_begun_ || ending_) return;
   if (shares_of(share_rule_, membership_.batch_size, ranks_) == membership_.shares) return;
   shares_reason_ = event.reason;
-  if (state_ == State::kTraining) go_to_boundary();
+  if (state() == JobState::kTraining) go_to_boundary();
 }
 
 // Starts who is missing, and sends those away who have not come yet and are not needed. Who takes
@@ -76,15 +76,15 @@ void Controller::staff() {
   }
 }
 
-void Controller::on(const ProcessLeft& event) {
-  if (state_ != State::kEnding) roster_.forget(event.process);
+void Controller::on_process_left(const ProcessLeft& event) {
+  if (state() != JobState::kEnding) roster_.forget(event.process);
 }
 
-void Controller::on(const ProcessLeaving& event) {
+void Controller::on_process_leaving(const ProcessLeaving& event) {
   const ProcessName& worker = event.process;
   const bool comes = std::ranges::count(roster_.starting(), worker) > 0;
   const bool is_there = roster_.has_joined(worker) && !roster_.is_leaving(worker);
-  if (state_ == State::kEnding || !(comes || is_there)) return;
+  if (state() == JobState::kEnding || !(comes || is_there)) return;
   actions_.push_back(Announce{fmt::format("{} leaves: {}", worker.text(), event.reason)});
   if (comes) {
     roster_.release(worker);
@@ -169,23 +169,23 @@ void Controller::release_the_others() {
 }
 
 std::string Controller::state_name() const {
-  switch (state_) {
-    case State::kGathering:
-    case State::kRestoring:
-    case State::kLoading:
-    case State::kConnecting:
+  switch (state()) {
+    case JobState::kGathering:
+    case JobState::kRestoring:
+    case JobState::kLoading:
+    case JobState::kConnecting:
       return has_trained_ ? "coming together again" : "starting";
-    case State::kHalting:
+    case JobState::kHalting:
       return "halting";
-    case State::kTraining:
+    case JobState::kTraining:
       return paused_ ? "paused" : "training";
-    case State::kEvaluating:
+    case JobState::kEvaluating:
       return "evaluating";
-    case State::kSnapshotting:
-    case State::kDraining:
+    case JobState::kSnapshotting:
+    case JobState::kDraining:
       return "checkpointing";
-    case State::kEnding:
-    case State::kEnded:
+    case JobState::kEnding:
+    case JobState::kEnded:
       return "ending";
   }
   return {};

@@ -20,18 +20,18 @@ constexpr double kLongestLookSeconds = 1.0;
 // What the present state waits for if nobody is left who could bring it; else nothing. States that
 // are missing here have a limit of their own (limits.*), or wait for the disk or the provider.
 std::string Controller::awaited_in_vain() const {
-  switch (state_) {
-    case State::kGathering:
+  switch (state()) {
+    case JobState::kGathering:
       if (!roster_.starting().empty() || !roster_.deferred().empty() || writing_) return {};
       return fmt::format("processes, and none is on its way (there are {})",
                          roster_.joined().empty() ? "none" : names_of(roster_.joined()));
-    case State::kHalting:
+    case JobState::kHalting:
       if (!roster_.halting().empty()) return {};
       return "processes to halt, and none was asked to";
-    case State::kTraining:
+    case JobState::kTraining:
       if (paused_ || boundary_wanted_ || granted_ > done_) return {};
       return fmt::format("iterations after {}, and none may be done", done_);
-    case State::kDraining:
+    case JobState::kDraining:
       if (writing_ || retry_seconds_) return {};
       return "the last checkpoint, and none is being written";
     default:
