@@ -78,7 +78,7 @@ std::unique_ptr<Trainer> make_trainer(const JobConfig& config, const DataShape& 
 }
 
 Split split_of(const Arguments& arguments) {
-  return arguments.split == "train" ? Split::kTrain : Split::kTest;
+  return find_word<Split>(arguments.split).value();
 }
 
 void print_metrics(const Arguments& arguments, elastic::RestoredModel& model) {
@@ -86,15 +86,15 @@ void print_metrics(const Arguments& arguments, elastic::RestoredModel& model) {
   nlohmann::ordered_json json{{"name", model.config().name},
                               {"checkpoint", model.folder().string()},
                               {"iteration", found.iteration},
-                              {"split", found.split},
+                              {"split", name_of(found.split)},
                               {"samples", found.samples}};
   std::string text =
       fmt::format("{}, iteration {}, {} samples", model.config().name,
                   elastic::format_count(found.iteration), elastic::format_count(found.samples));
   for (const Metric metric : metrics_of(model.config())) {
-    const double value = elastic::metric_of(found, name_of(metric)).value();
-    json[name_of(metric)] = value;
-    text += "  " + elastic::format_metric(found.split, name_of(metric), value);
+    const double value = elastic::metric_of(found, metric).value();
+    json[std::string(name_of(metric))] = value;
+    text += "  " + elastic::format_metric(found.split, metric, value);
   }
   std::cout << (arguments.json ? json_text(json) : text) << "\n";
 }

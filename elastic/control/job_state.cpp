@@ -31,12 +31,7 @@ constexpr std::array kStates = std::to_array<StateEntry>({
     {kEnded, "ended", "nothing"},
 });
 
-constexpr bool is_in_order(std::span<const StateEntry> states) {
-  for (std::size_t i = 0; i < states.size(); ++i)
-    if (states[i].state != static_cast<JobState>(i)) return false;
-  return states.size() == static_cast<std::size_t>(kEnded) + 1;
-}
-static_assert(is_in_order(kStates));
+static_assert(is_complete(kStates, kEnded));
 
 // From the configuration of the shards to the last checkpoint: states that a loss interrupts.
 constexpr States kWithMembership{kLoading,    kConnecting,   kTraining,
@@ -165,10 +160,6 @@ static_assert(is_unambiguous(kTransitions));
 
 std::span<const StateEntry> job_states() {
   return kStates;
-}
-
-std::string_view name_of(JobState state) {
-  return kStates[static_cast<std::size_t>(state)].name;
 }
 
 std::span<const Transition> job_transitions() {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/vocabulary/word.h"
+
 namespace scavenger::elastic {
 
 enum class JobState {
@@ -27,13 +29,15 @@ enum class JobState {
 };
 
 struct StateEntry {
-  JobState state;
+  JobState word;
   std::string_view name;
   std::string_view waits_for;
 };
 // All states, in the order of the enumeration.
 std::span<const StateEntry> job_states();
-std::string_view name_of(JobState state);
+inline std::span<const StateEntry> table_of(JobState) {
+  return job_states();
+}
 
 // Why a job leaves a state.
 enum class Cause {

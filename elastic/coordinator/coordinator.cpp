@@ -316,7 +316,7 @@ void Coordinator::carry_out(const EndJob& action) {
     end_ = EndJob{Status::kFailed, end_->reason + ", but its event log was removed while it ran"};
   if (end_->status == Status::kFailed && !end_->bad_input) end_->reason += where_it_can_go_on();
   const std::uint64_t done = controller_.iterations_done();
-  record_.log(fact::End{fact_status(end_->status), end_->reason, done,
+  record_.log(fact::End{end_->status, end_->reason, done,
                         controller_.membership().position_at(done), exit_code_of(*end_)});
   record_.sync();
   io_.stop();
@@ -352,7 +352,7 @@ void Coordinator::on_lost(const LostProcess& lost) {
   // Who ends in order, for what it was given, is not lost: the job's end tells why.
   if (!by_itself || !lost.bad_input)
     record_.log(fact::ProcessLost{
-        fact_role(lost.process.role), lost.process.index, lost.pid, lost.how,
+        lost.process.role, lost.process.index, lost.pid, lost.how,
         machine_loss && lost.log_tail.empty() ? machine_loss.mapped().last_words : lost.log_tail});
   if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
   feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},

@@ -22,9 +22,9 @@ nlohmann::json last_evaluation(const RunNumbers& numbers) {
   const SplitNumbers* const split = followed_split(numbers);
   if (split == nullptr) return nullptr;
   const fact::Evaluation& last = split->last.fact;
-  const std::string metric = followed_metric(numbers.start, last);
-  return {{"metric", metric},
-          {"split", last.split},
+  const Metric metric = followed_metric(numbers.start, last);
+  return {{"metric", name_of(metric)},
+          {"split", name_of(last.split)},
           {"value", metric_of(last, metric).value_or(std::nan(""))},
           {"iteration", last.iteration}};
 }

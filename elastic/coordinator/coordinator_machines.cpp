@@ -39,7 +39,7 @@ void Coordinator::start_at(const ProcessName& process, const ProcessPlace& place
   const auto port = static_cast<std::uint16_t>(any_port ? 0 : first_port + process.index);
   const std::int64_t pid = cluster_->start(process, place, threads, port, config_json_);
   const auto log_file = std::filesystem::path("logs") / cluster_->log_of(process).filename();
-  record_.log(fact::ProcessStarted{fact_role(process.role), process.index, pid, log_file.string()});
+  record_.log(fact::ProcessStarted{process.role, process.index, pid, log_file.string()});
   feed_later(ProcessStarted{process});
 }
 

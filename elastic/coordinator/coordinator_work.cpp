@@ -40,7 +40,7 @@ void Coordinator::on(const ProcessName& process, const Other&) {
 // ---- Coming together. ----
 
 void Coordinator::on_joined(const ProcessName& process, const Joined& message) {
-  record_.log(fact::ProcessJoined{fact_role(process.role), process.index, message.pid,
+  record_.log(fact::ProcessJoined{process.role, process.index, message.pid,
                                   cluster_->seconds_since_start(process)});
   if (process.role == Role::kShard) {
     shard_ports_[process.index] = message.port;
@@ -321,7 +321,7 @@ void Coordinator::on(const ProcessName& process, const Evaluated& part) {
   fact::Evaluation event = make_evaluation_event(start_.config, total);
   event.iteration = done;
   event.epoch = epoch;
-  event.split = name_of(evaluation_->split());
+  event.split = evaluation_->split();
   event.seconds = clock_.now_seconds() - evaluation_->start_seconds();
   record_.log(std::move(event));
   evaluation_.reset();
@@ -332,8 +332,7 @@ void Coordinator::on(const ProcessName& process, const Evaluated& part) {
   feed(evaluated);
   if (const auto& target = start_.config.stop.target;
       target && controller_.ending() && controller_.ending()->status == Status::kTargetReached)
-    record_.log(
-        fact::TargetReached{name_of(target->metric), name_of(target->split), value, done, epoch});
+    record_.log(fact::TargetReached{target->metric, target->split, value, done, epoch});
   record_.write_report();
 }
 

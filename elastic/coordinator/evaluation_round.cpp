@@ -28,7 +28,7 @@ EvaluationRound::EvaluationRound(Split split, std::uint64_t samples, std::uint32
 
 Evaluate EvaluationRound::request_for(std::uint32_t rank) const {
   Evaluate request;
-  request.split = name_of(split_);
+  request.split = split_;
   request.first = rank == 0 ? 0 : ends_[rank - 1];
   request.last = ends_[rank];
   request.batch_size = batch_size_;

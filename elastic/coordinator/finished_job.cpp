@@ -38,8 +38,7 @@ std::string last_line(const std::filesystem::path& path) {
 bool is_reached(const RunNumbers& numbers, const std::optional<TargetConfig>& target) {
   if (!target || !numbers.target_reached) return false;
   const fact::TargetReached& reached = numbers.target_reached->fact;
-  const std::string_view split = target->split == Split::kTrain ? "train" : "test";
-  if (reached.metric != name_of(target->metric) || reached.split != split) return false;
+  if (reached.metric != target->metric || reached.split != target->split) return false;
   return is_better_when_high(target->metric) ? reached.value >= target->value
                                              : reached.value <= target->value;
 }
@@ -50,20 +49,20 @@ bool is_finished(const RunNumbers& numbers, const StopConfig& stop) {
   if (!numbers.status) return false;
   const fact::Limits& limits = numbers.start.limits;
   switch (*numbers.status) {
-    case fact::EndStatus::kTargetReached:
+    case Status::kTargetReached:
       return is_reached(numbers, stop.target);
-    case fact::EndStatus::kMaxEpochs:
+    case Status::kMaxEpochs:
       return stop.max_epochs > 0.0 && stop.max_epochs <= limits.max_epochs;
-    case fact::EndStatus::kMaxIterations:
+    case Status::kMaxIterations:
       return stop.max_iterations > 0 && stop.max_iterations <= numbers.iterations;
-    case fact::EndStatus::kEarlyStopping:
+    case Status::kEarlyStopping:
       return stop.early_stopping.has_value();
-    case fact::EndStatus::kMaxTime:
+    case Status::kMaxTime:
       return stop.max_seconds > 0.0 && stop.max_seconds <= numbers.seconds;
-    case fact::EndStatus::kMaxCost:
+    case Status::kMaxCost:
       return stop.max_cost > 0.0 && stop.max_cost <= limits.max_cost;
-    case fact::EndStatus::kInterrupted:
-    case fact::EndStatus::kFailed:
+    case Status::kInterrupted:
+    case Status::kFailed:
       return false;
   }
   return false;
@@ -76,8 +75,7 @@ std::optional<RunNumbers> numbers_of_ended_job(const std::filesystem::path& even
   if (last.empty()) return std::nullopt;
   const LoggedEvent logged = from_json_line(last, event_log.string());
   const auto* const end = std::get_if<fact::End>(&logged.event);
-  if (end == nullptr || end->status == fact::EndStatus::kFailed ||
-      end->status == fact::EndStatus::kInterrupted)
+  if (end == nullptr || end->status == Status::kFailed || end->status == Status::kInterrupted)
     return std::nullopt;
   RunSummary summary;
   EventLogReader log(event_log);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/host.h"
+#include "elastic/report/evaluation_metric.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
@@ -149,67 +150,16 @@ void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data,
   check(checkpoint.target_vocabulary, data.target_vocabulary, "target vocabulary");
 }
 
-fact::ProcessRole fact_role(Role role) {
-  return role == Role::kWorker ? fact::ProcessRole::kWorker : fact::ProcessRole::kShard;
-}
-
-fact::EndStatus fact_status(Status status) {
-  switch (status) {
-    case Status::kTargetReached:
-      return fact::EndStatus::kTargetReached;
-    case Status::kMaxEpochs:
-      return fact::EndStatus::kMaxEpochs;
-    case Status::kMaxIterations:
-      return fact::EndStatus::kMaxIterations;
-    case Status::kMaxTime:
-      return fact::EndStatus::kMaxTime;
-    case Status::kMaxCost:
-      return fact::EndStatus::kMaxCost;
-    case Status::kInterrupted:
-      return fact::EndStatus::kInterrupted;
-    case Status::kFailed:
-      return fact::EndStatus::kFailed;
-    case Status::kEarlyStopping:
-      return fact::EndStatus::kEarlyStopping;
-  }
-  return fact::EndStatus::kFailed;
-}
-
 int exit_code_of(const EndJob& end) {
   if (end.status == Status::kFailed) return end.bad_input ? 2 : 1;
   return end.status == Status::kInterrupted ? 130 : 0;
 }
 
-const char* name_of(Split split) {
-  return split == Split::kTrain ? "train" : "test";
-}
-
 fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums) {
   fact::Evaluation event;
   event.samples = sums.samples;
-  for (const Metric metric : metrics_of(config)) {
-    const double value = metric_value(metric, sums);
-    switch (metric) {
-      case Metric::kLoss:
-        event.loss = value;
-        break;
-      case Metric::kAccuracy:
-        event.accuracy = value;
-        break;
-      case Metric::kPerplexity:
-        event.perplexity = value;
-        break;
-      case Metric::kBleu:
-        event.bleu = value;
-        break;
-      case Metric::kMse:
-        event.mse = value;
-        break;
-      case Metric::kTop5Accuracy:
-        event.top5_accuracy = value;
-        break;
-    }
-  }
+  for (const Metric metric : metrics_of(config))
+    set_metric(event, metric, metric_value(metric, sums));
   return event;
 }
 
@@ -247,7 +197,7 @@ fact::Start make_start_event(const JobStart& start, const DataSize& data,
   event.price_per_worker_hour = start.config.cluster.price_per_worker_hour;
   event.samples_per_epoch = data.train_samples;
   if (const auto& target = start.config.stop.target)
-    event.target = fact::Target{name_of(target->metric), name_of(target->split), target->value};
+    event.target = fact::Target{target->metric, target->split, target->value};
   event.limits = {start.config.stop.max_epochs, start.config.stop.max_iterations,
                   start.config.stop.max_seconds, start.config.stop.max_cost};
   return event;

@@ -52,11 +52,8 @@ fact::Start make_start_event(const JobStart& start, const DataSize& data,
 fact::Model make_model_event(const JobConfig& config, const TensorLayout& parameters,
                              const TensorLayout& buffers);
 
-fact::ProcessRole fact_role(Role role);
-fact::EndStatus fact_status(Status status);
 // Of scavenger-train: 0, 1 (failed), 2 (for what the user gave) or 130 (interrupted).
 int exit_code_of(const EndJob& end);
-const char* name_of(Split split);
 // The metrics that this job has; when and where is for others to say.
 fact::Evaluation make_evaluation_event(const JobConfig& config, const EvaluationSums& sums);
 

@@ -1,7 +1,6 @@
 #include "elastic/decisions/controller_json.h"
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <limits>
 #include <map>
@@ -18,22 +17,6 @@ namespace scavenger::elastic {
 namespace {
 
 using nlohmann::json;
-
-// In the order of the variants.
-constexpr std::array<std::string_view, 24> kEventNames = {
-    "process_started",    "machine_refused", "process_joined",      "process_ready",
-    "process_halted",     "process_stuck",   "iterations_done",     "evaluation_done",
-    "checkpoint_safe",    "checkpoint_done", "checkpoint_found",    "process_lost",
-    "job_impossible",     "process_left",    "process_leaving",     "reshape_wanted",
-    "rate_factor_wanted", "shares_wanted",   "checkpoint_wanted",   "pause_wanted",
-    "interrupted",        "cost_metered",    "all_processes_ended", "time_passed"};
-static_assert(kEventNames.size() == std::variant_size_v<ControllerEvent>);
-constexpr std::array<std::string_view, 14> kActionNames = {
-    "start_process",   "release_process",  "kill_process",      "halt_processes",
-    "find_checkpoint", "configure_shards", "configure_workers", "grant_iterations",
-    "evaluate_model",  "take_checkpoint",  "tell_recovery",     "end_processes",
-    "end_job",         "announce"};
-static_assert(kActionNames.size() == std::variant_size_v<ControllerAction>);
 
 // ---- The fields of each, for reading and for writing. ----
 
@@ -186,9 +169,9 @@ json written(const T& value) {
 }
 
 template <typename T>
-json named(std::string_view name, const T& value) {
+json named(const T& value) {
   json entries = written(value);
-  entries.insert(entries.begin(), name);
+  entries.insert(entries.begin(), T::kName);
   return entries;
 }
 
@@ -239,18 +222,6 @@ void read(const json& from, T& value) {
   if (next < from.size()) throw std::out_of_range("there are more fields than are known");
 }
 
-template <std::size_t kIndex = 0>
-ControllerEvent event_at(std::size_t index, const json& fields) {
-  if constexpr (kIndex == std::variant_size_v<ControllerEvent>) {
-    throw std::out_of_range("there is no such event");
-  } else {
-    if (index != kIndex) return event_at<kIndex + 1>(index, fields);
-    std::variant_alternative_t<kIndex, ControllerEvent> event;
-    read(fields, event);
-    return event;
-  }
-}
-
 [[noreturn]] void refuse(const std::string& where, const std::string& why) {
   throw InputError({.what = "this is no record of a decision: " + why,
                     .where = where,
@@ -260,21 +231,24 @@ ControllerEvent event_at(std::size_t index, const json& fields) {
 }  // namespace
 
 json to_json(const ControllerEvent& event) {
-  const auto name = kEventNames.at(event.index());
-  return std::visit([&](const auto& happened) { return named(name, happened); }, event);
+  return std::visit([](const auto& happened) { return named(happened); }, event);
 }
 
 json to_json(const ControllerAction& action) {
-  const auto name = kActionNames.at(action.index());
-  return std::visit([&](const auto& what) { return named(name, what); }, action);
+  return std::visit([](const auto& what) { return named(what); }, action);
 }
 
 ControllerEvent controller_event_from(const json& written, const std::string& where) {
   try {
     const auto name = written.at(0).get<std::string>();
-    const auto found = std::ranges::find(kEventNames, name);
-    return event_at(static_cast<std::size_t>(found - kEventNames.begin()),
-                    json(written.begin() + 1, written.end()));
+    const json fields(written.begin() + 1, written.end());
+    ControllerEvent event;
+    const auto take = [&]<typename Event>(std::type_identity<Event>) {
+      read(fields, event.emplace<Event>());
+    };
+    if (!with_alternative(name, std::type_identity<ControllerEvent>(), take))
+      throw std::out_of_range("there is no event " + name);
+    return event;
   } catch (const std::exception& error) {
     refuse(where, error.what());
   }

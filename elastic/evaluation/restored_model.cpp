@@ -66,7 +66,7 @@ fact::Evaluation RestoredModel::evaluate(Split split) {
   }
   fact::Evaluation result = make_evaluation_event(config_, round.total());
   result.iteration = iteration();
-  result.split = elastic::name_of(split);
+  result.split = split;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

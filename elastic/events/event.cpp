@@ -20,6 +20,8 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
+#include "runtime/base/named_variant.h"
+#include "runtime/vocabulary/word_json.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -27,30 +29,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLongestJobSeconds = 3.2e9;  // a hundred years
-
-// Indexed by the enumerators.
-constexpr std::array<std::string_view, 2> kRoleNames = {"worker", "shard"};
-constexpr std::array<std::string_view, 8> kStatusNames = {
-    "target_reached", "max_epochs",  "max_iterations", "max_time",
-    "max_cost",       "interrupted", "failed",         "early_stopping"};
-constexpr std::array<std::string_view, 6> kMachineChangeNames = {
-    "requested", "ready", "notice", "lost", "released", "refused"};
-constexpr std::array<std::string_view, 5> kSearchPhaseNames = {"cold_start", "profiling", "settled",
-                                                               "again", "ended"};
-
-constexpr std::span<const std::string_view> names_of(fact::ProcessRole) {
-  return kRoleNames;
-}
-constexpr std::span<const std::string_view> names_of(fact::EndStatus) {
-  return kStatusNames;
-}
-
-constexpr std::span<const std::string_view> names_of(fact::MachineChange) {
-  return kMachineChangeNames;
-}
-constexpr std::span<const std::string_view> names_of(fact::SearchPhase) {
-  return kSearchPhaseNames;
-}
 
 // What must hold beyond the types of the fields; "" where all is well.
 std::string inconsistency(const fact::Membership& membership) {
@@ -130,8 +108,8 @@ class FieldWriter final {
  private:
   template <typename T>
   void write(const T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      write(std::string(to_text(value)));
+    if constexpr (Word<T>) {
+      write(std::string(name_of(value)));
     } else if constexpr (std::is_arithmetic_v<T>) {
       fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{}"), value);
     } else {
@@ -241,8 +219,8 @@ class FieldReader final {
 
   template <typename T>
   void read(const json& node, T& value, const char* key) {
-    if constexpr (std::is_enum_v<T>) {
-      read_enum(node, value, key);
+    if constexpr (Word<T>) {
+      read_word(node, value, key);
     } else if constexpr (std::is_unsigned_v<T>) {
       if (!node.is_number_unsigned() || node.get<std::uint64_t>() > std::numeric_limits<T>::max())
         refuse(key, "a whole number in range");
@@ -300,14 +278,12 @@ class FieldReader final {
     for (std::size_t i = 0; i < list.size(); ++i) read(node[i], list[i], key);
   }
 
-  template <typename T>
-  void read_enum(const json& node, T& value, const char* key) {
-    const std::span<const std::string_view> names = names_of(T{});
+  template <Word T>
+  void read_word(const json& node, T& value, const char* key) {
     const auto found =
-        node.is_string() ? std::find(names.begin(), names.end(), node.get_ref<const std::string&>())
-                         : names.end();
-    if (found == names.end()) refuse(key, fmt::format("one of {}", fmt::join(names, ", ")));
-    value = static_cast<T>(found - names.begin());
+        node.is_string() ? find_word<T>(node.get_ref<const std::string&>()) : std::nullopt;
+    if (!found) refuse(key, choices_of<T>());
+    value = *found;
   }
 
   const json& object_;
@@ -316,22 +292,20 @@ class FieldReader final {
   std::vector<std::string_view> known_;
 };
 
-template <std::size_t kIndex = 0>
 RunEvent read_event(const json& object, const std::string& name, const std::string& where) {
-  if constexpr (kIndex == std::variant_size_v<RunEvent>) {
-    fail(where, fmt::format("there is no event '{}'", name));
-  } else {
-    using Fact = std::variant_alternative_t<kIndex, RunEvent>;
-    if (name != Fact::kName) return read_event<kIndex + 1>(object, name, where);
-    Fact fact;
+  RunEvent event;
+  const auto take = [&]<typename Fact>(std::type_identity<Fact>) {
+    Fact& fact = event.emplace<Fact>();
     const std::string context = fmt::format("event '{}'", name);
     FieldReader fields(object, context, where, {"time", "event"});
     visit_fields(fields, fact);
     fields.refuse_the_rest();
     if (const std::string problem = inconsistency(fact); !problem.empty())
       fail(where, fmt::format("{}: {}", context, problem));
-    return fact;
-  }
+  };
+  if (!with_alternative(name, std::type_identity<RunEvent>(), take))
+    fail(where, fmt::format("there is no event '{}'", name));
+  return event;
 }
 
 // What goes on with the log would count from there.
@@ -356,28 +330,12 @@ void refuse_newer_schema(const json& object, const std::string& where) {
 }  // namespace
 
 std::string_view event_name(const RunEvent& event) {
-  return std::visit([](const auto& fact) { return fact.kName; }, event);
+  return name_of_alternative(event);
 }
 
 bool is_measurement(const RunEvent& event) {
   return std::holds_alternative<fact::Iterations>(event) ||
          std::holds_alternative<fact::IterationBlock>(event);
-}
-
-std::string_view to_text(fact::ProcessRole role) {
-  return kRoleNames[static_cast<std::size_t>(role)];
-}
-
-std::string_view to_text(fact::MachineChange change) {
-  return kMachineChangeNames[static_cast<std::size_t>(change)];
-}
-
-std::string_view to_text(fact::SearchPhase phase) {
-  return kSearchPhaseNames[static_cast<std::size_t>(phase)];
-}
-
-std::string_view to_text(fact::EndStatus status) {
-  return kStatusNames[static_cast<std::size_t>(status)];
 }
 
 std::string to_json_line(const LoggedEvent& logged) {

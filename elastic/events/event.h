@@ -12,6 +12,8 @@
 // that is not finite is null in JSON, and NaN here once it is read back.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,12 @@
 
 #include "elastic/events/half_batches.h"
 #include "elastic/events/iteration_block.h"
+#include "runtime/base/named_variant.h"
+#include "runtime/vocabulary/metric.h"
+#include "runtime/vocabulary/policy.h"
+#include "runtime/vocabulary/role.h"
+#include "runtime/vocabulary/split.h"
+#include "runtime/vocabulary/status.h"
 
 namespace scavenger::elastic {
 
@@ -40,8 +48,8 @@ struct Host {
 };
 
 struct Target {
-  std::string metric;  // "accuracy": reached at >= value; "loss": at <= value
-  std::string split;   // "train" or "test"
+  Metric metric = Metric::kAccuracy;
+  Split split = Split::kTest;
   double value = 0.0;
 
   bool operator==(const Target&) const = default;
@@ -81,12 +89,10 @@ struct Start {
   bool operator==(const Start&) const = default;
 };
 
-enum class ProcessRole { kWorker, kShard };
-
 struct ProcessStarted {
   static constexpr std::string_view kName = "process_started";
 
-  ProcessRole role = ProcessRole::kWorker;
+  Role role = Role::kWorker;
   std::uint32_t index = 0;  // which worker or shard, for its whole life
   std::int64_t pid = 0;
   std::string log;  // path within the run folder
@@ -97,7 +103,7 @@ struct ProcessStarted {
 struct ProcessJoined {
   static constexpr std::string_view kName = "process_joined";
 
-  ProcessRole role = ProcessRole::kWorker;
+  Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::int64_t pid = 0;
   double start_seconds = 0.0;  // from being started to being ready to work
@@ -109,7 +115,7 @@ struct ProcessJoined {
 struct ProcessLost {
   static constexpr std::string_view kName = "process_lost";
 
-  ProcessRole role = ProcessRole::kWorker;
+  Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::int64_t pid = 0;
   std::string how;       // "killed by signal 9"
@@ -228,20 +234,28 @@ struct SampleMemory {
   bool operator==(const SampleMemory&) const = default;
 };
 
+// A number for each metric, if the job has it.
+class MetricValues final {
+ public:
+  std::optional<double>& operator[](Metric metric) { return values_.at(index(metric)); }
+  const std::optional<double>& operator[](Metric metric) const { return values_.at(index(metric)); }
+
+  bool operator==(const MetricValues&) const = default;
+
+ private:
+  static std::size_t index(Metric metric) { return static_cast<std::size_t>(metric); }
+  std::array<std::optional<double>, kMetrics.size()> values_;
+};
+
 struct Evaluation {
   static constexpr std::string_view kName = "evaluation";
 
   std::uint64_t iteration = 0;
   double epoch = 0.0;  // position / samples_per_epoch
-  std::string split;
+  Split split = Split::kTest;
   std::uint64_t samples = 0;
-  double loss = 0.0;  // mean per prediction
-  // Those that the job has.
-  std::optional<double> accuracy;  // 0 to 1
-  std::optional<double> perplexity;
-  std::optional<double> bleu;  // 0 to 100
-  std::optional<double> mse;
-  std::optional<double> top5_accuracy;  // 0 to 1
+  double loss = 0.0;     // mean per prediction
+  MetricValues metrics;  // the others that the job has
   double seconds = 0.0;
 
   bool operator==(const Evaluation&) const = default;
@@ -293,8 +307,8 @@ struct Pause {
 struct TargetReached {
   static constexpr std::string_view kName = "target_reached";
 
-  std::string metric;
-  std::string split;
+  Metric metric = Metric::kAccuracy;
+  Split split = Split::kTest;
   double value = 0.0;  // what was measured, not what was asked for
   std::uint64_t iteration = 0;
   double epoch = 0.0;
@@ -303,6 +317,18 @@ struct TargetReached {
 };
 
 enum class MachineChange { kRequested, kReady, kNotice, kLost, kReleased, kRefused };
+inline constexpr std::array<Named<MachineChange>, 6> kMachineChanges{{
+    {MachineChange::kRequested, "requested"},
+    {MachineChange::kReady, "ready"},
+    {MachineChange::kNotice, "notice"},
+    {MachineChange::kLost, "lost"},
+    {MachineChange::kReleased, "released"},
+    {MachineChange::kRefused, "refused"},
+}};
+static_assert(is_complete(kMachineChanges, MachineChange::kRefused));
+constexpr const auto& table_of(MachineChange) {
+  return kMachineChanges;
+}
 
 // A change in the life of a machine that was asked for: from requested to released, lost or
 // refused.
@@ -325,6 +351,17 @@ struct Machine {
 };
 
 enum class SearchPhase { kColdStart, kProfiling, kSettled, kAgain, kEnded };
+inline constexpr std::array<Named<SearchPhase>, 5> kSearchPhases{{
+    {SearchPhase::kColdStart, "cold_start"},
+    {SearchPhase::kProfiling, "profiling"},
+    {SearchPhase::kSettled, "settled"},
+    {SearchPhase::kAgain, "again"},
+    {SearchPhase::kEnded, "ended"},
+}};
+static_assert(is_complete(kSearchPhases, SearchPhase::kEnded));
+constexpr const auto& table_of(SearchPhase) {
+  return kSearchPhases;
+}
 
 // The search for the best configuration goes a step on.
 struct SearchStep {
@@ -364,7 +401,7 @@ struct Prediction {
   static constexpr std::string_view kName = "prediction";
 
   std::uint64_t iteration = 0;
-  std::string policy;  // "knee", "min-time", "min-cost"
+  Policy policy = Policy::kKnee;
   // Epochs are in units of those at reference_batch, and times and costs with them: no run to the
   // target is known.
   bool relative = false;
@@ -389,22 +426,11 @@ struct Warning {
   bool operator==(const Warning&) const = default;
 };
 
-enum class EndStatus {
-  kTargetReached,
-  kMaxEpochs,
-  kMaxIterations,
-  kMaxTime,
-  kMaxCost,
-  kInterrupted,
-  kFailed,
-  kEarlyStopping
-};
-
 // Last event of a process that ends by itself.
 struct End {
   static constexpr std::string_view kName = "end";
 
-  EndStatus status = EndStatus::kFailed;
+  Status status = Status::kFailed;
   std::string reason;
   std::uint64_t iteration = 0;
   std::uint64_t position = 0;
@@ -423,6 +449,8 @@ using RunEvent =
                  fact::CheckpointDamaged, fact::Pause, fact::TargetReached, fact::Machine,
                  fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
 
+static_assert(have_different_names<RunEvent>());
+
 struct LoggedEvent {
   double time = 0.0;  // seconds of this job's life; goes on over resumes, never back
   RunEvent event;
@@ -433,10 +461,6 @@ struct LoggedEvent {
 std::string_view event_name(const RunEvent& event);
 // Iterations, one by one or as a block: decisions are made when one was logged.
 bool is_measurement(const RunEvent& event);
-std::string_view to_text(fact::ProcessRole role);
-std::string_view to_text(fact::MachineChange change);
-std::string_view to_text(fact::SearchPhase phase);
-std::string_view to_text(fact::EndStatus status);  // "target_reached", ...
 
 // One line of events.jsonl, without its newline. Text that is not UTF-8 gets replacement
 // characters. Requires series and shares of matching lengths.

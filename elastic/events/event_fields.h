@@ -223,11 +223,8 @@ void visit_fields(Visitor& field, T& evaluation) {
   field("split", evaluation.split);
   field("samples", evaluation.samples);
   field("loss", evaluation.loss);
-  field("accuracy", evaluation.accuracy);
-  field("perplexity", evaluation.perplexity);
-  field("bleu", evaluation.bleu);
-  field("mse", evaluation.mse);
-  field("top5_accuracy", evaluation.top5_accuracy);
+  for (const MetricEntry& metric : kMetrics)
+    if (metric.word != Metric::kLoss) field(metric.name.data(), evaluation.metrics[metric.word]);
   field("seconds", evaluation.seconds);
 }
 

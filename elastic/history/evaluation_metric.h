@@ -1,9 +1,7 @@
-// The metrics of an evaluation by their names. Pure.
+// The metrics of an evaluation. Pure.
 #pragma once
 
 #include <optional>
-#include <string>
-#include <string_view>
 
 #include "elastic/events/event.h"
 #include "elastic/history/run_numbers.h"
@@ -11,16 +9,17 @@
 namespace scavenger::elastic {
 
 // Nothing where the job has no such metric.
-std::optional<double> metric_of(const fact::Evaluation& evaluation, std::string_view metric);
+std::optional<double> metric_of(const fact::Evaluation& evaluation, Metric metric);
+void set_metric(fact::Evaluation& evaluation, Metric metric, double value);
 
 // By which metric people follow a job: the target's, else accuracy where there is one, else loss.
-std::string followed_metric(const fact::Start& start, const fact::Evaluation& evaluation);
+Metric followed_metric(const fact::Start& start, const fact::Evaluation& evaluation);
 
 // Whose evaluations people follow: the target's split, else the test data, else any. Null where
 // there was no evaluation.
 const SplitNumbers* followed_split(const RunNumbers& numbers);
 
 // Whether a model with the value `a` is better than one with `b`. A number is better than none.
-bool is_better(std::string_view metric, std::optional<double> a, std::optional<double> b);
+bool is_better(Metric metric, std::optional<double> a, std::optional<double> b);
 
 }  // namespace scavenger::elastic

@@ -140,7 +140,7 @@ struct ConfigurationNumbers : IterationTimers {
 };
 
 struct SplitNumbers {
-  std::string split;
+  Split split = Split::kTest;
   std::uint64_t evaluations = 0;
   double seconds = 0.0;
   Timed<fact::Evaluation> last;
@@ -173,7 +173,7 @@ struct RunNumbers {
   fact::Start start;  // of the process that worked on the job last
   LatestList<Timed<fact::Start>> starts;
 
-  std::optional<fact::EndStatus> status;  // none: still running, or killed
+  std::optional<Status> status;  // none: still running, or killed
   std::string reason;
   int exit_code = 0;
   std::optional<Timed<fact::TargetReached>> target_reached;
@@ -212,7 +212,7 @@ struct RunNumbers {
   double epochs() const;
   // Over the whole wall time, with start-up, evaluations and pauses.
   double samples_per_second() const;
-  const SplitNumbers* find_split(const std::string& split) const;
+  const SplitNumbers* find_split(Split split) const;
   std::vector<ConfigurationNumbers> configurations() const;  // by K, then B, even shares first
   // What every worker's memory has room for in one pass; nothing where none has measured it.
   std::optional<std::uint64_t> room_samples() const;

@@ -50,7 +50,7 @@ void add_to_phase(const fact::Iterations& iterations, std::size_t i, PhaseNumber
 }  // namespace
 
 std::string_view status_name(const RunNumbers& numbers) {
-  if (numbers.status) return to_text(*numbers.status);
+  if (numbers.status) return name_of(*numbers.status);
   return numbers.paused_since ? "paused" : "running";
 }
 
@@ -69,7 +69,7 @@ double RunNumbers::samples_per_second() const {
   return seconds > 0.0 ? static_cast<double>(samples_trained) / seconds : 0.0;
 }
 
-const SplitNumbers* RunNumbers::find_split(const std::string& split) const {
+const SplitNumbers* RunNumbers::find_split(Split split) const {
   const auto found = std::find_if(splits.begin(), splits.end(),
                                   [&](const SplitNumbers& known) { return known.split == split; });
   return found == splits.end() ? nullptr : &*found;
@@ -294,14 +294,14 @@ void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {
   ++split->evaluations;
   split->seconds += evaluation.seconds;
   split->last = timed;
-  const std::string metric = followed_metric(numbers_.start, evaluation);
+  const Metric metric = followed_metric(numbers_.start, evaluation);
   if (is_better(metric, metric_of(evaluation, metric), metric_of(split->best.fact, metric)))
     split->best = timed;
-  if (evaluation.accuracy > split->most_accurate.fact.accuracy) split->most_accurate = timed;
+  const std::optional<double> accuracy = evaluation.metrics[Metric::kAccuracy];
+  if (accuracy > split->most_accurate.fact.metrics[Metric::kAccuracy]) split->most_accurate = timed;
   if (evaluation.loss < split->least_loss.fact.loss) split->least_loss = timed;
   split->loss.add(evaluation.iteration, evaluation.epoch, time, evaluation.loss);
-  if (evaluation.accuracy)
-    split->accuracy.add(evaluation.iteration, evaluation.epoch, time, *evaluation.accuracy);
+  if (accuracy) split->accuracy.add(evaluation.iteration, evaluation.epoch, time, *accuracy);
   if (const auto followed = metric_of(evaluation, metric))
     split->followed.add(evaluation.iteration, evaluation.epoch, time, *followed);
 }

@@ -96,9 +96,10 @@ std::string number_or_dash(const Json& value) {
 
 std::string evaluation_text(const Json& evaluation) {
   if (evaluation.is_null() || !evaluation.at("value").is_number()) return "-";
-  return format_metric(evaluation.at("split").get<std::string>(),
-                       evaluation.at("metric").get<std::string>(),
-                       evaluation.at("value").get<double>());
+  const auto split = find_word<Split>(evaluation.at("split").get<std::string>());
+  const auto metric = find_word<Metric>(evaluation.at("metric").get<std::string>());
+  if (!split || !metric) return "-";  // a newer version's job
+  return format_metric(*split, *metric, evaluation.at("value").get<double>());
 }
 
 using Row = std::array<std::string, 8>;

@@ -58,8 +58,8 @@ json identity_json(const RunNumbers& numbers, const std::string& folder) {
   const fact::Start& start = numbers.start;
   json target = nullptr;
   if (start.target)
-    target = {{"metric", start.target->metric},
-              {"split", start.target->split},
+    target = {{"metric", name_of(start.target->metric)},
+              {"split", name_of(start.target->split)},
               {"value", number(start.target->value)}};
   return {{"folder", folder},
           {"name", start.name},
@@ -183,7 +183,7 @@ json curve_json(const DownsampledCurve& curve) {
 json metrics_json(const std::vector<MetricCurve>& metrics) {
   json list = json::array();
   for (const MetricCurve& metric : metrics) {
-    json object = {{"split", metric.split}, {"metric", metric.metric}};
+    json object = {{"split", name_of(metric.split)}, {"metric", name_of(metric.metric)}};
     object.update(curve_json(metric.values));
     list.push_back(std::move(object));
   }
@@ -293,7 +293,7 @@ json configurations_json(const RunNumbers& numbers) {
 json processes_json(const RunHistory& history) {
   json list = json::array();
   for (const ProcessLife& life : history.processes().latest)
-    list.push_back({{"role", to_text(life.role)},
+    list.push_back({{"role", name_of(life.role)},
                     {"index", life.index},
                     {"pid", life.pid},
                     {"started", seconds(life.started)},
@@ -348,7 +348,7 @@ json machines_json(const RunHistory& history) {
                     {"ready", optional_seconds(life.ready)},
                     {"notice", optional_seconds(life.notice)},
                     {"ended", optional_seconds(life.ended)},
-                    {"last", to_text(life.machine.change)},
+                    {"last", name_of(life.machine.change)},
                     {"reason", life.machine.reason},
                     {"refusals", std::move(refusals)},
                     {"minimum_seconds", number(life.machine.minimum_seconds)},
@@ -365,7 +365,7 @@ json search_json(const RunNumbers& numbers) {
   for (const auto& [time, step] : numbers.search_steps.latest)
     list.push_back({{"time", seconds(time)},
                     {"iteration", step.iteration},
-                    {"phase", to_text(step.phase)},
+                    {"phase", name_of(step.phase)},
                     {"workers", step.workers},
                     {"batch_size", step.batch_size},
                     {"reason", step.reason}});
@@ -394,7 +394,7 @@ json prediction_json(const RunNumbers& numbers) {
   const auto& [time, prediction] = *numbers.prediction;
   json object = {{"time", seconds(time)},
                  {"iteration", prediction.iteration},
-                 {"policy", prediction.policy},
+                 {"policy", name_of(prediction.policy)},
                  {"relative", prediction.relative},
                  {"reference_batch", number(prediction.reference_batch)},
                  {"time_form", prediction.time_form},
@@ -414,7 +414,7 @@ json choices_json(const RunHistory& history) {
   for (const ChosenConfiguration& choice : history.choices().latest) {
     json object = {{"time", seconds(choice.time)},
                    {"iteration", choice.iteration},
-                   {"policy", choice.policy},
+                   {"policy", name_of(choice.policy)},
                    {"relative", choice.relative},
                    {"reason", choice.reason}};
     object.update(candidate_json(choice.predicted));

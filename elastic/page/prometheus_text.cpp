@@ -134,9 +134,10 @@ void add_iteration_seconds(Exposition& out, const RunNumbers& numbers) {
 void add_evaluations(Exposition& out, const RunNumbers& numbers) {
   out.family("evaluation", "gauge", "The last evaluation's value of each metric.");
   for (const SplitNumbers& split : numbers.splits)
-    for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"})
-      if (const auto value = metric_of(split.last.fact, metric))
-        out.sample(*value, {{"split", split.split}, {"metric", metric}});
+    for (const MetricEntry& metric : kMetrics)
+      if (const auto value = metric_of(split.last.fact, metric.word))
+        out.sample(*value, {{"split", std::string(name_of(split.split))},
+                            {"metric", std::string(metric.name)}});
 }
 
 void add_noise(Exposition& out, const RunNumbers& numbers) {
@@ -152,7 +153,7 @@ void add_search(Exposition& out, const RunNumbers& numbers) {
   if (numbers.search_steps.latest.empty()) return;
   const fact::SearchStep& step = numbers.search_steps.latest.back().fact;
   out.family("search_phase", "gauge", "The phase that the search is in; always 1.");
-  out.sample(1, {{"phase", std::string(to_text(step.phase))}});
+  out.sample(1, {{"phase", std::string(name_of(step.phase))}});
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "elastic/page/assets/assets.h"
 #include "runtime/base/digest.h"
+#include "runtime/base/json_text.h"
+#include "runtime/vocabulary/metric.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -33,10 +36,20 @@ std::string policy_digest(std::string_view text) {
   return "'sha256-" + base64(digest) + "'";
 }
 
+// What the scripts know of metrics, from the program's one table of them.
+std::string metrics_script() {
+  nlohmann::ordered_json metrics;
+  for (const MetricEntry& metric : kMetrics)
+    metrics[std::string(metric.name)] = {{"title", metric.title},
+                                         {"is_better_when_high", metric.is_better_when_high},
+                                         {"is_share", metric.scale == MetricScale::kShare}};
+  return fmt::format("const Metrics = {};\n", json_text(metrics));
+}
+
 std::string script_text() {
-  return std::string(page_format_script()) + page_drawing_script() + page_chart_script() +
-         page_row_script() + page_section_script() + page_prediction_script() + page_live_script() +
-         page_script();
+  return metrics_script() + std::string(page_format_script()) + page_drawing_script() +
+         page_chart_script() + page_row_script() + page_section_script() +
+         page_prediction_script() + page_live_script() + page_script();
 }
 
 // JSON within a script element: nothing in it may end the element or begin a comment.

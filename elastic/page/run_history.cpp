@@ -123,7 +123,8 @@ void RunHistory::sample_noise(double time) {
 }
 
 void RunHistory::add(const LoggedEvent& logged, const fact::Evaluation& evaluation) {
-  for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"}) {
+  for (const MetricEntry& entry : kMetrics) {
+    const Metric metric = entry.word;
     const std::optional<double> value = metric_of(evaluation, metric);
     if (!value) continue;
     auto curve = std::find_if(metrics_.begin(), metrics_.end(), [&](const MetricCurve& known) {
@@ -158,7 +159,7 @@ void RunHistory::end_lives(double time) {
 // Who trained before and does not any more has been released; who has not yet waits for its turn.
 void RunHistory::add(const LoggedEvent& logged, const fact::Membership& membership) {
   for (ProcessLife& life : processes_.latest) {
-    if (life.ended || life.role != fact::ProcessRole::kWorker) continue;
+    if (life.ended || life.role != Role::kWorker) continue;
     const bool trains = std::find(membership.indices.begin(), membership.indices.end(),
                                   life.index) != membership.indices.end();
     if (life.trained && !trains) {
@@ -169,7 +170,7 @@ void RunHistory::add(const LoggedEvent& logged, const fact::Membership& membersh
   }
 }
 
-ProcessLife* RunHistory::find_life(fact::ProcessRole role, std::uint32_t index, std::int64_t pid) {
+ProcessLife* RunHistory::find_life(Role role, std::uint32_t index, std::int64_t pid) {
   for (auto life = processes_.latest.rbegin(); life != processes_.latest.rend(); ++life)
     if (life->role == role && life->index == index && life->pid == pid && !life->ended)
       return &*life;

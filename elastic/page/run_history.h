@@ -34,8 +34,8 @@ struct NoiseCurves {
 };
 
 struct MetricCurve {
-  std::string split;
-  std::string metric;
+  Split split = Split::kTest;
+  Metric metric = Metric::kLoss;
   DownsampledCurve values;
 };
 
@@ -43,7 +43,7 @@ enum class LifeEnd { kNone, kReleased, kLost };
 
 // A process of the job, from its start to its end; times in seconds of the job's life.
 struct ProcessLife {
-  fact::ProcessRole role = fact::ProcessRole::kWorker;
+  Role role = Role::kWorker;
   std::uint32_t index = 0;
   std::int64_t pid = 0;
   double started = 0.0;
@@ -85,7 +85,7 @@ struct MachineLife {
 struct ChosenConfiguration {
   double time = 0.0;
   std::uint64_t iteration = 0;
-  std::string policy;
+  Policy policy = Policy::kKnee;
   std::string reason;
   bool relative = false;
   fact::PredictedConfiguration predicted;
@@ -147,7 +147,7 @@ class RunHistory final {
   void forget_after(std::uint64_t iteration);
   void note(const LoggedEvent& logged);
   MachineLife& machine_life(const LoggedEvent& logged, const fact::Machine& machine);
-  ProcessLife* find_life(fact::ProcessRole role, std::uint32_t index, std::int64_t pid);
+  ProcessLife* find_life(Role role, std::uint32_t index, std::int64_t pid);
   void end_lives(double time);
 
   RunSummary summary_;

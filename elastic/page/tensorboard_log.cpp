@@ -199,10 +199,10 @@ void TensorboardLog::add_fact(double time, const fact::IterationBlock& block) {
 }
 
 void TensorboardLog::add_fact(double time, const fact::Evaluation& evaluation) {
-  for (const char* metric : {"loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse"})
-    if (const auto value = metric_of(evaluation, metric))
-      add_scalar(time, evaluation.iteration, fmt::format("{}/{}", metric, evaluation.split),
-                 *value);
+  for (const MetricEntry& metric : kMetrics)
+    if (const auto value = metric_of(evaluation, metric.word))
+      add_scalar(time, evaluation.iteration,
+                 fmt::format("{}/{}", metric.name, name_of(evaluation.split)), *value);
 }
 
 void TensorboardLog::add_fact(double time, const fact::NoiseStable& stable) {

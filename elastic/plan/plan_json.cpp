@@ -85,7 +85,7 @@ std::string plan_json(const perfmodel::Plan& plan, const PlanSource& source) {
                          {"title", source.title},
                          {"details", source.details},
                          {"notes", source.notes},
-                         {"policy", perfmodel::name_of(plan.policy)},
+                         {"policy", name_of(plan.policy)},
                          {"decision", decision_json(plan)},
                          {"warnings", choice_warnings(plan)},
                          {"unit_notes", unit_notes(plan)},

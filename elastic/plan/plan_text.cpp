@@ -145,7 +145,7 @@ std::string choice_text(const Plan& plan) {
       plan.basis == PlanBasis::kFirstRow ? fmt::format("{:.4g} of its cost", p.cost.value)
       : plan.price_is_assumed            ? fmt::format("{:.4g} worker-hours", p.cost.value)
                                          : fmt::format("${:.4g}", p.cost.value);
-  return fmt::format("{}: K = {}, B = {}: {}{}, {} ({})\n", perfmodel::name_of(plan.policy),
+  return fmt::format("{}: K = {}, B = {}: {}{}, {} ({})\n", name_of(plan.policy),
                      p.configuration.workers, p.configuration.global_batch,
                      time_text(plan, p.seconds.value), share_text(plan), cost,
                      plan.decision.choice->reason);

@@ -93,15 +93,15 @@ void add_epochs(const RunNumbers& numbers, const std::string& job, perfmodel::Mo
   for (const ConfigurationNumbers& had : numbers.configurations())
     if (had.batch_size != batch || had.workers != only.seconds.configuration.workers) return;
   const double iterations = *epochs * static_cast<double>(numbers.start.samples_per_epoch) / batch;
-  record.epochs.push_back({job, name_of(*numbers.start.target), only.seconds.configuration.workers,
-                           batch, *epochs,
+  record.epochs.push_back({job, target_name(*numbers.start.target),
+                           only.seconds.configuration.workers, batch, *epochs,
                            iterations * only.total_seconds / static_cast<double>(only.iterations)});
 }
 
 }  // namespace
 
-std::string name_of(const fact::Target& target) {
-  return fmt::format("{} {} {}", target.split, target.metric, target.value);
+std::string target_name(const fact::Target& target) {
+  return fmt::format("{} {} {}", name_of(target.split), name_of(target.metric), target.value);
 }
 
 perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers) {

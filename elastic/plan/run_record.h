@@ -13,7 +13,7 @@
 namespace scavenger::elastic {
 
 // Of a target, as the store knows it: "test accuracy 0.88".
-std::string name_of(const fact::Target& target);
+std::string target_name(const fact::Target& target);
 
 // From the resolved configuration and the model that was built. The seed, K, B, prices, limits and
 // places of files are no part of it; what a sample is, is.

@@ -21,7 +21,7 @@ struct NamedPrices {
 };
 
 struct PlanQuestion {
-  perfmodel::Policy policy = perfmodel::Policy::kKnee;
+  Policy policy = Policy::kKnee;
   // max_local_batch: else what the runs' workers have measured.
   perfmodel::Constraints constraints;
   // What to choose from; empty: what follows from the measurements.

@@ -222,7 +222,7 @@ json resizes_json(const RunNumbers& numbers) {
 json splits_json(const RunNumbers& numbers) {
   json splits = json::array();
   for (const SplitNumbers& split : numbers.splits)
-    splits.push_back({{"split", split.split},
+    splits.push_back({{"split", name_of(split.split)},
                       {"evaluations", split.evaluations},
                       {"seconds", split.seconds},
                       {"last", event_json(split.last)},

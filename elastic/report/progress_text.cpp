@@ -18,19 +18,13 @@ namespace {
 constexpr std::size_t kMostNaive = 3;  // configurations that a job's end is compared with
 
 std::string followed_metric_text(const fact::Start& start, const fact::Evaluation& evaluation) {
-  const std::string metric = followed_metric(start, evaluation);
+  const Metric metric = followed_metric(start, evaluation);
   const std::optional<double> value = metric_of(evaluation, metric);
   return value ? format_metric(evaluation.split, metric, *value) : "";
 }
 
-std::string target_text(const fact::Target& target) {
-  const bool is_share = target.metric == "accuracy" || target.metric == "top5_accuracy";
-  return is_share ? fmt::format("{:.2f} %", target.value * 100.0)
-                  : fmt::format("{:.4f}", target.value);
-}
-
-std::string process_name(fact::ProcessRole role, std::uint32_t index) {
-  return fmt::format("{} {}", to_text(role), index);
+std::string process_name(Role role, std::uint32_t index) {
+  return fmt::format("{} {}", name_of(role), index);
 }
 
 std::string time_and_cost(const RunNumbers& numbers, double seconds, double cost) {
@@ -54,7 +48,8 @@ std::string quality_part(const RunNumbers& numbers, const RecentPace& pace) {
     text += (text.empty() ? "" : "  ") + followed_metric_text(numbers.start, split->last.fact);
   if (numbers.start.target)
     text +=
-        fmt::format("{}(target {})", text.empty() ? "" : " ", target_text(*numbers.start.target));
+        fmt::format("{}(target {})", text.empty() ? "" : " ",
+                    format_metric_value(numbers.start.target->metric, numbers.start.target->value));
   return text;
 }
 
@@ -95,7 +90,7 @@ std::string effort_part(const RunNumbers& numbers, double seconds) {
 std::string search_part(const RunNumbers& numbers) {
   if (numbers.search_steps.latest.empty()) return {};
   const fact::SearchStep& step = numbers.search_steps.latest.back().fact;
-  std::string phase(to_text(step.phase));
+  std::string phase(name_of(step.phase));
   std::replace(phase.begin(), phase.end(), '_', ' ');
   const fact::Membership* const now =
       numbers.phases.empty() ? nullptr : &numbers.phases.back().membership;
@@ -139,9 +134,9 @@ EventText text_of(const fact::Membership& membership, const RunNumbers&) {
 
 EventText text_of(const fact::Evaluation& evaluation, const RunNumbers& numbers) {
   std::string metrics;
-  for (const char* metric : {"bleu", "accuracy", "top5_accuracy", "perplexity", "mse", "loss"})
-    if (const std::optional<double> value = metric_of(evaluation, metric))
-      metrics += "  " + format_metric(evaluation.split, metric, *value);
+  for (const MetricEntry& metric : kMetrics)
+    if (const std::optional<double> value = metric_of(evaluation, metric.word))
+      metrics += "  " + format_metric(evaluation.split, metric.word, *value);
   return {Attention::kMilestone,
           fmt::format("epoch {:.2f}  iteration {}{}  ({})", evaluation.epoch,
                       format_count(evaluation.iteration), metrics,
@@ -221,7 +216,7 @@ EventText text_of(const fact::Machine& machine, const RunNumbers&) {
   const bool is_bad = machine.change == fact::MachineChange::kLost ||
                       machine.change == fact::MachineChange::kRefused;
   std::string text = fmt::format("machine {} of worker {}: {}", printable(machine.name),
-                                 machine.worker, to_text(machine.change));
+                                 machine.worker, name_of(machine.change));
   if (!machine.reason.empty()) text += " (" + printable(machine.reason) + ")";
   return {is_bad ? Attention::kProblem : Attention::kDetail, text};
 }
@@ -251,12 +246,12 @@ EventText text_of(const Fact&, const RunNumbers&) {
 }
 
 std::string outcome(const RunNumbers& numbers) {
-  if (numbers.target_reached && numbers.status == fact::EndStatus::kTargetReached) {
+  if (numbers.target_reached && numbers.status == Status::kTargetReached) {
     const fact::TargetReached& reached = numbers.target_reached->fact;
     return "target reached: " + format_metric(reached.split, reached.metric, reached.value);
   }
   if (!numbers.status) return "not ended";
-  std::string status(to_text(*numbers.status));
+  std::string status(name_of(*numbers.status));
   std::replace(status.begin(), status.end(), '_', ' ');
   return numbers.reason.empty() ? status : fmt::format("{}: {}", status, printable(numbers.reason));
 }
@@ -325,22 +320,22 @@ void append_problems(const RunNumbers& numbers, std::vector<std::string>& lines)
 
 }  // namespace
 
-std::string longer_job(fact::EndStatus status) {
+std::string longer_job(Status status) {
   switch (status) {
-    case fact::EndStatus::kTargetReached:
+    case Status::kTargetReached:
       return "stop.target.value=...";
-    case fact::EndStatus::kMaxEpochs:
+    case Status::kMaxEpochs:
       return "stop.max_epochs=...";
-    case fact::EndStatus::kMaxIterations:
+    case Status::kMaxIterations:
       return "stop.max_iterations=...";
-    case fact::EndStatus::kMaxTime:
+    case Status::kMaxTime:
       return "stop.max_seconds=...";
-    case fact::EndStatus::kMaxCost:
+    case Status::kMaxCost:
       return "stop.max_cost=...";
-    case fact::EndStatus::kEarlyStopping:
+    case Status::kEarlyStopping:
       return "stop.early_stopping=null";
-    case fact::EndStatus::kInterrupted:
-    case fact::EndStatus::kFailed:
+    case Status::kInterrupted:
+    case Status::kFailed:
       return {};
   }
   return {};
@@ -385,10 +380,10 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace&
     lines.push_back(
         fmt::format("  weights   {}/{}", place.folder, numbers.checkpoints.last->fact.folder));
   const bool can_go_on =
-      numbers.status == fact::EndStatus::kInterrupted || numbers.status == fact::EndStatus::kFailed;
+      numbers.status == Status::kInterrupted || numbers.status == Status::kFailed;
   const std::string resume = "scavenger-train --resume " + place.folder;
   if (can_go_on && numbers.checkpoints.last) lines.push_back("  go on     " + resume);
-  const bool has_reached = numbers.status == fact::EndStatus::kTargetReached;
+  const bool has_reached = numbers.status == Status::kTargetReached;
   const std::string more = numbers.status ? longer_job(*numbers.status) : "";
   if (!has_reached && !more.empty())
     lines.push_back(fmt::format("  train on  {} --set {}", resume, more));

@@ -39,7 +39,7 @@ std::string end_line(const RunNumbers& numbers);
 
 // What to set, so that a job that has ended so trains on: "stop.max_epochs=..."; empty where it
 // has not come to its end.
-std::string longer_job(fact::EndStatus status);
+std::string longer_job(Status status);
 
 // The block at the end of a run: outcome, time, cost, problems, where things are, what to do next.
 struct RunPlace {

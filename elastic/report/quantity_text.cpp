@@ -35,12 +35,21 @@ std::string format_brief_seconds(double seconds) {
   return fmt::format("{:.2f} s", seconds);
 }
 
-std::string format_metric(std::string_view split, std::string_view metric, double value) {
-  if (metric == "accuracy") return fmt::format("{} accuracy {:.2f} %", split, value * 100.0);
-  if (metric == "top5_accuracy")
-    return fmt::format("{} top-5 accuracy {:.2f} %", split, value * 100.0);
-  if (metric == "bleu") return fmt::format("{} BLEU {:.2f}", split, value);
-  return fmt::format("{} {} {:.4f}", split, metric, value);
+std::string format_metric(Split split, Metric metric, double value) {
+  return fmt::format("{} {} {}", name_of(split), entry_of(metric).title,
+                     format_metric_value(metric, value));
+}
+
+std::string format_metric_value(Metric metric, double value) {
+  switch (entry_of(metric).scale) {
+    case MetricScale::kShare:
+      return fmt::format("{:.2f} %", value * 100.0);
+    case MetricScale::kPoints:
+      return fmt::format("{:.2f}", value);
+    case MetricScale::kOpen:
+      return fmt::format("{:.4f}", value);
+  }
+  return {};
 }
 
 std::string printable(std::string_view text) {

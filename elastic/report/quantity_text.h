@@ -6,6 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/vocabulary/metric.h"
+#include "runtime/vocabulary/split.h"
+
 namespace scavenger::elastic {
 
 // "1,234,567".
@@ -18,7 +21,8 @@ std::string format_dollars(double dollars);
 std::string format_brief_seconds(double seconds);
 
 // One metric as people write it: "test accuracy 88.12 %", "train loss 0.3124".
-std::string format_metric(std::string_view split, std::string_view metric, double value);
+std::string format_metric(Split split, Metric metric, double value);
+std::string format_metric_value(Metric metric, double value);  // "88.12 %"
 
 // Text from configurations, peers and logs on one line: control characters, which could drive the
 // terminal, become '?'.

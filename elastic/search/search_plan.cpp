@@ -17,18 +17,6 @@ namespace {
 // B_s where the gradient is nothing but noise: batch size costs no epochs then.
 constexpr double kAllNoise = 1e12;
 
-perfmodel::Policy policy_of(SearchPolicy policy) {
-  switch (policy) {
-    case SearchPolicy::kMinimumTime:
-      return perfmodel::Policy::kMinimumTime;
-    case SearchPolicy::kMinimumCost:
-      return perfmodel::Policy::kMinimumCost;
-    case SearchPolicy::kKnee:
-      break;
-  }
-  return perfmodel::Policy::kKnee;
-}
-
 std::optional<double> noise_scale_of(const RunNumbers& numbers) {
   const auto noise = numbers.noise.numbers();
   if (!noise || std::isnan(noise->estimate.noise_scale.value)) return std::nullopt;
@@ -40,7 +28,7 @@ void add_known_epochs(const RunNumbers& numbers, const perfmodel::ModelRecord& r
                       perfmodel::PlanRequest& request) {
   if (!numbers.start.target) return;
   for (const perfmodel::EpochRow& row : record.epochs)
-    if (row.target == name_of(*numbers.start.target))
+    if (row.target == target_name(*numbers.start.target))
       request.epochs.push_back({row.batch_size, row.epochs});
 }
 
@@ -74,7 +62,7 @@ perfmodel::PlanRequest make_search_request(const JobConfig& config,
   request.price.billing = perfmodel::kExactBilling;  // machines are kept from one to the next
   request.machines = machines;
   request.measured_on_machines = true;
-  request.policy = policy_of(config.search.policy);
+  request.policy = config.search.policy;
   request.holds_out = false;  // nobody is to wait for it
   if (config.stop.max_seconds > 0.0) request.constraints.max_seconds = config.stop.max_seconds;
   if (config.stop.max_cost > 0.0) request.constraints.max_cost = config.stop.max_cost;
@@ -129,7 +117,7 @@ std::optional<StoredPlan> plan_from_all(const perfmodel::PlanRequest& request,
 fact::Prediction make_prediction(const perfmodel::Plan& plan, const RunNumbers& numbers) {
   fact::Prediction prediction;
   prediction.iteration = numbers.iterations;
-  prediction.policy = std::string(perfmodel::name_of(plan.policy));
+  prediction.policy = plan.policy;
   prediction.relative = plan.relative;
   prediction.reference_batch = plan.reference_batch;
   prediction.time_form = plan.time_form;

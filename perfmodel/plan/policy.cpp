@@ -17,11 +17,6 @@
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Policy>, 3> kPolicies{
-    {{"min-time", Policy::kMinimumTime},
-     {"min-cost", Policy::kMinimumCost},
-     {"knee", Policy::kKnee}}};
-
 // One constraint that was set, as the relative excess of a candidate over it: 0 is satisfied.
 struct Rule {
   std::string name;
@@ -152,18 +147,10 @@ Choice choose_knee(std::span<const Candidate> candidates, std::span<const std::s
 
 }  // namespace
 
-std::string_view name_of(Policy policy) {
-  for (const auto& [name, value] : kPolicies)
-    if (value == policy) return name;
-  return "";
-}
-
 Policy parse_policy(std::string_view name) {
+  if (const auto found = find_word<Policy>(name)) return *found;
   std::vector<std::string> names;
-  for (const auto& [known, value] : kPolicies) {
-    if (known == name) return value;
-    names.emplace_back(known);
-  }
+  for (const auto& known : kPolicies) names.emplace_back(known.name);
   throw ConfigError({.what = fmt::format("there is no policy \"{}\"", name),
                      .where = "policy",
                      .remedy = fmt::format("use one of {}", join_words(names))});

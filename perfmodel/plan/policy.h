@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "perfmodel/time/observation.h"
+#include "runtime/vocabulary/policy.h"
 
 namespace scavenger::perfmodel {
 
@@ -19,8 +20,6 @@ struct Candidate {
   double relative_error = 0.0;  // standard error of ln(seconds) against the others'; 0: exact
 };
 
-enum class Policy { kMinimumTime, kMinimumCost, kKnee };
-std::string_view name_of(Policy policy);  // "min-time", "min-cost", "knee"
 // Throws ConfigError that names the policies there are.
 Policy parse_policy(std::string_view name);
 

@@ -15,6 +15,9 @@
 #include "runtime/config/model_config.h"
 #include "runtime/config/optimizer_config.h"
 #include "runtime/config/provider_config.h"
+#include "runtime/vocabulary/metric.h"
+#include "runtime/vocabulary/policy.h"
+#include "runtime/vocabulary/split.h"
 
 namespace scavenger {
 
@@ -92,9 +95,6 @@ struct ComputeConfig {
   bool operator==(const ComputeConfig&) const = default;
 };
 
-enum class Split { kTrain, kTest };
-enum class Metric { kAccuracy, kLoss, kPerplexity, kBleu, kMse, kTop5Accuracy };
-
 struct TargetConfig {
   Metric metric = Metric::kAccuracy;
   Split split = Split::kTest;
@@ -167,12 +167,11 @@ struct ModelStoreConfig {
 
 // Which configurations a search measures before it chooses one (docs/search.md).
 enum class SearchMode { kOff, kFull, kPartial, kAdaptive, kNone, kUniversal };
-enum class SearchPolicy { kMinimumTime, kMinimumCost, kKnee };
 
 // How the job chooses its (K, B) while it trains.
 struct SearchConfig {
   SearchMode mode = SearchMode::kOff;
-  SearchPolicy policy = SearchPolicy::kKnee;
+  Policy policy = Policy::kKnee;
   std::vector<std::uint32_t> workers;      // candidates for K; empty: automatic
   std::vector<std::uint32_t> batch_sizes;  // candidates for B; empty: automatic
   std::uint32_t max_local_batch = 0;  // most samples that a worker's memory can hold; 0: unknown

@@ -7,6 +7,7 @@
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/json_fields.h"
+#include "runtime/vocabulary/word_json.h"
 
 namespace scavenger {
 
@@ -29,22 +30,12 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCuda, "cuda"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Precision,
                              {{Precision::kFloat32, "float32"}, {Precision::kBfloat16, "bfloat16"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Split, {{Split::kTrain, "train"}, {Split::kTest, "test"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Metric, {{Metric::kAccuracy, "accuracy"},
-                                      {Metric::kLoss, "loss"},
-                                      {Metric::kPerplexity, "perplexity"},
-                                      {Metric::kBleu, "bleu"},
-                                      {Metric::kMse, "mse"},
-                                      {Metric::kTop5Accuracy, "top5_accuracy"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
                                           {SearchMode::kFull, "full"},
                                           {SearchMode::kPartial, "partial"},
                                           {SearchMode::kAdaptive, "adaptive"},
                                           {SearchMode::kNone, "none"},
                                           {SearchMode::kUniversal, "universal"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(SearchPolicy, {{SearchPolicy::kMinimumTime, "min-time"},
-                                            {SearchPolicy::kMinimumCost, "min-cost"},
-                                            {SearchPolicy::kKnee, "knee"}})
 
 namespace {
 

@@ -31,26 +31,4 @@ Metric judged_metric(const StopConfig& stop) {
   return stop.early_stopping ? stop.early_stopping->metric : Metric::kLoss;
 }
 
-const char* name_of(Metric metric) {
-  switch (metric) {
-    case Metric::kAccuracy:
-      return "accuracy";
-    case Metric::kLoss:
-      return "loss";
-    case Metric::kPerplexity:
-      return "perplexity";
-    case Metric::kBleu:
-      return "bleu";
-    case Metric::kMse:
-      return "mse";
-    case Metric::kTop5Accuracy:
-      return "top5_accuracy";
-  }
-  __builtin_unreachable();
-}
-
-bool is_better_when_high(Metric metric) {
-  return metric == Metric::kAccuracy || metric == Metric::kTop5Accuracy || metric == Metric::kBleu;
-}
-
 }  // namespace scavenger

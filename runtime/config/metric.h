@@ -21,7 +21,4 @@ std::vector<Metric> metrics_of(const JobConfig& config);
 // early stopping, or else the loss.
 Metric judged_metric(const StopConfig& stop);
 
-const char* name_of(Metric metric);  // "accuracy", as in a configuration
-bool is_better_when_high(Metric metric);
-
 }  // namespace scavenger

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/base/named_variant.h"
+#include "runtime/vocabulary/word_json.h"
 
 namespace scavenger {
-
-NLOHMANN_JSON_SERIALIZE_ENUM(Role, {{Role::kWorker, "worker"}, {Role::kShard, "shard"}})
 
 void to_json(nlohmann::json& json, const TensorLayout& layout) {
   json = nlohmann::json::array();
@@ -102,15 +102,7 @@ void from_json(const nlohmann::json&, Message&) {}
 
 namespace {
 
-template <typename... Messages>
-constexpr bool have_different_names(std::type_identity<std::variant<Messages...>>) {
-  constexpr std::array kNames = {Messages::kName...};
-  for (std::size_t i = 0; i < kNames.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (kNames[i] == kNames[j]) return false;
-  return true;
-}
-static_assert(have_different_names(std::type_identity<ControlMessage>()));
+static_assert(have_different_names<ControlMessage>());
 
 // Checks MessagePack before it is parsed, since the parser recurses with the nesting, and a
 // container of one byte takes 50 bytes of memory. Rejects deeper nesting and more containers than
@@ -201,7 +193,6 @@ void check(const IterationStats& message) {
 }
 
 void check(const Evaluate& message) {
-  require(message.split == "train" || message.split == "test", "there is no such split");
   require(message.first <= message.last && message.batch_size > 0,
           "an evaluation goes backwards, or never ends");
 }
@@ -218,16 +209,13 @@ void check(const Evaluated& message) {
 template <typename Message>
 void check(const Message&) {}
 
-template <typename... Messages>
-ControlMessage message_of(std::string_view name, const nlohmann::json& body,
-                          std::type_identity<std::variant<Messages...>>) {
+ControlMessage message_of(std::string_view name, const nlohmann::json& body) {
   ControlMessage message;
   const auto take = [&]<typename Message>(std::type_identity<Message>) {
-    if (name != Message::kName) return false;
     message = body.get<Message>();
-    return true;
   };
-  require((take(std::type_identity<Messages>()) || ...), "it is of an unknown kind");
+  require(with_alternative(name, std::type_identity<ControlMessage>(), take),
+          "it is of an unknown kind");
   return message;
 }
 
@@ -251,8 +239,7 @@ ControlMessage decode_control_message(std::span<const std::byte> bytes) {
   try {
     const nlohmann::json json = unpack(bytes);
     const auto& name = json.at("message").get_ref<const std::string&>();
-    ControlMessage message =
-        message_of(name, json.at("body"), std::type_identity<ControlMessage>());
+    ControlMessage message = message_of(name, json.at("body"));
     // The JSON library converts numbers silently and ignores unknown keys. Each message has only
     // one encoding; if these bytes differ from it, something was converted or ignored.
     require(std::ranges::equal(encode(message), bytes),
@@ -261,11 +248,9 @@ ControlMessage decode_control_message(std::span<const std::byte> bytes) {
     return message;
   } catch (const nlohmann::json::exception& failure) {
     throw ProtocolError({.what = failure.what(), .where = "control message", .remedy = {}});
+  } catch (const InputError& failure) {  // a word that is not in the vocabulary
+    throw ProtocolError({.what = failure.problem().what, .where = "control message", .remedy = {}});
   }
-}
-
-std::string name_of(Role role) {
-  return role == Role::kWorker ? "worker" : "shard";
 }
 
 }  // namespace scavenger

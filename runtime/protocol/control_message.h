@@ -16,10 +16,10 @@
 #include "runtime/training/sample_memory.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/tensor_layout.h"
+#include "runtime/vocabulary/role.h"
+#include "runtime/vocabulary/split.h"
 
 namespace scavenger {
-
-enum class Role { kWorker, kShard };
 
 // Each message has its name in the protocol, kName, so that the order of the variant below does not
 // matter.
@@ -117,7 +117,7 @@ struct IterationStats {
 // weights.
 struct Evaluate {
   static constexpr std::string_view kName = "evaluate";
-  std::string split;  // "train" or "test"
+  Split split = Split::kTrain;
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   std::uint32_t batch_size = 0;
@@ -227,7 +227,5 @@ std::vector<std::byte> encode(const ControlMessage& message);
 // Throws ProtocolError unless the bytes are exactly the encoding of a valid message: all numbers
 // are in range, no field is unknown, memberships are consistent, and ranks and indices exist.
 ControlMessage decode_control_message(std::span<const std::byte> bytes);
-
-std::string name_of(Role role);  // "worker", "shard"
 
 }  // namespace scavenger

@@ -167,7 +167,7 @@ void Worker::on(const Evaluate& message) {
     throw ProtocolError(
         {.what = "an evaluation was asked for outside of a membership", .where = {}, .remedy = {}});
   parts_.trainer.use_weights(synchroniser_->weights());
-  BatchAssembler& assembler = message.split == "train" ? train_evaluator_ : test_evaluator_;
+  BatchAssembler& assembler = message.split == Split::kTrain ? train_evaluator_ : test_evaluator_;
   if (const auto sums = evaluate_range(parts_.trainer, assembler, message,
                                        [this] { return parts_.commands.interrupted(); }))
     surroundings_.post(*sums);

@@ -65,7 +65,7 @@ JobOutcome SpotCluster::run() {
   start.workers = setting_.config.cluster.workers;
   start.price_per_worker_hour = market_.price_per_hour;
   start.samples_per_epoch = kSamples;
-  start.target = fact::Target{"accuracy", "test", kTarget};
+  start.target = fact::Target{Metric::kAccuracy, Split::kTest, kTarget};
   log(start);
   log(fact::Model{1000, "a", {}});
   for (std::uint32_t i = 0; i < plan_.shards; ++i) carry_out(StartProcess{{Role::kShard, i}});

@@ -96,7 +96,7 @@ TEST_CASE("A limit for the cost is kept whatever is taken away, and what was tra
 }
 
 TEST_CASE("Jobs that search on spot machines settle, reach their target, and cost less") {
-  const JobConfig config = searching_config(SearchMode::kPartial, SearchPolicy::kKnee);
+  const JobConfig config = searching_config(SearchMode::kPartial, Policy::kKnee);
   Market market = kSpot;
   market.mean_life_seconds = 1200.0;
   Sums spot, on_demand;
@@ -130,8 +130,7 @@ TEST_CASE("A replay of what the controller was told decides the same, for every 
     const TemporaryFolder folder;
     const bool searches = seed % 2 == 1;
     const JobConfig config =
-        searches ? searching_config(SearchMode::kAdaptive, SearchPolicy::kMinimumCost)
-                 : four_workers();
+        searches ? searching_config(SearchMode::kAdaptive, Policy::kMinimumCost) : four_workers();
     SpotCluster(config, {}, 5.0, kSpot, seed, folder.path()).run();
     const ReplayedDecisions replayed = replay_decisions(folder.path());
     CHECK(replayed.differences.empty());

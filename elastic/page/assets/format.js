@@ -56,15 +56,17 @@ const Format = {
     return share == null || !Number.isFinite(share) ? Format.missing : Format.number(share * 100, digits) + " %";
   },
 
-  isShare: (metric) => metric === "accuracy" || metric === "top5_accuracy",
-  isBetterWhenHigh: (metric) => Format.isShare(metric) || metric === "bleu",
+  // Metrics comes before this script: the program's table of metrics, by name.
+  isShare: (metric) => Metrics[metric]?.is_share ?? false,
+  isBetterWhenHigh: (metric) => Metrics[metric]?.is_better_when_high ?? false,
+  metricTitle: (metric) => Metrics[metric]?.title ?? metric,
 
   metric(name, value) {
     return Format.isShare(name) ? (value == null ? Format.missing : (value * 100).toFixed(2) + " %") : Format.number(value);
   },
 
   metricName(split, name) {
-    return `${split} ${name === "mse" ? "squared error" : name === "bleu" ? "BLEU" : name === "top5_accuracy" ? "top-5 accuracy" : name}`;
+    return `${split} ${Format.metricTitle(name)}`;
   },
 
   configuration(workers, batchSize) {

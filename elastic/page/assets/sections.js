@@ -94,7 +94,7 @@ function metricCharts(runs, axis) {
     const curves = runs.flatMap((run, r) => run.metrics.filter((one) => one.metric === metric).map((one) => ({ run, r, one })));
     const target = runs.map((run) => run.identity.target).find((one) => one && one.metric === metric);
     const format = Format.isShare(metric) ? (value) => Format.percent(value) : Format.number;
-    const title = metric === "bleu" ? "BLEU" : metric === "mse" ? "Squared error" : metric === "top5_accuracy" ? "Top-5 accuracy" : metric[0].toUpperCase() + metric.slice(1);
+    const name = Format.metricTitle(metric), title = name[0].toUpperCase() + name.slice(1);
     return {
       id: "metric-" + metric,
       spec: {

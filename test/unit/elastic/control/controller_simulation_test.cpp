@@ -464,8 +464,8 @@ TEST_CASE("whatever happens and whenever, a job keeps its invariants and ends") 
                         {JobState::kDraining, Cause::kStopAtOnce}};
   for (const Transition& row : job_transitions())
     for (const StateEntry& entry : job_states()) {
-      const std::pair one{entry.state, row.cause};
-      if (!row.from.contains(entry.state) || row.cause == Cause::kTooLate) continue;
+      const std::pair one{entry.word, row.cause};
+      if (!row.from.contains(entry.word) || row.cause == Cause::kTooLate) continue;
       INFO(entry.name << ": " << row.cause_name);
       CHECK((taken.contains(one) || elsewhere.contains(one)));
     }

@@ -35,8 +35,7 @@ std::set<JobState> reachable_from(JobState first) {
 std::string from_text(const Transition& row) {
   std::string text;
   for (const StateEntry& entry : job_states())
-    if (row.from.contains(entry.state))
-      text += (text.empty() ? "" : ", ") + std::string(entry.name);
+    if (row.from.contains(entry.word)) text += (text.empty() ? "" : ", ") + std::string(entry.name);
   return text;
 }
 
@@ -119,8 +118,8 @@ TEST_CASE("docs/design/architecture.md shows the controller's states and transit
 TEST_CASE("every state of a job can be reached, and from each one the end") {
   for (const StateEntry& entry : job_states()) {
     INFO(entry.name);
-    CHECK(reachable_from(JobState::kGathering).contains(entry.state));
-    CHECK(reachable_from(entry.state).contains(JobState::kEnded));
+    CHECK(reachable_from(JobState::kGathering).contains(entry.word));
+    CHECK(reachable_from(entry.word).contains(JobState::kEnded));
   }
   CHECK(reachable_from(JobState::kEnded).size() == 1);
 }

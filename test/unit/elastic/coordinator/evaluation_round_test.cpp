@@ -31,7 +31,7 @@ TEST_CASE("the parts of an evaluation cover the split, each sample once") {
   for (std::uint32_t rank = 0; rank < 3; ++rank) {
     const Evaluate request = round.request_for(rank);
     CHECK(request.first == next);
-    CHECK(request.split == "test");
+    CHECK(request.split == Split::kTest);
     CHECK(request.batch_size == 4);
     next = request.last;
   }

@@ -14,13 +14,14 @@ using namespace scavenger::elastic;
 namespace {
 
 // Target: test accuracy 0.9; limits: 10 epochs, 3600 s.
-RunNumbers ended(fact::EndStatus status, double accuracy = 0.93) {
+RunNumbers ended(Status status, double accuracy = 0.93) {
   RunSummary summary;
   summary.apply({0.0, sample_start()});
   summary.apply({0.0, sample_membership(1, {50, 50})});
   summary.apply({10.0, sample_iterations(1, 0, 100, 2)});
-  if (status == fact::EndStatus::kTargetReached)
-    summary.apply({10.0, fact::TargetReached{"accuracy", "test", accuracy, 100, 10.0}});
+  if (status == Status::kTargetReached)
+    summary.apply(
+        {10.0, fact::TargetReached{Metric::kAccuracy, Split::kTest, accuracy, 100, 10.0}});
   summary.apply(
       {4000.0,
        fact::End{
@@ -39,7 +40,7 @@ StopConfig same_stop() {
   return stop;
 }
 
-using enum fact::EndStatus;
+using enum Status;
 
 }  // namespace
 

@@ -38,26 +38,27 @@ TEST_CASE("an evaluation tells of the metrics that the job has, and of no others
   const fact::Evaluation labels = make_evaluation_event(config, sums);
   CHECK(labels.samples == 4);
   CHECK(labels.loss == 0.5);
-  CHECK(labels.accuracy == 0.25);
-  CHECK_FALSE(labels.perplexity);
-  CHECK_FALSE(labels.mse);
-  CHECK_FALSE(labels.top5_accuracy);  // of three classes all are among the five likeliest
+  CHECK(labels.metrics[Metric::kAccuracy] == 0.25);
+  CHECK_FALSE(labels.metrics[Metric::kPerplexity]);
+  CHECK_FALSE(labels.metrics[Metric::kMse]);
+  CHECK_FALSE(
+      labels.metrics[Metric::kTop5Accuracy]);  // of three classes all are among the five likeliest
 
   config.data.classes = 6;
   EvaluationSums many = sums;
   many.correct_in_top5 = 6;
-  CHECK(make_evaluation_event(config, many).top5_accuracy == 0.75);
+  CHECK(make_evaluation_event(config, many).metrics[Metric::kTop5Accuracy] == 0.75);
 
   config.data.classes = 0;
   const fact::Evaluation values = make_evaluation_event(config, sums);
-  CHECK(values.mse == 0.25);
-  CHECK_FALSE(values.accuracy);
+  CHECK(values.metrics[Metric::kMse] == 0.25);
+  CHECK_FALSE(values.metrics[Metric::kAccuracy]);
 
   config.data.train.format = DataFormat::kParallelText;
   const fact::Evaluation pairs = make_evaluation_event(config, sums);
-  CHECK(pairs.bleu == 0.0);
-  CHECK(pairs.perplexity == 1.0);
-  CHECK_FALSE(pairs.mse);
+  CHECK(pairs.metrics[Metric::kBleu] == 0.0);
+  CHECK(pairs.metrics[Metric::kPerplexity] == 1.0);
+  CHECK_FALSE(pairs.metrics[Metric::kMse]);
 }
 
 TEST_CASE("a checkpoint keeps what early stopping has seen, for a job that has the same metric") {

@@ -126,7 +126,7 @@ TEST_CASE("a job that has come to its end is finished, unless it is to train on"
     fact::Start start = sample_start();
     start.limits.max_epochs = 3.0;
     log.append(start);
-    log.append(fact::End{.status = fact::EndStatus::kMaxEpochs,
+    log.append(fact::End{.status = Status::kMaxEpochs,
                          .reason = "3 epochs are done",
                          .iteration = 100,
                          .position = 3200,

@@ -76,7 +76,7 @@ TEST_CASE("An evaluation is made in the parts and batches of the job's workers")
   const fact::Evaluation found = model.evaluate(Split::kTest);
   CHECK(found.samples == 10);
   CHECK(found.iteration == 77);
-  CHECK(found.split == "test");
+  CHECK(found.split == Split::kTest);
   CHECK(found.loss == Approx(2.0));
   CHECK(job.latest->evaluated_sizes == std::vector<std::uint32_t>{4, 1, 4, 1});
   CHECK(model.evaluate(Split::kTrain).samples == 32);

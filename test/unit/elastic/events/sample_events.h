@@ -27,7 +27,7 @@ inline fact::Start sample_start() {
           .price_per_worker_hour = 3.6,
           .samples_per_epoch = 1000,
           .parameter_count = 123456,
-          .target = fact::Target{.metric = "accuracy", .split = "test", .value = 0.9},
+          .target = fact::Target{.metric = Metric::kAccuracy, .split = Split::kTest, .value = 0.9},
           .limits = {.max_epochs = 10.0, .max_iterations = 0, .max_seconds = 3600.0}};
 }
 
@@ -110,21 +110,19 @@ inline fact::IterationBlock sample_block(std::uint32_t epoch, std::uint64_t firs
 
 inline fact::Evaluation sample_evaluation(std::uint64_t iteration, double epoch, double loss,
                                           double accuracy) {
+  fact::MetricValues metrics;
+  metrics[Metric::kAccuracy] = accuracy;
   return {.iteration = iteration,
           .epoch = epoch,
-          .split = "test",
+          .split = Split::kTest,
           .samples = 500,
           .loss = loss,
-          .accuracy = accuracy,
-          .perplexity = {},
-          .bleu = {},
-          .mse = {},
-          .top5_accuracy = {},
+          .metrics = metrics,
           .seconds = 0.25};
 }
 
 inline fact::End sample_end(std::uint64_t iteration, std::uint64_t position) {
-  return {.status = fact::EndStatus::kMaxEpochs,
+  return {.status = Status::kMaxEpochs,
           .reason = "10 epochs are done",
           .iteration = iteration,
           .position = position,
@@ -132,7 +130,6 @@ inline fact::End sample_end(std::uint64_t iteration, std::uint64_t position) {
 }
 
 inline std::vector<RunEvent> one_of_each() {
-  using fact::ProcessRole;
   fact::Start resumed = sample_start();
   resumed.resumed_from_iteration = 40;
   resumed.target.reset();
@@ -178,8 +175,11 @@ inline std::vector<RunEvent> one_of_each() {
                        .best = true},
       fact::CheckpointFailed{.iteration = 200, .reason = "no space left"},
       fact::CheckpointDamaged{.folder = "checkpoints/100", .reason = "wrong checksum"},
-      fact::TargetReached{
-          .metric = "accuracy", .split = "test", .value = 0.91, .iteration = 300, .epoch = 19.2},
+      fact::TargetReached{.metric = Metric::kAccuracy,
+                          .split = Split::kTest,
+                          .value = 0.91,
+                          .iteration = 300,
+                          .epoch = 19.2},
       fact::Machine{.name = "job-w0",
                     .change = fact::MachineChange::kNotice,
                     .worker = 1,
@@ -197,7 +197,7 @@ inline std::vector<RunEvent> one_of_each() {
                        .batch_size = 64,
                        .reason = "the knee"},
       fact::Prediction{.iteration = 300,
-                       .policy = "knee",
+                       .policy = Policy::kKnee,
                        .relative = true,
                        .reference_batch = 64.0,
                        .time_form = "linear",

@@ -23,7 +23,7 @@ TEST_CASE("A run's totals are what a hand computes from its events") {
   apply(summary, 22.0, sample_end(100, 6400));
 
   const RunNumbers& numbers = summary.numbers();
-  CHECK(numbers.status == fact::EndStatus::kMaxEpochs);
+  CHECK(numbers.status == Status::kMaxEpochs);
   CHECK(numbers.seconds == 22.0);
   CHECK(numbers.start_up_seconds == 2.0);
   CHECK(numbers.cost == Approx(20.0 * 2 * 0.001));
@@ -256,7 +256,7 @@ TEST_CASE("Each split keeps its last and its best evaluations") {
   apply(summary, 2.0, sample_evaluation(20, 2.0, 0.30, 0.9));
   apply(summary, 3.0, sample_evaluation(30, 3.0, 0.20, 0.8));
 
-  const SplitNumbers* split = summary.numbers().find_split("test");
+  const SplitNumbers* split = summary.numbers().find_split(Split::kTest);
   REQUIRE(split != nullptr);
   CHECK(split->evaluations == 3);
   CHECK(split->seconds == Approx(0.75));
@@ -265,7 +265,7 @@ TEST_CASE("Each split keeps its last and its best evaluations") {
   CHECK(split->most_accurate.time == 2.0);
   CHECK(split->least_loss.fact.iteration == 30);
   CHECK(split->accuracy.points().size() == 3);
-  CHECK(summary.numbers().find_split("train") == nullptr);
+  CHECK(summary.numbers().find_split(Split::kTrain) == nullptr);
 }
 
 TEST_CASE("Checkpoints, failures and warnings are counted and listed") {

@@ -14,11 +14,11 @@ void apply(RunHistory& history, double time, RunEvent event) {
 }
 
 fact::ProcessStarted started(std::uint32_t index, std::int64_t pid) {
-  return {.role = fact::ProcessRole::kWorker, .index = index, .pid = pid, .log = "logs/worker"};
+  return {.role = Role::kWorker, .index = index, .pid = pid, .log = "logs/worker"};
 }
 
 fact::ProcessJoined joined(std::uint32_t index, std::int64_t pid) {
-  return {.role = fact::ProcessRole::kWorker, .index = index, .pid = pid, .start_seconds = 1.0};
+  return {.role = Role::kWorker, .index = index, .pid = pid, .start_seconds = 1.0};
 }
 
 fact::Machine machine(fact::MachineChange change) {
@@ -98,7 +98,7 @@ TEST_CASE("A process lives from its start to its loss, and its successor after i
   apply(history, 2.5, joined(1, 101));
   apply(history, 3.0, sample_membership(1, {32, 32}));
   apply(history, 9.0,
-        fact::ProcessLost{.role = fact::ProcessRole::kWorker,
+        fact::ProcessLost{.role = Role::kWorker,
                           .index = 1,
                           .pid = 101,
                           .how = "killed by signal 9",
@@ -203,7 +203,7 @@ TEST_CASE(
     "Of each prediction the chosen configuration is kept; of one that chooses none, nothing") {
   RunHistory history;
   fact::Prediction prediction;
-  prediction.policy = "knee";
+  prediction.policy = Policy::kKnee;
   prediction.workers = 4;
   prediction.batch_size = 256;
   prediction.candidates.resize(3);

@@ -11,7 +11,7 @@ using namespace scavenger::elastic;
 namespace {
 
 // A run at one configuration that was below its target at epoch 1 and above it at epoch 2.
-RunSummary run_to_target(const std::string& metric = "accuracy") {
+RunSummary run_to_target(Metric metric = Metric::kAccuracy) {
   RunSummary summary;
   double time = 0.0;
   const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
@@ -25,7 +25,7 @@ RunSummary run_to_target(const std::string& metric = "accuracy") {
   log(sample_iterations(1, 20, 20, 2));
   log(sample_evaluation(40, 2.0, 0.4, 0.94));
   log(fact::TargetReached{
-      .metric = metric, .split = "test", .value = 0.94, .iteration = 40, .epoch = 2.0});
+      .metric = metric, .split = Split::kTest, .value = 0.94, .iteration = 40, .epoch = 2.0});
   return summary;
 }
 
@@ -62,30 +62,30 @@ TEST_CASE(
 
 TEST_CASE("the epochs to a target are interpolated on the curve of its own metric") {
   struct Case {
-    const char* metric;
+    Metric metric;
     double goal, before, after;
   };
   for (const auto& [metric, goal, before, after] :
-       {Case{"bleu", 20.0, 18.0, 22.0}, Case{"perplexity", 60.0, 70.0, 50.0},
-        Case{"loss", 1.5, 2.0, 1.0}}) {
-    CAPTURE(metric);
+       {Case{Metric::kBleu, 20.0, 18.0, 22.0}, Case{Metric::kPerplexity, 60.0, 70.0, 50.0},
+        Case{Metric::kLoss, 1.5, 2.0, 1.0}}) {
+    CAPTURE(name_of(metric));
     RunSummary summary;
     double time = 0.0;
     const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
     fact::Start start = sample_start();
-    start.target = fact::Target{.metric = metric, .split = "test", .value = goal};
+    start.target = fact::Target{.metric = metric, .split = Split::kTest, .value = goal};
     log(start);
     log(sample_membership(1, {25, 25}));
     for (const std::uint64_t epoch : {1, 2}) {
       log(sample_iterations(1, 20 * (epoch - 1), 20, 2));
       fact::Evaluation evaluation =
           sample_evaluation(20 * epoch, static_cast<double>(epoch), epoch == 1 ? 2.0 : 1.0, 0.5);
-      evaluation.bleu = epoch == 1 ? 18.0 : 22.0;
-      evaluation.perplexity = epoch == 1 ? 70.0 : 50.0;
+      evaluation.metrics[Metric::kBleu] = epoch == 1 ? 18.0 : 22.0;
+      evaluation.metrics[Metric::kPerplexity] = epoch == 1 ? 70.0 : 50.0;
       log(evaluation);
     }
     log(fact::TargetReached{
-        .metric = metric, .split = "test", .value = after, .iteration = 40, .epoch = 2.0});
+        .metric = metric, .split = Split::kTest, .value = after, .iteration = 40, .epoch = 2.0});
 
     const auto epochs = record_of(some_config(), summary.numbers(), "e2").epochs;
     REQUIRE(epochs.size() == 1);

@@ -25,7 +25,7 @@ TEST_CASE("A request has what was measured, and the candidates that follow from 
   CHECK(made.request.noise_scale == Approx(300.0));
   CHECK(made.request.samples_per_epoch == 10000.0);
   CHECK(made.request.runs.size() == 2);
-  CHECK(made.request.policy == perfmodel::Policy::kKnee);
+  CHECK(made.request.policy == Policy::kKnee);
   CHECK(made.request.plans_without_noise);
   CHECK(workers_of(made.request) == std::vector<double>{1, 2, 3, 4});
   CHECK(made.details == "machine small, target test accuracy 0.9");

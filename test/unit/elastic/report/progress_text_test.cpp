@@ -151,10 +151,9 @@ TEST_CASE("The end says what spot machines and the search have saved") {
                            predicted(8, 50, 8.0, 0.1)};
   run.apply(6.0, prediction);
   run.apply(9.0, fact::TargetReached{});
-  run.apply(10.0, fact::End{.status = fact::EndStatus::kTargetReached,
-                            .reason = "",
-                            .iteration = 50,
-                            .position = 5000});
+  run.apply(
+      10.0,
+      fact::End{.status = Status::kTargetReached, .reason = "", .iteration = 50, .position = 5000});
 
   const std::string text = joined(closing_text(run.numbers(), {"runs/x"}));
   CHECK_THAT(text, Catch::Contains("  on demand $0.0160 for the same machine seconds, of which "
@@ -178,7 +177,7 @@ TEST_CASE("A job that costs nothing does not talk of money") {
 
 TEST_CASE("A job aimed at a loss shows the loss") {
   fact::Start start = sample_start();
-  start.target = fact::Target{.metric = "loss", .split = "test", .value = 0.2};
+  start.target = fact::Target{.metric = Metric::kLoss, .split = Split::kTest, .value = 0.2};
   Run run = half_way(start);
   run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.875));
 
@@ -240,14 +239,14 @@ TEST_CASE(
 TEST_CASE("The closing block has the outcome, the price, and where the run is") {
   Run run = half_way();
   run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.91));
+  run.apply(6.0, fact::TargetReached{.metric = Metric::kAccuracy,
+                                     .split = Split::kTest,
+                                     .value = 0.91,
+                                     .iteration = 50,
+                                     .epoch = 5.0});
   run.apply(
-      6.0,
-      fact::TargetReached{
-          .metric = "accuracy", .split = "test", .value = 0.91, .iteration = 50, .epoch = 5.0});
-  run.apply(7.0, fact::End{.status = fact::EndStatus::kTargetReached,
-                           .reason = "",
-                           .iteration = 50,
-                           .position = 5000});
+      7.0,
+      fact::End{.status = Status::kTargetReached, .reason = "", .iteration = 50, .position = 5000});
 
   CHECK(
       joined(closing_text(run.numbers(), {"runs/fashion_mlp"})) ==
@@ -262,7 +261,7 @@ TEST_CASE(
     "A job that has come to its limit says how to train on, and names no report without one") {
   Run run = half_way();
   run.apply(6.0, fact::Checkpoint{.iteration = 50, .folder = "checkpoints/50"});
-  run.apply(7.0, fact::End{.status = fact::EndStatus::kMaxEpochs,
+  run.apply(7.0, fact::End{.status = Status::kMaxEpochs,
                            .reason = "5 epochs are done",
                            .iteration = 50,
                            .position = 5000});
@@ -279,7 +278,7 @@ TEST_CASE("A job that was stopped says how to go on, and what went wrong") {
   run.apply(6.0, fact::Checkpoint{.iteration = 50, .folder = "checkpoints/50"});
   run.apply(6.5, fact::Warning{.text = "odd"});
   run.apply(6.5, fact::CheckpointFailed{.iteration = 60, .reason = "no space left"});
-  run.apply(7.0, fact::End{.status = fact::EndStatus::kInterrupted,
+  run.apply(7.0, fact::End{.status = Status::kInterrupted,
                            .reason = "Ctrl-C",
                            .iteration = 50,
                            .position = 5000,

@@ -23,9 +23,10 @@ TEST_CASE("Brief times keep three digits") {
 }
 
 TEST_CASE("Shares of right answers are percentages") {
-  CHECK(format_metric("test", "accuracy", 0.875) == "test accuracy 87.50 %");
-  CHECK(format_metric("test", "top5_accuracy", 0.9968) == "test top-5 accuracy 99.68 %");
-  CHECK(format_metric("train", "loss", 0.31239) == "train loss 0.3124");
+  CHECK(format_metric(Split::kTest, Metric::kAccuracy, 0.875) == "test accuracy 87.50 %");
+  CHECK(format_metric(Split::kTest, Metric::kTop5Accuracy, 0.9968) ==
+        "test top-5 accuracy 99.68 %");
+  CHECK(format_metric(Split::kTrain, Metric::kLoss, 0.31239) == "train loss 0.3124");
 }
 
 TEST_CASE("A name cannot drive the terminal") {

@@ -62,7 +62,7 @@ perfmodel::ModelRecord record_of_truth(const Truth& truth, const std::string& ar
 }  // namespace
 
 TEST_CASE("A search waits for the noise, measures the corners, smallest first, and settles") {
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), {}, 1);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), {}, 1);
   job.settle();
   std::vector<std::pair<std::uint32_t, std::uint32_t>> measured;
   for (const auto& timed : job.numbers().search_steps.latest)
@@ -83,7 +83,7 @@ TEST_CASE("Where iterations scatter, less exact means suffice, and none is dear"
   constexpr int kJobs = 20;
   double regret_sum = 0.0;
   for (int seed = 0; seed < kJobs; ++seed) {
-    VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), truth,
+    VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), truth,
                    static_cast<std::uint64_t>(seed));
     job.settle();
     const auto& phases = job.numbers().phases;
@@ -107,8 +107,8 @@ TEST_CASE("Each kind of search comes near the best configuration of jobs of any 
   double time_sum = 0.0, cost_sum = 0.0, worst = 0.0;
   for (std::uint64_t seed = 0; seed < kJobs; ++seed) {
     const Truth truth = some_truth(seed);
-    VirtualJob fast(searching_config(mode, SearchPolicy::kMinimumTime), truth, seed);
-    VirtualJob cheap(searching_config(mode, SearchPolicy::kMinimumCost), truth, seed);
+    VirtualJob fast(searching_config(mode, Policy::kMinimumTime), truth, seed);
+    VirtualJob cheap(searching_config(mode, Policy::kMinimumCost), truth, seed);
     // A move that gains little is not made: that much may be missing.
     time_sum += time_regret(fast, fast.settle());
     cost_sum += cost_regret(cheap, cheap.settle());
@@ -126,7 +126,7 @@ TEST_CASE("Each kind of search comes near the best configuration of jobs of any 
 }
 
 TEST_CASE("What has settled is left alone while nothing changes") {
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), {}, 3);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), {}, 3);
   job.settle();
   const auto steps = job.numbers().search_steps.total;
   job.train(600.0);
@@ -136,7 +136,7 @@ TEST_CASE("What has settled is left alone while nothing changes") {
 TEST_CASE("A machine that has become slower is measured again, and the choice follows") {
   Truth truth;
   truth.seconds_per_worker = 2e-3;
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), truth, 4);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), truth, 4);
   CHECK(job.settle().workers == 8);
   job.train(300.0);
   job.truth.seconds_per_worker = 2e-1;  // the network is shared now
@@ -149,7 +149,7 @@ TEST_CASE("A machine that has become slower is measured again, and the choice fo
 TEST_CASE("The choice follows the gradient noise as it grows") {
   Truth truth;
   truth.noise_scale = 20.0;
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), truth, 5);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), truth, 5);
   const std::uint32_t before = job.settle().batch_size;
   job.truth.noise_scale = 20000.0;
   job.train(10000.0);
@@ -161,7 +161,7 @@ TEST_CASE("One worker that measures its noise rarely sees it grow all the same")
   truth.noise_scale = 20.0;
   truth.fixed_seconds = 0.1;
   truth.half_batches_every = 100;
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumCost), truth, 5);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumCost), truth, 5);
   const fact::SearchStep before = job.settle();
   REQUIRE(before.workers == 1);
   const double settled_seconds = job.numbers().seconds;
@@ -180,21 +180,20 @@ TEST_CASE("Without a search, the choice comes from the store") {
   const std::vector<perfmodel::ModelRecord> stored{record_of_truth(truth, "a"),
                                                    record_of_truth(other, "b")};
   SECTION("of the most similar model") {
-    VirtualJob job(searching_config(SearchMode::kNone, SearchPolicy::kMinimumTime), truth, 6,
-                   stored);
+    VirtualJob job(searching_config(SearchMode::kNone, Policy::kMinimumTime), truth, 6, stored);
     job.settle();
     CHECK(job.measured() == 2);  // where it began, and the choice
     CHECK(time_regret(job, job.last_step()) < 0.05);
   }
   SECTION("of all models") {
-    VirtualJob job(searching_config(SearchMode::kUniversal, SearchPolicy::kMinimumTime), truth, 6,
+    VirtualJob job(searching_config(SearchMode::kUniversal, Policy::kMinimumTime), truth, 6,
                    stored);
     job.settle();
     CHECK(job.measured() <= 2);
     CHECK(job.numbers().prediction->fact.time_form == "mean of 2 models");
   }
   SECTION("which may be empty: then the corners are measured") {
-    VirtualJob job(searching_config(SearchMode::kNone, SearchPolicy::kMinimumTime), truth, 6);
+    VirtualJob job(searching_config(SearchMode::kNone, Policy::kMinimumTime), truth, 6);
     job.settle();
     CHECK(job.measured() >= 4);
     CHECK(time_regret(job, job.last_step()) < 0.1);
@@ -207,7 +206,7 @@ TEST_CASE("Limits on time and cost hold for the choice where epochs are known") 
   for (const double b : {64.0, 256.0, 512.0})
     earlier.epochs.push_back(
         {"job", "test accuracy 0.9", 1.0, b, 4.0 * (1.0 + b / truth.noise_scale), 0.0});
-  JobConfig config = searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime);
+  JobConfig config = searching_config(SearchMode::kPartial, Policy::kMinimumTime);
   VirtualJob free(config, truth, 7, {earlier});
   const std::uint32_t fastest = free.settle().workers;
   CHECK_FALSE(free.numbers().prediction->fact.relative);
@@ -224,7 +223,7 @@ TEST_CASE("Limits on time and cost hold for the choice where epochs are known") 
 }
 
 TEST_CASE("Who resizes by hand ends the search") {
-  VirtualJob job(searching_config(SearchMode::kPartial, SearchPolicy::kMinimumTime), {}, 8);
+  VirtualJob job(searching_config(SearchMode::kPartial, Policy::kMinimumTime), {}, 8);
   job.train(10.0);
   for (RunEvent& event : end_search(job.numbers(), 2, 64, "resized by the user")) job.log(event);
   const auto steps = job.numbers().search_steps.total;
@@ -236,7 +235,7 @@ TEST_CASE("Who resizes by hand ends the search") {
 TEST_CASE(
     "A replay of the log makes the same decisions, and a log that was changed does not pass") {
   const SearchMode mode = GENERATE(SearchMode::kPartial, SearchMode::kAdaptive);
-  VirtualJob job(searching_config(mode, SearchPolicy::kKnee), some_truth(9), 9);
+  VirtualJob job(searching_config(mode, Policy::kKnee), some_truth(9), 9);
   job.settle();
   job.truth.slower = 3.0;
   job.train(3000.0);
@@ -266,7 +265,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A job that was killed goes on with its search where it was") {
-  VirtualJob job(searching_config(SearchMode::kFull, SearchPolicy::kMinimumTime), {}, 10);
+  VirtualJob job(searching_config(SearchMode::kFull, Policy::kMinimumTime), {}, 10);
   while (job.numbers().search_steps.total < 8) job.train(1.0);
   RunSummary recalled;
   for (const LoggedEvent& logged : job.events()) recalled.apply(logged);
@@ -278,7 +277,7 @@ TEST_CASE("A job that was killed goes on with its search where it was") {
 
 TEST_CASE(
     "Where workers get unequal machines the others are predicted right, and their prices count") {
-  JobConfig config = searching_config(SearchMode::kPartial, SearchPolicy::kMinimumCost);
+  JobConfig config = searching_config(SearchMode::kPartial, Policy::kMinimumCost);
   config.provider.type = ProviderType::kEmulated;
   Truth truth;
   truth.scatter = 0.01;
@@ -327,7 +326,7 @@ TEST_CASE("Where nobody says it, what the workers' memory has room for bounds th
   search.max_local_batch = 1000;
   CHECK(candidates_in_memory(grid, search, 64) == grid);
 
-  VirtualJob job(searching_config(SearchMode::kFull, SearchPolicy::kMinimumTime, {1, 2}), {}, 12);
+  VirtualJob job(searching_config(SearchMode::kFull, Policy::kMinimumTime, {1, 2}), {}, 12);
   job.log(fact::SampleMemory{0, 1 << 20, 128});
   job.settle();
   for (const auto& timed : job.numbers().search_steps.latest)

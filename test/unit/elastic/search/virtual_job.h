@@ -74,7 +74,7 @@ inline void append_iteration(const Truth& truth, const std::vector<std::uint32_t
                                  {measured_norm(batch_size)}});
 }
 
-inline JobConfig searching_config(SearchMode mode, SearchPolicy policy,
+inline JobConfig searching_config(SearchMode mode, Policy policy,
                                   std::vector<std::uint32_t> workers = {1, 2, 4, 8},
                                   std::vector<std::uint32_t> batch_sizes = {64, 128, 256, 512}) {
   JobConfig config;
@@ -103,7 +103,7 @@ class VirtualJob final {
     start.workers = workers_;
     start.price_per_worker_hour = config.cluster.price_per_worker_hour;
     start.samples_per_epoch = 60000;
-    start.target = fact::Target{"accuracy", "test", 0.9};
+    start.target = fact::Target{Metric::kAccuracy, Split::kTest, 0.9};
     log(start);
     log(fact::Model{1000, "a", {}});
     log_membership("start");

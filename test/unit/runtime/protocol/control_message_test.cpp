@@ -136,7 +136,7 @@ TEST_CASE("a place that is not there is refused") {
 }
 
 TEST_CASE("an evaluation that would never end, or of what is not there, is refused") {
-  const Evaluate request{"test", 0, 100, 10};
+  const Evaluate request{Split::kTest, 0, 100, 10};
 
   CHECK_NOTHROW(decode(unpacked(request)));
   CHECK_THROWS_AS(decode(changed(request, "/batch_size", 0)), ProtocolError);

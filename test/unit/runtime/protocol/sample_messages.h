@@ -67,7 +67,7 @@ class SampleMessages final {
                               half_batches()};
       case 6: {
         const auto first = number<std::uint64_t>() / 2;
-        return Evaluate{"test", first, first + 5, 1 + number<std::uint32_t>() / 2};
+        return Evaluate{Split::kTest, first, first + 5, 1 + number<std::uint32_t>() / 2};
       }
       case 7: {
         const auto samples = number<std::uint64_t>() / 2;

@@ -201,17 +201,17 @@ TEST_CASE("an evaluation covers its samples in batches, the last as large as wha
   QuadraticTrainer trainer(clock);
 
   const EvaluationSums sums =
-      evaluate_range(trainer, assembler, {"train", 3, 25, 10}, [] { return false; })->sums;
+      evaluate_range(trainer, assembler, {Split::kTrain, 3, 25, 10}, [] { return false; })->sums;
 
   CHECK(trainer.evaluated_sizes == std::vector<std::uint32_t>{10, 10, 2});
   CHECK(sums.samples == 22);
   CHECK(sums.correct == 19);
   CHECK(sums.loss == 44.0);
-  CHECK(evaluate_range(trainer, assembler, {"train", 3, 3, 10}, [] {
+  CHECK(evaluate_range(trainer, assembler, {Split::kTrain, 3, 3, 10}, [] {
           return false;
         })->sums.samples == 0);
   // Interrupted in its second batch, it has no result.
-  CHECK_FALSE(evaluate_range(trainer, assembler, {"train", 3, 25, 10},
+  CHECK_FALSE(evaluate_range(trainer, assembler, {Split::kTrain, 3, 25, 10},
                              [&] { return trainer.evaluated_sizes.size() == 5; }));
   CHECK(trainer.evaluated_sizes.size() == 5);
 }
