@@ -5,12 +5,14 @@
 
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "ps/shm/segment_keeper.h"
 #include "ps/tcp/shard_server.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
+#include "runtime/base/overloads.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/net/spawn.h"
@@ -66,7 +68,7 @@ class ShardProcess final {
         co_await control_->receive_payload(service_->state_payload());
         if (service_->load_state(*header)) say_ready();
       } else {
-        std::visit([this](const auto& message) { on(message); }, std::get<ControlMessage>(arrival));
+        obey(std::get<ControlMessage>(arrival));
       }
     }
   }
@@ -81,7 +83,7 @@ class ShardProcess final {
   }
 
  private:
-  void on(const ConfigureShard& message) {
+  void on_configure_shard(const ConfigureShard& message) {
     service_->configure(message);
     log_info("shard {} of {}: {} parameters in all, {} workers", message.index, message.shards,
              message.flat_size, message.membership.workers());
@@ -89,21 +91,29 @@ class ShardProcess final {
     if (!message.has_state) say_ready();
   }
 
-  void on(const Snapshot& message) {
+  void on_snapshot(const Snapshot& message) {
     service_->begin_snapshot(message.iteration);
     post_message(*control_, SnapshotTaken{message.iteration, service_->progress().optimizer_steps});
     spawn(io_, unless_disconnected(service_->send_snapshot(control_)));
   }
 
-  void on(const Halt&) { post_message(*control_, service_->halt()); }
+  void on_halt(const Halt&) { post_message(*control_, service_->halt()); }
 
-  void on(const Stop&) { stopped_ = true; }
+  void on_stop(const Stop&) { stopped_ = true; }
 
-  template <typename Other>
-  void on(const Other&) {
-    throw ProtocolError({.what = "the controller sent a message that is not for shards",
-                         .where = {},
-                         .remedy = {}});
+  void obey(const ControlMessage& command) {
+    const Overloads handlers{
+        [this](const ConfigureShard& message) { on_configure_shard(message); },
+        [this](const Snapshot& message) { on_snapshot(message); },
+        [this](const Halt& message) { on_halt(message); },
+        [this](const Stop& message) { on_stop(message); },
+        [](const auto&) {
+          throw ProtocolError({.what = "the controller sent a message that is not for shards",
+                               .where = {},
+                               .remedy = {}});
+        },
+    };
+    std::visit(handlers, command);
   }
 
   void say_ready() { post_message(*control_, Ready{membership_epoch_}); }

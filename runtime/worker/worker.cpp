@@ -1,9 +1,11 @@
 #include "runtime/worker/worker.h"
 
 #include <utility>
+#include <variant>
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/overloads.h"
 #include "runtime/training/state_holder.h"
 
 namespace scavenger {
@@ -37,8 +39,25 @@ void Worker::run() {
     else if (std::holds_alternative<Stop>(*message))
       return;
     else
-      std::visit([this](const auto& command) { on(command); }, *message);
+      obey(*message);
   }
+}
+
+void Worker::obey(const ControlMessage& command) {
+  const Overloads handlers{
+      [this](const ConfigureWorker& message) { on_configure_worker(message); },
+      [this](const Halt& message) { on_halt(message); },
+      [this](const Evaluate& message) { on_evaluate(message); },
+      [this](const SendBuffers& message) { on_send_buffers(message); },
+      [this](const Buffers& message) { on_buffers(message); },
+      [this](const Snapshot& message) { on_snapshot(message); },
+      [](const auto&) {
+        throw ProtocolError({.what = "the controller sent a message that is not for workers",
+                             .where = {},
+                             .remedy = {}});
+      },
+  };
+  std::visit(handlers, command);
 }
 
 void Worker::run_iteration() {
@@ -73,7 +92,7 @@ void Worker::say_stuck() {
 
 // ---- Memberships. ----
 
-void Worker::on(const ConfigureWorker& message) {
+void Worker::on_configure_worker(const ConfigureWorker& message) {
   const SyncGroup& group = message.group;
   if (!synchroniser_) {
     synchroniser_ = surroundings_.make_synchroniser(group);
@@ -142,7 +161,7 @@ void Worker::settle_buffers(const ConfigureWorker& message) {
   unfinished_ = false;
 }
 
-void Worker::on(const Halt&) {
+void Worker::on_halt(const Halt&) {
   trains_ = false;
   if (loop_) loop_->flush();
   Halted answer{loop_ ? loop_->iteration() : 0, has_weights_,
@@ -162,7 +181,7 @@ std::vector<float> Worker::buffers() const {
 
 // ---- At a boundary. ----
 
-void Worker::on(const Evaluate& message) {
+void Worker::on_evaluate(const Evaluate& message) {
   if (!trains_)
     throw ProtocolError(
         {.what = "an evaluation was asked for outside of a membership", .where = {}, .remedy = {}});
@@ -173,29 +192,23 @@ void Worker::on(const Evaluate& message) {
     surroundings_.post(*sums);
 }
 
-void Worker::on(const SendBuffers&) {
+void Worker::on_send_buffers(const SendBuffers&) {
   surroundings_.post(Buffers{buffers()});
 }
 
 // The buffers of another worker, so that all workers evaluate the same model.
-void Worker::on(const Buffers& message) {
+void Worker::on_buffers(const Buffers& message) {
   if (message.values.size() != parts_.trainer.buffers().flat_size())
     throw ProtocolError({.what = "buffers of another model came", .where = {}, .remedy = {}});
   parts_.trainer.write_buffers(message.values);
 }
 
-void Worker::on(const Snapshot& message) {
+void Worker::on_snapshot(const Snapshot& message) {
   StateHolder* const holder = trains_ ? synchroniser_->state_holder() : nullptr;
   if (holder == nullptr)
     throw ProtocolError(
         {.what = "a snapshot was asked of a worker that keeps none", .where = {}, .remedy = {}});
   surroundings_.post(SnapshotTaken{message.iteration, holder->begin_snapshot(message.iteration)});
-}
-
-template <typename Other>
-void Worker::on(const Other&) {
-  throw ProtocolError(
-      {.what = "the controller sent a message that is not for workers", .where = {}, .remedy = {}});
 }
 
 }  // namespace scavenger

@@ -51,14 +51,13 @@ class Worker final {
 
  private:
   void run_iteration();
-  void on(const ConfigureWorker& message);
-  void on(const Halt&);
-  void on(const Evaluate& message);
-  void on(const SendBuffers&);
-  void on(const Buffers& message);
-  void on(const Snapshot& message);
-  template <typename Other>
-  void on(const Other&);
+  void obey(const ControlMessage& command);
+  void on_configure_worker(const ConfigureWorker& message);
+  void on_halt(const Halt&);
+  void on_evaluate(const Evaluate& message);
+  void on_send_buffers(const SendBuffers&);
+  void on_buffers(const Buffers& message);
+  void on_snapshot(const Snapshot& message);
 
   bool load_state(const ConfigureWorker& message);
   void load_from(const SyncGroup& group);
