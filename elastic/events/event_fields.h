@@ -2,15 +2,10 @@
 // both walk these lists, so they cannot differ.
 #pragma once
 
-#include <concepts>
-#include <type_traits>
-
 #include "elastic/events/event.h"
+#include "runtime/base/fields.h"
 
 namespace scavenger::elastic {
-
-template <typename T, typename Fact>
-concept MaybeConst = std::same_as<std::remove_const_t<T>, Fact>;
 
 template <typename Visitor, MaybeConst<fact::Host> T>
 void visit_fields(Visitor& field, T& host) {

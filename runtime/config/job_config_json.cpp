@@ -6,8 +6,9 @@
 #include "runtime/base/check.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
-#include "runtime/config/json_fields.h"
-#include "runtime/vocabulary/word_json.h"
+#include "runtime/config/data_config_fields.h"
+#include "runtime/config/model_config_fields.h"
+#include "runtime/config/optimizer_config_fields.h"
 
 namespace scavenger {
 
@@ -39,86 +40,6 @@ NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
 
 namespace {
 
-StopConfig stop_from(const Json& object) {
-  StopConfig stop;
-  if (object.contains("target")) {
-    const Json& target = object.at("target");
-    stop.target.emplace();
-    read(target, "metric", stop.target->metric);
-    read(target, "split", stop.target->split);
-    read(target, "value", stop.target->value);
-  }
-  if (object.contains("early_stopping")) {
-    const Json& early = object.at("early_stopping");
-    stop.early_stopping.emplace();
-    read(early, "metric", stop.early_stopping->metric);
-    read(early, "patience", stop.early_stopping->patience);
-    read(early, "min_delta", stop.early_stopping->min_delta);
-  }
-  read(object, "max_epochs", stop.max_epochs);
-  read(object, "max_iterations", stop.max_iterations);
-  read(object, "max_seconds", stop.max_seconds);
-  read(object, "max_cost", stop.max_cost);
-  return stop;
-}
-
-Json stop_to_json(const StopConfig& stop) {
-  Json object = Json::object();
-  if (stop.target)
-    object["target"] = {{"metric", stop.target->metric},
-                        {"split", stop.target->split},
-                        {"value", stop.target->value}};
-  if (const auto& early = stop.early_stopping)
-    object["early_stopping"] = {
-        {"metric", early->metric}, {"patience", early->patience}, {"min_delta", early->min_delta}};
-  write_unless_zero(object, "max_epochs", stop.max_epochs);
-  write_unless_zero(object, "max_iterations", stop.max_iterations);
-  write_unless_zero(object, "max_seconds", stop.max_seconds);
-  write_unless_zero(object, "max_cost", stop.max_cost);
-  return object;
-}
-
-HostConfig host_from(const Json& object) {
-  HostConfig host;
-  read(object, "name", host.name);
-  read(object, "address", host.address);
-  read(object, "launch", host.launch);
-  read(object, "workers", host.workers);
-  read(object, "largest_share", host.largest_share);
-  return host;
-}
-
-Json cluster_to_json(const ClusterConfig& cluster) {
-  Json hosts = Json::array();
-  for (const HostConfig& host : cluster.hosts)
-    hosts.push_back({{"name", host.name},
-                     {"address", host.address},
-                     {"launch", host.launch},
-                     {"workers", host.workers},
-                     {"largest_share", host.largest_share}});
-  return {{"workers", cluster.workers},
-          {"price_per_worker_hour", cluster.price_per_worker_hour},
-          {"threads_per_worker", count_or_automatic(cluster.threads_per_worker)},
-          {"listen_address", cluster.listen_address},
-          {"port", cluster.port},
-          {"hosts", std::move(hosts)}};
-}
-
-void read_cluster_and_ps(const Json& document, JobConfig& config) {
-  const Json& cluster = document.at("cluster");
-  read(cluster, "workers", config.cluster.workers);
-  read(cluster, "price_per_worker_hour", config.cluster.price_per_worker_hour);
-  read_count_or_automatic(cluster, "threads_per_worker", config.cluster.threads_per_worker);
-  read(cluster, "listen_address", config.cluster.listen_address);
-  read(cluster, "port", config.cluster.port);
-  for (const Json& host : cluster.at("hosts")) config.cluster.hosts.push_back(host_from(host));
-  const Json& ps = document.at("ps");
-  read_count_or_automatic(ps, "shards", config.ps.shards);
-  read(ps, "placement", config.ps.placement);
-  read(ps, "chunk_bytes", config.ps.chunk_bytes);
-  read(ps, "port", config.ps.port);
-}
-
 // Requires a name that the schema allows.
 ProviderType provider_type_from(const std::string& name) {
   const auto found = std::ranges::find_if(kProviderTypes,
@@ -135,184 +56,182 @@ ProviderConfig provider_from(const Json& object) {
   return provider;
 }
 
-void read_measuring(const Json& document, JobConfig& config) {
-  const Json& noise = document.at("noise");
-  read(noise, "per_layer", config.noise.per_layer);
-  read(noise, "half_batch_share", config.noise.half_batch_share);
-  read(noise, "cold_start_share", config.noise.cold_start_share);
-  const Json& store = document.at("model_store");
-  config.model_store.path = store.value("path", "");
-  read(store, "url", config.model_store.url);
-  config.model_store.token_file = store.value("token_file", "");
-  read(store, "machine_type", config.model_store.machine_type);
+// A provider's settings are kept as their document.
+void visit_provider(ConfigReader& field, ProviderConfig& provider) {
+  provider = provider_from(field.at("provider"));
 }
-
-Json model_store_to_json(const ModelStoreConfig& store) {
-  Json object = Json::object();
-  if (!store.path.empty()) object["path"] = store.path.string();
-  if (!store.url.empty()) object["url"] = store.url;
-  if (!store.token_file.empty()) object["token_file"] = store.token_file.string();
-  if (!store.machine_type.empty()) object["machine_type"] = store.machine_type;
-  return object;
-}
-
-void read_search(const Json& search, SearchConfig& config) {
-  read(search, "mode", config.mode);
-  read(search, "policy", config.policy);
-  read(search, "workers", config.workers);
-  read(search, "batch_sizes", config.batch_sizes);
-  read(search, "max_local_batch", config.max_local_batch);
-  read(search, "iterations", config.iterations);
-  read(search, "cold_start_iterations", config.cold_start_iterations);
-  read(search, "margin", config.margin);
-}
-
-Json search_to_json(const SearchConfig& search) {
-  return {{"mode", search.mode},
-          {"policy", search.policy},
-          {"workers", search.workers},
-          {"batch_sizes", search.batch_sizes},
-          {"max_local_batch", search.max_local_batch},
-          {"iterations", search.iterations},
-          {"cold_start_iterations", search.cold_start_iterations},
-          {"margin", search.margin}};
-}
-
-void read_batching(const Json& batching, BatchingConfig& config) {
-  read(batching, "dynamic", config.dynamic);
-  read(batching, "dead_band", config.dead_band);
-  read(batching, "integral_gain", config.integral_gain);
-  read(batching, "derivative_gain", config.derivative_gain);
-  read(batching, "smallest_share", config.smallest_share);
-  read(batching, "largest_share", config.largest_share);
-}
-
-Json batching_to_json(const BatchingConfig& batching) {
-  return {{"dynamic", batching.dynamic},
-          {"dead_band", batching.dead_band},
-          {"integral_gain", batching.integral_gain},
-          {"derivative_gain", batching.derivative_gain},
-          {"smallest_share", batching.smallest_share},
-          {"largest_share", batching.largest_share}};
-}
-
-void read_sync_and_faults(const Json& document, JobConfig& config) {
-  const Json& sync = document.at("sync");
-  read(sync, "strategy", config.sync.strategy);
-  read(sync, "transport", config.sync.transport);
-  read(sync, "wire_precision", config.sync.wire_precision);
-  read(sync, "allow_plaintext", config.sync.allow_plaintext);
-  const Json& faults = document.at("faults");
-  read(faults, "on_worker_loss", config.faults.on_worker_loss);
-  read(faults, "max_losses", config.faults.max_losses);
-  read(document, "device", config.device);
-  const Json& compute = document.at("compute");
-  read(compute, "precision", config.compute.precision);
-  read_count_or_automatic(compute, "micro_batch", config.compute.micro_batch);
-}
-
-void read_intervals(const Json& document, JobConfig& config) {
-  const Json& evaluation = document.at("evaluation");
-  read(evaluation, "every_epochs", config.evaluation.every_epochs);
-  read(evaluation, "every_iterations", config.evaluation.every_iterations);
-  read(evaluation, "batch_size", config.evaluation.batch_size);
-  read(evaluation, "beam_width", config.evaluation.beam_width);
-  const Json& checkpoint = document.at("checkpoint");
-  read(checkpoint, "every_epochs", config.checkpoint.every_epochs);
-  read(checkpoint, "every_iterations", config.checkpoint.every_iterations);
-  read(checkpoint, "every_seconds", config.checkpoint.every_seconds);
-  read(checkpoint, "keep_last", config.checkpoint.keep_last);
-  read(checkpoint, "keep_best", config.checkpoint.keep_best);
-}
-
-Json checkpoint_to_json(const CheckpointConfig& checkpoint) {
-  Json object = {{"every_epochs", checkpoint.every_epochs}};
-  write_unless_zero(object, "every_iterations", checkpoint.every_iterations);
-  object["every_seconds"] = checkpoint.every_seconds;
-  object["keep_last"] = checkpoint.keep_last;
-  object["keep_best"] = checkpoint.keep_best;
-  return object;
-}
-
-Json evaluation_to_json(const EvaluationConfig& evaluation) {
-  Json object = {{"every_epochs", evaluation.every_epochs}};
-  write_unless_zero(object, "every_iterations", evaluation.every_iterations);
-  object["batch_size"] = evaluation.batch_size;
-  object["beam_width"] = evaluation.beam_width;
-  return object;
+void visit_provider(ConfigWriter& field, const ProviderConfig& provider) {
+  field.put("provider", parse_json<Json>(provider.settings));
 }
 
 }  // namespace
 
+template <typename Fields, MaybeConst<TargetConfig> T>
+void visit_fields(Fields& field, T& target) {
+  field("metric", target.metric);
+  field("split", target.split);
+  field("value", target.value);
+}
+
+template <typename Fields, MaybeConst<EarlyStoppingConfig> T>
+void visit_fields(Fields& field, T& early) {
+  field("metric", early.metric);
+  field("patience", early.patience);
+  field("min_delta", early.min_delta);
+}
+
+template <typename Fields, MaybeConst<StopConfig> T>
+void visit_fields(Fields& field, T& stop) {
+  field("target", stop.target);
+  field("early_stopping", stop.early_stopping);
+  field.unless_empty("max_epochs", stop.max_epochs);
+  field.unless_empty("max_iterations", stop.max_iterations);
+  field.unless_empty("max_seconds", stop.max_seconds);
+  field.unless_empty("max_cost", stop.max_cost);
+}
+
+template <typename Fields, MaybeConst<HostConfig> T>
+void visit_fields(Fields& field, T& host) {
+  field("name", host.name);
+  field("address", host.address);
+  field("launch", host.launch);
+  field("workers", host.workers);
+  field("largest_share", host.largest_share);
+}
+
+template <typename Fields, MaybeConst<ClusterConfig> T>
+void visit_fields(Fields& field, T& cluster) {
+  field("workers", cluster.workers);
+  field("price_per_worker_hour", cluster.price_per_worker_hour);
+  field.count_or_automatic("threads_per_worker", cluster.threads_per_worker);
+  field("listen_address", cluster.listen_address);
+  field("port", cluster.port);
+  field("hosts", cluster.hosts);
+}
+
+template <typename Fields, MaybeConst<PsConfig> T>
+void visit_fields(Fields& field, T& ps) {
+  field.count_or_automatic("shards", ps.shards);
+  field("placement", ps.placement);
+  field("chunk_bytes", ps.chunk_bytes);
+  field("port", ps.port);
+}
+
+template <typename Fields, MaybeConst<SyncConfig> T>
+void visit_fields(Fields& field, T& sync) {
+  field("strategy", sync.strategy);
+  field("transport", sync.transport);
+  field("wire_precision", sync.wire_precision);
+  field("allow_plaintext", sync.allow_plaintext);
+}
+
+template <typename Fields, MaybeConst<FaultsConfig> T>
+void visit_fields(Fields& field, T& faults) {
+  field("on_worker_loss", faults.on_worker_loss);
+  field("max_losses", faults.max_losses);
+}
+
+template <typename Fields, MaybeConst<ComputeConfig> T>
+void visit_fields(Fields& field, T& compute) {
+  field("precision", compute.precision);
+  field.count_or_automatic("micro_batch", compute.micro_batch);
+}
+
+template <typename Fields, MaybeConst<EvaluationConfig> T>
+void visit_fields(Fields& field, T& evaluation) {
+  field("every_epochs", evaluation.every_epochs);
+  field.unless_empty("every_iterations", evaluation.every_iterations);
+  field("batch_size", evaluation.batch_size);
+  field("beam_width", evaluation.beam_width);
+}
+
+template <typename Fields, MaybeConst<CheckpointConfig> T>
+void visit_fields(Fields& field, T& checkpoint) {
+  field("every_epochs", checkpoint.every_epochs);
+  field.unless_empty("every_iterations", checkpoint.every_iterations);
+  field("every_seconds", checkpoint.every_seconds);
+  field("keep_last", checkpoint.keep_last);
+  field("keep_best", checkpoint.keep_best);
+}
+
+template <typename Fields, MaybeConst<NoiseConfig> T>
+void visit_fields(Fields& field, T& noise) {
+  field("per_layer", noise.per_layer);
+  field("half_batch_share", noise.half_batch_share);
+  field("cold_start_share", noise.cold_start_share);
+}
+
+template <typename Fields, MaybeConst<ModelStoreConfig> T>
+void visit_fields(Fields& field, T& store) {
+  field.unless_empty("path", store.path);
+  field.unless_empty("url", store.url);
+  field.unless_empty("token_file", store.token_file);
+  field.unless_empty("machine_type", store.machine_type);
+}
+
+template <typename Fields, MaybeConst<SearchConfig> T>
+void visit_fields(Fields& field, T& search) {
+  field("mode", search.mode);
+  field("policy", search.policy);
+  field("workers", search.workers);
+  field("batch_sizes", search.batch_sizes);
+  field("max_local_batch", search.max_local_batch);
+  field("iterations", search.iterations);
+  field("cold_start_iterations", search.cold_start_iterations);
+  field("margin", search.margin);
+}
+
+template <typename Fields, MaybeConst<BatchingConfig> T>
+void visit_fields(Fields& field, T& batching) {
+  field("dynamic", batching.dynamic);
+  field("dead_band", batching.dead_band);
+  field("integral_gain", batching.integral_gain);
+  field("derivative_gain", batching.derivative_gain);
+  field("smallest_share", batching.smallest_share);
+  field("largest_share", batching.largest_share);
+}
+
+template <typename Fields, MaybeConst<LimitsConfig> T>
+void visit_fields(Fields& field, T& limits) {
+  field("start_seconds", limits.start_seconds);
+  field("heartbeat_seconds", limits.heartbeat_seconds);
+  field("iteration_seconds", limits.iteration_seconds);
+  field("boundary_seconds", limits.boundary_seconds);
+  field("stop_seconds", limits.stop_seconds);
+}
+
+template <typename Fields, MaybeConst<JobConfig> T>
+void visit_fields(Fields& field, T& config) {
+  field("name", config.name);
+  field("seed", config.seed);
+  field("data", config.data);
+  field("model", config.model);
+  field("loss", config.loss);
+  field("optimizer", config.optimizer);
+  field("batch_size", config.batch_size);
+  field("cluster", config.cluster);
+  visit_provider(field, config.provider);
+  field("ps", config.ps);
+  field("sync", config.sync);
+  field("faults", config.faults);
+  field("device", config.device);
+  field("compute", config.compute);
+  field("stop", config.stop);
+  field("evaluation", config.evaluation);
+  field("checkpoint", config.checkpoint);
+  field("noise", config.noise);
+  field("model_store", config.model_store);
+  field("search", config.search);
+  field("batching", config.batching);
+  field("limits", config.limits);
+}
+
 JobConfig job_config_from(const Json& document) {
-  JobConfig config;
-  read(document, "name", config.name);
-  read(document, "seed", config.seed);
-  config.data = data_from(document.at("data"));
-  config.model = model_from(document.at("model"));
-  config.loss = loss_from(document.at("loss"));
-  config.optimizer = optimizer_from(document.at("optimizer"));
-  read(document, "batch_size", config.batch_size);
-  read_cluster_and_ps(document, config);
-  config.provider = provider_from(document.at("provider"));
-  read_sync_and_faults(document, config);
-  read_measuring(document, config);
-  read_search(document.at("search"), config.search);
-  read_batching(document.at("batching"), config.batching);
-  config.stop = stop_from(document.at("stop"));
-  read_intervals(document, config);
-  const Json& limits = document.at("limits");
-  read(limits, "start_seconds", config.limits.start_seconds);
-  read(limits, "heartbeat_seconds", config.limits.heartbeat_seconds);
-  read(limits, "iteration_seconds", config.limits.iteration_seconds);
-  read(limits, "boundary_seconds", config.limits.boundary_seconds);
-  read(limits, "stop_seconds", config.limits.stop_seconds);
-  return config;
+  return read_fields<JobConfig>(document);
 }
 
 Json to_json(const JobConfig& config) {
-  return {{"name", config.name},
-          {"seed", config.seed},
-          {"data", data_to_json(config.data)},
-          {"model", model_to_json(config.model)},
-          {"loss", loss_to_json(config.loss)},
-          {"optimizer", optimizer_to_json(config.optimizer)},
-          {"batch_size", config.batch_size},
-          {"cluster", cluster_to_json(config.cluster)},
-          {"provider", parse_json<Json>(config.provider.settings)},
-          {"ps",
-           {{"shards", count_or_automatic(config.ps.shards)},
-            {"placement", config.ps.placement},
-            {"chunk_bytes", config.ps.chunk_bytes},
-            {"port", config.ps.port}}},
-          {"sync",
-           {{"strategy", config.sync.strategy},
-            {"transport", config.sync.transport},
-            {"wire_precision", config.sync.wire_precision},
-            {"allow_plaintext", config.sync.allow_plaintext}}},
-          {"faults",
-           {{"on_worker_loss", config.faults.on_worker_loss},
-            {"max_losses", config.faults.max_losses}}},
-          {"device", config.device},
-          {"compute",
-           {{"precision", config.compute.precision},
-            {"micro_batch", count_or_automatic(config.compute.micro_batch)}}},
-          {"stop", stop_to_json(config.stop)},
-          {"evaluation", evaluation_to_json(config.evaluation)},
-          {"checkpoint", checkpoint_to_json(config.checkpoint)},
-          {"noise",
-           {{"per_layer", config.noise.per_layer},
-            {"half_batch_share", config.noise.half_batch_share},
-            {"cold_start_share", config.noise.cold_start_share}}},
-          {"model_store", model_store_to_json(config.model_store)},
-          {"search", search_to_json(config.search)},
-          {"batching", batching_to_json(config.batching)},
-          {"limits",
-           {{"start_seconds", config.limits.start_seconds},
-            {"heartbeat_seconds", config.limits.heartbeat_seconds},
-            {"iteration_seconds", config.limits.iteration_seconds},
-            {"boundary_seconds", config.limits.boundary_seconds},
-            {"stop_seconds", config.limits.stop_seconds}}}};
+  return write_fields(config);
 }
 
 }  // namespace scavenger
