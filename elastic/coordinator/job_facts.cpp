@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "elastic/coordinator/host.h"
-#include "elastic/report/evaluation_metric.h"
+#include "elastic/history/evaluation_metric.h"
+#include "elastic/plan/model_identity.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
@@ -168,7 +169,7 @@ fact::Model make_model_event(const JobConfig& config, const TensorLayout& parame
   fact::Model model;
   model.parameter_count = parameters.element_count();
   nlohmann::json layers = nlohmann::json::array();
-  layers.push_back(nlohmann::json(to_json(config).at("model")));
+  layers.push_back(identity_of(config).model);
   for (const TensorLayout* layout : {&parameters, &buffers})
     for (const TensorPlace& tensor : layout->tensors())
       layers.push_back({tensor.name, tensor.shape});

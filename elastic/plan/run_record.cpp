@@ -10,7 +10,7 @@
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
 #include "elastic/plan/measured_configurations.h"
-#include "runtime/base/digest.h"
+#include "elastic/plan/model_identity.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
@@ -21,8 +21,15 @@ namespace {
 // Below this a mean of seconds says too little to be kept.
 constexpr std::uint64_t kFewestIterations = 5;
 
-std::string digest(const nlohmann::json& document) {
-  return sha256_hex(json_text(document)).substr(0, 16);
+// The first of the data's files, or else their format.
+std::string data_name(const nlohmann::json& data) {
+  for (const char* split : {"train", "test"})
+    for (const char* key : {"features", "labels", "files"}) {
+      if (!data.at(split).contains(key)) continue;
+      const nlohmann::json& files = data.at(split).at(key);
+      return files.is_array() ? files.at(0).get<std::string>() : files.get<std::string>();
+    }
+  return data.at("train").at("format").get<std::string>();
 }
 
 // Where a value that was below the goal at one evaluation and not at the next one passed it.
@@ -105,33 +112,17 @@ std::string target_name(const fact::Target& target) {
 }
 
 perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers) {
-  const nlohmann::json document = to_json(config);
+  const ModelIdentity identity = identity_of(config);
   perfmodel::ModelSignature signature;
   if (numbers.model) {
     signature.architecture = numbers.model->fact.architecture;
     signature.parameters = numbers.model->fact.parameter_count;
   } else {
-    signature.architecture = digest(document.at("model"));
+    signature.architecture = identity_digest(identity.model);
   }
-  nlohmann::json data = document.at("data");
-  std::string first_file;
-  for (const char* split : {"train", "test"})
-    for (const char* key : {"features", "labels", "files"}) {
-      if (!data.at(split).contains(key)) continue;
-      nlohmann::json& files = data.at(split).at(key);
-      const auto shorten = [](const std::string& path) {
-        return std::filesystem::path(path).filename().string();
-      };
-      if (files.is_string()) files = shorten(files.get<std::string>());
-      if (files.is_array())
-        for (nlohmann::json& file : files) file = shorten(file.get<std::string>());
-      if (first_file.empty())
-        first_file = files.is_array() ? files.at(0).get<std::string>() : files.get<std::string>();
-    }
-  if (first_file.empty()) first_file = data.at("train").at("format").get<std::string>();
-  signature.data_set = first_file + " " + digest(data);
+  signature.data_set = data_name(identity.data) + " " + identity_digest(identity.data);
   signature.samples_per_epoch = numbers.start.samples_per_epoch;
-  signature.optimizer = json_text(document.at("optimizer"));
+  signature.optimizer = json_text(identity.optimizer);
   return signature;
 }
 
