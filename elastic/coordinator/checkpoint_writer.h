@@ -21,6 +21,7 @@
 #include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/checkpoint/disk.h"
 #include "runtime/net/asio.h"
+#include "runtime/protocol/control_message.h"
 
 namespace scavenger::elastic {
 

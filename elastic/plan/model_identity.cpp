@@ -10,8 +10,6 @@
 namespace scavenger::elastic {
 namespace {
 
-using nlohmann::json;
-
 // ---- Version 1. Add at the end; see the header. ----
 
 const std::vector<IdentityKey>& model_keys() {
@@ -108,19 +106,19 @@ const std::vector<IdentityKey>& optimizer_keys() {
   return keys;
 }
 
-void drop_folders(json& files) {
+void drop_folders(nlohmann::json& files) {
   if (files.is_string())
     files = std::filesystem::path(files.get<std::string>()).filename().string();
   else
-    for (json& file : files) drop_folders(file);
+    for (nlohmann::json& file : files) drop_folders(file);
 }
 
 }  // namespace
 
-json picked(const json& section, std::span<const IdentityKey> keys) {
-  json identity = json::object();
+nlohmann::json picked(const nlohmann::json& section, std::span<const IdentityKey> keys) {
+  nlohmann::json identity = nlohmann::json::object();
   for (const IdentityKey& key : keys) {
-    const json::json_pointer pointer(key.pointer);
+    const nlohmann::json::json_pointer pointer(key.pointer);
     if (section.contains(pointer) && !(key.came_with && section.at(pointer) == *key.came_with))
       identity[pointer] = section.at(pointer);
   }
@@ -128,7 +126,7 @@ json picked(const json& section, std::span<const IdentityKey> keys) {
 }
 
 ModelIdentity identity_of(const JobConfig& config) {
-  const json document = to_json(config);
+  const nlohmann::json document = to_json(config);
   ModelIdentity identity{.model = picked(document.at("model"), model_keys()),
                          .data = picked(document.at("data"), data_keys()),
                          .optimizer = picked(document.at("optimizer"), optimizer_keys())};
@@ -138,7 +136,7 @@ ModelIdentity identity_of(const JobConfig& config) {
   return identity;
 }
 
-std::string identity_digest(const json& identity) {
+std::string identity_digest(const nlohmann::json& identity) {
   return sha256_hex(json_text(identity)).substr(0, 16);
 }
 

@@ -51,7 +51,7 @@ ProviderType provider_type_from(const std::string& name) {
 ProviderConfig provider_from(const Json& object) {
   ProviderConfig provider;
   provider.type = provider_type_from(object.at("type").get<std::string>());
-  read(object, "spot", provider.spot);
+  provider.spot = object.value("spot", provider.spot);
   provider.settings = json_text(object);
   return provider;
 }

@@ -32,8 +32,7 @@ Number whole_number(const nlohmann::json& value, Number least) {
 }
 
 Role role_of(const std::string& name) {
-  for (const Role role : {Role::kWorker, Role::kShard})
-    if (name == name_of(role)) return role;
+  if (const auto role = find_word<Role>(name)) return *role;
   throw InputError({.what = "there is no such role", .where = "launch ticket", .remedy = {}});
 }
 

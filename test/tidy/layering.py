@@ -7,6 +7,7 @@ from source_tree import CPP_SUFFIXES, Finding, folder_of, line_of
 # A folder may include from every layer before its own. Folders of one layer do not know each other.
 LAYERS = [
     ["runtime/base"],
+    ["runtime/vocabulary"],
     ["runtime/schema", "runtime/net", "runtime/training"],
     ["runtime/config", "runtime/http"],
     ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],

@@ -160,6 +160,34 @@ std::string as_an_older_version(const std::vector<json>& lines) {
 
 }  // namespace
 
+TEST_CASE("events and actions have the names that decision logs hold") {
+  const std::vector<std::string_view> events{
+      "process_started",    "machine_refused", "process_joined",      "process_ready",
+      "process_halted",     "process_stuck",   "iterations_done",     "evaluation_done",
+      "checkpoint_safe",    "checkpoint_done", "checkpoint_found",    "process_lost",
+      "job_impossible",     "process_left",    "process_leaving",     "reshape_wanted",
+      "rate_factor_wanted", "shares_wanted",   "checkpoint_wanted",   "pause_wanted",
+      "interrupted",        "cost_metered",    "all_processes_ended", "time_passed"};
+  const std::vector<std::string_view> actions{
+      "start_process",   "release_process",  "kill_process",      "halt_processes",
+      "find_checkpoint", "configure_shards", "configure_workers", "grant_iterations",
+      "evaluate_model",  "take_checkpoint",  "tell_recovery",     "end_processes",
+      "end_job",         "announce"};
+  for (const std::string_view name : events)
+    CHECK(std::ranges::count(kNamesOf<ControllerEvent>, name) == 1);
+  for (const std::string_view name : actions)
+    CHECK(std::ranges::count(kNamesOf<ControllerAction>, name) == 1);
+  CHECK(to_json(ControllerEvent(ProcessLeft{kWorker})).at(0) == "process_left");
+  CHECK(to_json(ControllerAction(ReleaseProcess{kWorker})).at(0) == "release_process");
+}
+
+TEST_CASE("a decision log that an earlier program wrote is decided again as it was") {
+  const ReplayedDecisions replayed = replay_decisions(SCAVENGER_OLD_RUN);
+  CHECK(replayed.differences.empty());
+  CHECK(replayed.inputs > 40);
+  CHECK(replayed.decisions > 10);
+}
+
 TEST_CASE("All that a controller can be told is read back as it was") {
   const auto events = one_of_each();
   for (std::size_t kind = 0; kind < std::variant_size_v<ControllerEvent>; ++kind)

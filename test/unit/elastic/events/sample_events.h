@@ -136,10 +136,10 @@ inline std::vector<RunEvent> one_of_each() {
   return {
       sample_start(),
       resumed,
-      fact::ProcessStarted{.role = ProcessRole::kShard, .index = 1, .pid = 4711, .log = "ps1.log"},
+      fact::ProcessStarted{.role = Role::kShard, .index = 1, .pid = 4711, .log = "ps1.log"},
       fact::ProcessJoined{
-          .role = ProcessRole::kWorker, .index = 3, .pid = 4712, .start_seconds = 0.75},
-      fact::ProcessLost{.role = ProcessRole::kWorker,
+          .role = Role::kWorker, .index = 3, .pid = 4712, .start_seconds = 0.75},
+      fact::ProcessLost{.role = Role::kWorker,
                         .index = 3,
                         .pid = 4712,
                         .how = "killed by signal 9",
