@@ -55,7 +55,7 @@ run_case() {  # PROGRAM NAME
 export -f run_case
 
 test_programs() {  # PATTERN: the targets of these names
-  sed -n 's/^scavenger_test(\([a-z_]*\).*/\1/p' test/*/CMakeLists.txt | grep -xE "($1)_test"
+  find test -name CMakeLists.txt -exec sed -n 's/^scavenger_test(\([a-z_]*\).*/\1/p' {} + | grep -xE "($1)_test"
 }
 run_threads() { build_and_run tsan "$kThreaded" 1; }
 build_and_run() {  # PRESET PATTERN HOW_MANY_AT_ONCE

@@ -194,7 +194,8 @@ make_venv() {
 wants_cuda() { command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1 && command -v nvcc >/dev/null; }
 
 install_torch() {
-  local pip=(.venv/bin/python -m pip install --quiet --no-input) wheel="torch==$kTorchVersion+cpu"
+  # Python compiles what it imports when it does; torch has thousands of files that nobody imports here.
+  local pip=(.venv/bin/python -m pip install --quiet --no-input --no-compile) wheel="torch==$kTorchVersion+cpu"
   make_venv
   if wants_cuda; then
     say "installing torch $kTorchVersion with CUDA into .venv/ (about 3 GB): LibTorch trains the networks"
