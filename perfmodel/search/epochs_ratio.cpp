@@ -1,0 +1,56 @@
+#include "perfmodel/search/epochs_ratio.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace scavenger::perfmodel {
+namespace {
+
+// ln of the noise to come beside the noise so far.
+constexpr double kGrowth = 0.2;
+constexpr double kGrowthDeviation = 0.4;
+constexpr double kUnknownDeviation = 1.5;  // of ln B_s before it was measured
+// Power of B by which epochs depart from 1 + B / B_s: easy data need more (the rate limits
+// progress, not the noise).
+constexpr double kDeparture = 0.03;
+constexpr double kDepartureDeviation = 0.10;
+
+// Gauss and Hermite's points and weights for a standard normal distribution.
+constexpr std::array<double, 7> kPoints = {-3.750439718, -2.366759411, -1.154405395, 0.0,
+                                           1.154405395,  2.366759411,  3.750439718};
+constexpr std::array<double, 7> kWeights = {0.000548269, 0.030757124, 0.240123179, 0.457142857,
+                                            0.240123179, 0.030757124, 0.000548269};
+
+struct LogNoise {
+  double mean = 0.0;
+  double deviation = 0.0;
+};
+
+LogNoise noise_to_come(const std::optional<MeasuredNoise>& noise, double usual) {
+  if (!noise || !(noise->scale > 0.0)) return {std::log(usual), kUnknownDeviation};
+  constexpr double kReach = 2.0 * 1.96;  // from low to high, in standard deviations
+  constexpr double kSmallestShare = 0.01;
+  const double low = std::max(noise->low, kSmallestShare * noise->scale);
+  const double high = std::isfinite(noise->high) ? noise->high : noise->scale / kSmallestShare;
+  const double measured = std::min(kUnknownDeviation, std::max(0.0, std::log(high / low)) / kReach);
+  return {std::log(noise->scale) + kGrowth, std::hypot(measured, kGrowthDeviation)};
+}
+
+}  // namespace
+
+double expected_epochs_ratio(double global_batch, double beside,
+                             const std::optional<MeasuredNoise>& noise, double usual) {
+  if (global_batch == beside) return 1.0;
+  const LogNoise known = noise_to_come(noise, usual);
+  double by_noise = 0.0;
+  for (std::size_t i = 0; i < kPoints.size(); ++i) {
+    const double scale = std::exp(known.mean + known.deviation * kPoints[i]);
+    by_noise += kWeights[i] * (1.0 + global_batch / scale) / (1.0 + beside / scale);
+  }
+  const double x = std::log(global_batch / beside);
+  const double spread = kDepartureDeviation * x;
+  return by_noise * std::exp(kDeparture * x + 0.5 * spread * spread);
+}
+
+}  // namespace scavenger::perfmodel

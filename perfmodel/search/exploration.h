@@ -1,0 +1,73 @@
+// What a search has spent on looking around, and what it may: a budget, whose bound holds whatever
+// the configurations turn out to be.
+//
+// A visit is a stay at a configuration in order to measure it. It is charged with the seconds, and
+// the dollars, that it took beyond what the same progress takes where the job came from, counted
+// low: an iteration of a larger batch is worth one of a smaller one at least, and a sample of a
+// smaller batch one of a larger one. Where the job stays at what it visited, the move alone is
+// charged. So what is charged is never less than what was lost, as far as iterations of larger
+// batches are not worth less than smaller ones'.
+//
+// The bound: charged <= budget x elapsed, but for what one report of iterations and the way back
+// took longer than those before. A visit begins only where the pessimist's charge fits, and ends
+// with the report in which the charge so far, with the way back, reaches what is allowed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "perfmodel/time/observation.h"
+
+namespace scavenger::perfmodel {
+
+// The mean of some iterations.
+struct MeasuredPace {
+  double seconds = 0.0;         // per iteration
+  double relative_error = 0.0;  // of that mean; 0 where there is one iteration
+  std::uint64_t iterations = 0;
+};
+
+enum class StayKind {
+  kBase,     // where the job trains
+  kAdopted,  // a visit that the job has not left
+  kVisit,    // to measure; the job has gone back from it, or has not decided yet
+};
+
+// A period with one configuration.
+struct Stay {
+  Configuration configuration{};
+  StayKind kind = StayKind::kBase;
+  double dollars_per_second = 0.0;  // of its machines
+  double seconds = 0.0;             // wall, without pauses that somebody asked for
+  std::uint64_t iterations = 0;
+  double change_seconds = 0.0;          // that the job stood still to get here
+  double start_dollars = 0.0;           // of machines that were waited for before it began
+  std::optional<MeasuredPace> whole{};  // the first iterations left out
+  std::optional<MeasuredPace> last{};   // of its last ten seconds or so
+};
+
+struct Expense {
+  double seconds = 0.0;
+  double dollars = 0.0;
+};
+
+// Charged so far. `stays` begin with a base.
+Expense charged(std::span<const Stay> stays);
+
+// What a stay of so many seconds and iterations at `at` costs beyond what the same progress takes
+// at `base`, at `base_pace` seconds per iteration; the change and the machines' start left out.
+struct Beside {
+  Configuration at{};
+  double dollars_per_second = 0.0;
+  Configuration base{};
+  double base_pace = 0.0;
+  double base_dollars_per_second = 0.0;
+};
+Expense excess(const Beside& beside, double seconds, double iterations);
+
+// The place of the last stay that is no visit.
+std::size_t base_of(std::span<const Stay> stays);
+
+}  // namespace scavenger::perfmodel

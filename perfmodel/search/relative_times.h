@@ -1,0 +1,60 @@
+// How fast configurations are beside each other, from the first measurement on.
+//
+// A fit (time_model.h) needs three configurations; a search has to decide where to go when it knows
+// one. So this is a mixture of laws: kLaws formulas drawn once from what is known of clusters in
+// general,
+//   tau = (((a + b) K^k)^q + (s K^p)^q)^(1/q),      b = B / K, the second term for K > 1,
+// each of which departs from the truth as a Gaussian process does (neighbours in K and b alike).
+// Each measured ratio shifts every law by its departure and weighs the laws by how well they said
+// it. Only ratios take part: a neighbour on the machine who slows down everything says nothing.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "perfmodel/fit/matrix.h"
+#include "perfmodel/time/observation.h"
+
+namespace scavenger::perfmodel {
+
+// Two configurations, measured one right after the other.
+struct PairedTime {
+  Configuration a;
+  Configuration b;
+  double log_ratio = 0.0;  // ln(seconds per iteration at a / seconds at b)
+  double variance = 0.0;   // of that
+};
+
+// ln of a ratio: one normal distribution for each law, all with the same variance.
+struct LogRatio {
+  std::span<const double> weights;  // of the laws; they add up to 1
+  std::vector<double> means;
+  double variance = 0.0;
+
+  double mean() const;
+  double deviation() const;             // standard deviation of the mixture
+  double expected(double power) const;  // E[ratio^power]
+  // What one more measurement, of this variance, may gain by the choice that follows from it:
+  // E[max(0, 1 - factor r)], r being E[ratio^power] as it will be known then.
+  double expected_gain(double factor, double power, double measurement_variance) const;
+};
+
+class RelativeTimes final {
+ public:
+  // Pairs of configurations that are no candidates are left out. Requires candidates.
+  RelativeTimes(std::span<const Configuration> candidates, std::span<const PairedTime> pairs);
+
+  // Of candidate i beside candidate j.
+  LogRatio ratio(std::size_t i, std::size_t j) const;
+
+ private:
+  void learn(std::span<const Configuration> candidates, std::span<const PairedTime> pairs);
+
+  std::size_t size_ = 0;
+  std::vector<double> weights_;
+  Matrix means_;       // law x candidate: ln(seconds) but for a constant
+  Matrix covariance_;  // of the departures, after the pairs
+};
+
+}  // namespace scavenger::perfmodel

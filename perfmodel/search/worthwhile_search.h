@@ -1,0 +1,88 @@
+// A search that is always worth it: at every moment, whether to look at another configuration, at
+// which, and whether to stay there (docs/search.md, mode `auto`).
+//
+// A look is an investment. What it may gain is the policy's objective for what is left of the job,
+// in expectation under what is known of seconds and epochs (relative_times.h, epochs_ratio.h),
+// where the job stays only if it has become better: E[max(0, 1 - r)], r being the objective there
+// beside that where the job is now. What it costs is the time, and the money, beyond what the same
+// progress takes where the job is, with the moves. The next look is the one that gains most beyond
+// its cost for each second; there is none where no gain exceeds its cost, or where the budget
+// (exploration.h) forbids it.
+//
+// Pure: a function of the stays so far.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "perfmodel/plan/policy.h"
+#include "perfmodel/search/epochs_ratio.h"
+#include "perfmodel/search/exploration.h"
+#include "perfmodel/search/relative_times.h"
+
+namespace scavenger::perfmodel {
+
+struct PricedConfiguration {
+  Configuration configuration;
+  double dollars_per_second = 0.0;
+};
+
+struct SearchSituation {
+  std::span<const PricedConfiguration> candidates{};  // with all that were stayed at
+  Policy policy = Policy::kKnee;
+  double budget = 0.05;           // share of elapsed time, and cost, that looking may take
+  std::uint32_t iterations = 20;  // most that one look measures
+  std::span<const Stay> stays{};  // the last is the present one
+  double elapsed_seconds = 0.0;
+  double elapsed_dollars = 0.0;
+  // At the base; nothing: as long again as it has run.
+  std::optional<double> left_seconds{};
+  std::optional<MeasuredNoise> noise{};
+  // Epochs of earlier runs, E[epochs at a / epochs at b]; empty: by the noise.
+  std::function<double(double a, double b)> known_epochs_ratio{};
+  double change_seconds = 1.0;  // that a move takes, as measured in this job
+  double start_seconds = 0.0;   // that new machines are paid for before they train, likewise
+  double report_seconds = 0.0;  // iterations are told of this rarely
+};
+
+enum class SearchMove {
+  kNone,    // go on
+  kLook,    // go to the candidate and measure it
+  kAdopt,   // stay at what was looked at
+  kReturn,  // go back to the base
+};
+
+// The objective at a candidate beside the base's. A prediction of what is left, not of the past.
+struct RelativeObjective {
+  double expected = 1.0;  // E[r]
+  double low = 1.0;       // 95 % interval
+  double high = 1.0;
+  double pace = 1.0;  // seconds per iteration beside the base's, and their 95 % interval
+  double pace_low = 1.0;
+  double pace_high = 1.0;
+  double epochs = 1.0;   // E[epochs beside those of the base's batch]
+  double seconds = 1.0;  // E[time beside the base's]
+  double dollars = 1.0;
+};
+
+struct SearchAdvice {
+  SearchMove move = SearchMove::kNone;
+  std::size_t candidate = 0;      // that the job is to have now
+  double expected_gain = 0.0;     // of a look: share of what is left, its cost not deducted
+  double expected_cost = 0.0;     // likewise
+  Expense charged{};              // so far
+  Expense allowed{};              // until now, in all
+  RelativeObjective objective{};  // of kAdopt and kReturn: of what was looked at, beside the base
+};
+
+// Requires stays that begin with a base, and candidates that hold all of their configurations.
+SearchAdvice advise(const SearchSituation& situation);
+
+// Every candidate beside the base.
+std::vector<RelativeObjective> relative_objectives(const SearchSituation& situation);
+
+}  // namespace scavenger::perfmodel

@@ -1,0 +1,176 @@
+#include "perfmodel/search/worthwhile_search.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+namespace scavenger::perfmodel {
+namespace {
+
+std::vector<Configuration> grid() {
+  std::vector<Configuration> all;
+  for (const double k : {1.0, 2.0, 4.0, 8.0})
+    for (const double b : {64.0, 256.0}) all.push_back({k, b});
+  return all;
+}
+
+std::vector<PricedConfiguration> priced_grid() {
+  std::vector<PricedConfiguration> all;
+  for (const Configuration& c : grid()) all.push_back({c, c.workers});
+  return all;
+}
+
+Stay stay_at(Configuration at, StayKind kind, double pace, double iterations, double seconds) {
+  const MeasuredPace measured{pace, 0.005, static_cast<std::uint64_t>(iterations)};
+  return {.configuration = at,
+          .kind = kind,
+          .dollars_per_second = at.workers,
+          .seconds = seconds,
+          .iterations = static_cast<std::uint64_t>(iterations),
+          .change_seconds = 0.1,
+          .start_dollars = 0.0,
+          .whole = measured,
+          .last = measured};
+}
+
+// One worker for so many seconds, of which an iteration takes a tenth.
+struct Begun {
+  std::vector<PricedConfiguration> candidates = priced_grid();
+  std::vector<Stay> stays;
+  SearchSituation situation;
+  explicit Begun(double seconds) {
+    stays.push_back(stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 10.0 * seconds, seconds));
+    situation.candidates = candidates;
+    situation.policy = Policy::kMinimumTime;
+    situation.stays = stays;
+    situation.elapsed_seconds = situation.elapsed_dollars = seconds;
+    situation.change_seconds = 0.1;
+    situation.noise = MeasuredNoise{500.0, 450.0, 550.0};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Before anything is measured, more workers may be faster or slower") {
+  const RelativeTimes times(grid(), {});
+  const LogRatio eight = times.ratio(6, 0);  // K = 8 beside K = 1, B = 64
+  CHECK(eight.deviation() > 0.5);
+  CHECK(times.ratio(3, 3).deviation() == Approx(0.0).margin(1e-9));
+  CHECK(times.ratio(0, 6).mean() == Approx(-eight.mean()));
+}
+
+TEST_CASE("A measured ratio is believed, and tells of its neighbours") {
+  const std::vector<PairedTime> pairs{{{2.0, 64.0}, {1.0, 64.0}, std::log(0.9), 1e-4}};
+  const RelativeTimes before(grid(), {}), after(grid(), pairs);
+  CHECK(after.ratio(2, 0).mean() == Approx(std::log(0.9)).margin(0.02));
+  CHECK(after.ratio(2, 0).deviation() < 0.02);
+  // Two workers that gain so little: four gain less than where two gained all.
+  const std::vector<PairedTime> better{{{2.0, 64.0}, {1.0, 64.0}, std::log(0.52), 1e-4}};
+  CHECK(after.ratio(4, 0).mean() > RelativeTimes(grid(), better).ratio(4, 0).mean() + 0.3);
+  CHECK(after.ratio(4, 0).deviation() < before.ratio(4, 0).deviation());
+}
+
+TEST_CASE("What a measurement may gain falls as the ratio is known better and worse") {
+  const std::vector<PairedTime> pairs{{{2.0, 64.0}, {1.0, 64.0}, std::log(1.2), 1e-4}};
+  const RelativeTimes before(grid(), {}), after(grid(), pairs);
+  CHECK(after.ratio(2, 0).expected_gain(1.0, 1.0, 1e-3) < 1e-4);
+  CHECK(before.ratio(2, 0).expected_gain(1.0, 1.0, 1e-3) > 0.1);
+  CHECK(before.ratio(2, 0).expected_gain(1.0, 1.0, 1e3) <
+        before.ratio(2, 0).expected_gain(1.0, 1.0, 1e-3));
+}
+
+TEST_CASE("Larger batches take more epochs, and more where the noise is small or not known") {
+  const MeasuredNoise large{5000.0, 4500.0, 5500.0}, small{50.0, 45.0, 55.0};
+  CHECK(expected_epochs_ratio(64.0, 64.0, large, 256.0) == 1.0);
+  CHECK(expected_epochs_ratio(256.0, 64.0, large, 256.0) < 1.2);
+  CHECK(expected_epochs_ratio(256.0, 64.0, small, 256.0) > 2.0);
+  const MeasuredNoise vague{5000.0, 50.0, 500000.0};
+  CHECK(expected_epochs_ratio(256.0, 64.0, vague, 256.0) >
+        expected_epochs_ratio(256.0, 64.0, large, 256.0));
+}
+
+TEST_CASE("A visit is charged with what it took longer than the same progress at the base") {
+  std::vector<Stay> stays{stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 100, 10.0),
+                          stay_at({2.0, 64.0}, StayKind::kVisit, 0.15, 10, 1.5)};
+  CHECK(charged(stays).seconds == Approx(0.1 + 0.5));
+  CHECK(charged(stays).dollars == Approx(0.2 + 3.0 - 1.0));
+  stays.back().kind = StayKind::kAdopted;
+  CHECK(charged(stays).seconds == Approx(0.1));
+  stays.back().kind = StayKind::kVisit;
+  stays.push_back(stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 100, 10.0));
+  CHECK(charged(stays).seconds == Approx(0.1 + 0.5 + 0.1));
+}
+
+TEST_CASE("An iteration of a smaller batch is worth its part of one at the base") {
+  const Beside beside{.at = {1.0, 64.0},
+                      .dollars_per_second = 1.0,
+                      .base = {1.0, 256.0},
+                      .base_pace = 0.4,
+                      .base_dollars_per_second = 1.0};
+  CHECK(excess(beside, 1.0, 10.0).seconds == Approx(0.0).margin(1e-12));
+  CHECK(excess(beside, 2.0, 10.0).seconds == Approx(1.0));
+}
+
+TEST_CASE("A search looks around only when its budget bears it") {
+  CHECK(advise(Begun(1.0).situation).move == SearchMove::kNone);
+  Begun later(60.0);
+  const SearchAdvice advice = advise(later.situation);
+  CHECK(advice.move == SearchMove::kLook);
+  CHECK(advice.expected_gain > advice.expected_cost);
+  later.situation.budget = 0.0;
+  CHECK(advise(later.situation).move == SearchMove::kNone);
+}
+
+TEST_CASE("Nobody looks around shortly before the end") {
+  Begun job(600.0);
+  job.situation.left_seconds = 0.2;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+}
+
+TEST_CASE("The job stays at what was better, and goes back from what was not") {
+  Begun job(60.0);
+  job.stays.push_back(stay_at({4.0, 64.0}, StayKind::kVisit, 0.04, 20, 0.8));
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 0.9;
+  SearchAdvice advice = advise(job.situation);
+  CHECK(advice.move == SearchMove::kAdopt);
+  CHECK(advice.objective.expected == Approx(0.4).margin(0.05));
+  CHECK(advice.objective.low < advice.objective.expected);
+  CHECK(advice.objective.high < 1.0);
+  job.stays.back() = stay_at({4.0, 64.0}, StayKind::kVisit, 0.11, 20, 2.2);
+  job.situation.stays = job.stays;
+  advice = advise(job.situation);
+  CHECK(advice.move == SearchMove::kReturn);
+  CHECK(job.candidates[advice.candidate].configuration == Configuration{1.0, 64.0});
+  // Four machines that are little faster cost more.
+  job.stays.back() = stay_at({4.0, 64.0}, StayKind::kVisit, 0.06, 20, 1.2);
+  job.situation.stays = job.stays;
+  job.situation.elapsed_dollars = 600.0;
+  job.situation.policy = Policy::kMinimumCost;
+  CHECK(advise(job.situation).move == SearchMove::kReturn);
+}
+
+TEST_CASE("A look ends as soon as it has cost what it may") {
+  Begun job(60.0);
+  job.stays.push_back(stay_at({8.0, 256.0}, StayKind::kVisit, 5.0, 1, 5.0));
+  job.stays.back().whole.reset();  // the first iterations are not measured
+  job.stays.back().last.reset();
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 5.1;
+  CHECK(advise(job.situation).move == SearchMove::kReturn);
+}
+
+TEST_CASE("A neighbour who slows down everything changes no choice") {
+  Begun quiet(60.0), busy(60.0);
+  quiet.stays.push_back(stay_at({4.0, 64.0}, StayKind::kAdopted, 0.05, 200, 10.0));
+  busy.stays.back().last->seconds = 0.3;  // from when the neighbour came
+  busy.stays.push_back(stay_at({4.0, 64.0}, StayKind::kAdopted, 0.15, 200, 30.0));
+  quiet.situation.stays = quiet.stays;
+  busy.situation.stays = busy.stays;
+  const auto of_quiet = relative_objectives(quiet.situation);
+  const auto of_busy = relative_objectives(busy.situation);
+  for (std::size_t i = 0; i < of_quiet.size(); ++i)
+    CHECK(of_busy[i].expected == Approx(of_quiet[i].expected).epsilon(0.02));
+}
+
+}  // namespace scavenger::perfmodel
