@@ -1,0 +1,133 @@
+// What each kind of search costs over the oracle, for jobs of all lengths: prints the tables of
+// docs/results/search.md. search_study.py runs it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/text.h"
+#include "test/study/search/trial.h"
+
+namespace scavenger::perfmodel {
+namespace {
+
+struct Arguments {
+  int trials = 50;
+  std::string disturbance;
+  double change_seconds = 0.1;
+  std::vector<double> lengths{10.0, 30.0, 60.0, 300.0, 1200.0, 3600.0, 36000.0};
+  std::string policy = "min-time";
+  std::vector<std::string> tables;  // else drawn truths
+};
+
+constexpr std::pair<TrialMode, const char*> kModes[] = {{TrialMode::kOff, "off"},
+                                                        {TrialMode::kPartial, "partial"},
+                                                        {TrialMode::kAdaptive, "adaptive"},
+                                                        {TrialMode::kAuto, "auto"}};
+
+double quantile(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
+}
+
+std::vector<double> read_numbers(const std::string& path) {
+  std::vector<double> numbers;
+  std::ifstream file(path);
+  for (double one = 0.0; file >> one;) numbers.push_back(one);
+  return numbers;
+}
+
+// First line: samples of an epoch, noise scale; then K, B, seconds, epochs.
+TrialTruth read_table(const std::string& path) {
+  TrialTruth truth;
+  std::ifstream file(path);
+  file >> truth.name >> truth.samples_per_epoch >> truth.noise_scale;
+  TrialPoint point;
+  while (file >> point.configuration.workers >> point.configuration.global_batch >>
+         point.iteration_seconds >> point.epochs)
+    truth.points.push_back(point);
+  return truth;
+}
+
+// Of one truth and seed, by mode: the objective beside the oracle's, both on the same machine.
+std::vector<double> overheads(const TrialTruth& truth, TrialSetting setting, std::uint64_t seed) {
+  TrialSetting best = setting;
+  best.start = static_cast<std::size_t>(&truth.oracle(setting.policy) - truth.points.data());
+  const double oracle = run_trial(truth, best, seed).objective;
+  std::vector<double> all;
+  for (const auto& [mode, name] : kModes) {
+    setting.mode = mode;
+    all.push_back(run_trial(truth, setting, seed).objective / oracle - 1.0);
+  }
+  return all;
+}
+
+void print_row(const std::string& name, const std::vector<std::vector<double>>& trials) {
+  std::string line = name;
+  std::vector<double> beside;
+  for (std::size_t m = 0; m < std::size(kModes); ++m) {
+    std::vector<double> over;
+    for (const auto& trial : trials) over.push_back(100.0 * trial[m]);
+    line += fmt::format(" | {:.1f} / {:.1f}", quantile(over, 0.5), quantile(over, 0.95));
+  }
+  for (const auto& trial : trials)
+    beside.push_back(100.0 * ((1.0 + trial[3]) / (1.0 + trial[0]) - 1.0));
+  std::cout << fmt::format("| {} | {:.1f} / {:.1f} / {:.1f} |\n", line, quantile(beside, 0.5),
+                           quantile(beside, 0.95), quantile(beside, 1.0))
+            << std::flush;
+}
+
+void run(const Arguments& arguments) {
+  const std::vector<double> disturbance =
+      arguments.disturbance.empty() ? std::vector<double>{} : read_numbers(arguments.disturbance);
+  const Policy policy = parse_policy(arguments.policy);
+  const TrialSetting setting{
+      .policy = policy, .change_seconds = arguments.change_seconds, .disturbance = disturbance};
+  for (const std::string& path : arguments.tables) {
+    std::vector<std::vector<double>> trials;
+    const TrialTruth truth = read_table(path);
+    for (int i = 0; i < arguments.trials; ++i)
+      trials.push_back(overheads(truth, setting, static_cast<std::uint64_t>(i)));
+    print_row(fmt::format("{}, {} | {}", truth.name, arguments.policy,
+                          format_duration(truth.job_seconds(truth.oracle(policy)))),
+              trials);
+  }
+  if (!arguments.tables.empty()) return;
+  for (const double length : arguments.lengths) {
+    std::vector<std::vector<double>> trials;
+    for (int i = 0; i < arguments.trials; ++i) {
+      const auto number = static_cast<std::uint64_t>(i);
+      trials.push_back(
+          overheads(with_length(drawn_truth(number), policy, length), setting, number));
+    }
+    print_row(fmt::format("{} | {}", arguments.policy, format_duration(length)), trials);
+  }
+}
+
+}  // namespace
+}  // namespace scavenger::perfmodel
+
+int main(int count, char** words) {
+  scavenger::perfmodel::Arguments arguments;
+  CLI::App app("What searches cost over the oracle, in simulation");
+  app.add_option("--trials", arguments.trials, "Jobs of each length");
+  app.add_option("--policy", arguments.policy, "min-time, min-cost or knee");
+  app.add_option("--lengths", arguments.lengths, "Seconds of the job at the oracle");
+  app.add_option("--change-seconds", arguments.change_seconds, "What a move takes");
+  app.add_option("--disturbance", arguments.disturbance, "File of slowdowns, one a second");
+  app.add_option("--tables", arguments.tables, "Files of measured tables, in place of drawn laws");
+  CLI11_PARSE(app, count, words);
+  try {
+    scavenger::perfmodel::run(arguments);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+}

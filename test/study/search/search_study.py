@@ -1,0 +1,85 @@
+"""What each kind of search costs over the oracle, for jobs of all lengths, in simulation: prints the tables of docs/results/search.md.
+
+    .venv/bin/python test/study/search/search_study.py build/release/test/search_study [--trials 50]
+
+Laws are drawn at random (trial_truth.cpp); Pollux's tables and the Scavenger paper's are added if the developers' data folder
+(SCAVENGER_SHARED_DATA) has them. On a busy machine all iterations are slowed down as busy_machine.txt says, second by second:
+two threads in step, each with 30 ms of work, were timed beside compilers on a machine with two cores (medians of three, in
+units of the quickest).
+"""
+
+import argparse
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import simulate  # noqa: E402
+
+POLICIES = ("min-time", "min-cost", "knee")
+
+
+def write_table(path, name, samples, noise_scale, rows):
+    lines = [f"{name} {samples} {noise_scale}"] + [" ".join(map(str, row)) for row in rows]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def pollux_table(name, folder):
+    samples, metric, batch_sizes = simulate.POLLUX[name]
+    source = simulate.DATA / "pollux" / name
+    seconds = simulate.step_seconds(source)
+    traces = {batch: simulate.trace(source, batch, samples, metric) for batch in batch_sizes}
+    rows = []
+    for workers in simulate.WORKERS:
+        for batch in batch_sizes:
+            measured = simulate.between(seconds[workers], batch / workers)
+            if measured is not None:
+                rows.append((workers, batch, measured, traces[batch][0]))
+    return write_table(folder / name, name, samples, statistics.median(noise for _, noise in traces.values()), rows)
+
+
+def paper_table(name, folder):
+    rows, noise = [], []
+    for row in simulate.rows_of(simulate.DATA / "scavenger_paper" / "figure_points.csv"):
+        if row["model"] != name or not row["epochs_to_target"]:
+            continue
+        workers, batch = int(row["K"]), int(row["B"])
+        rows.append((workers, batch, float(row["tau_strong_derived_s"]), float(row["epochs_to_target"])))
+        gamma = float(row["noise_normalised"]) * workers
+        if 1 < gamma < workers:
+            noise.append(batch * (gamma - 1) / (workers - gamma))
+    return write_table(folder / name, name, 50000, statistics.median(noise), sorted(rows))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--trials", default=50, type=int)
+    parser.add_argument("--tables", action="store_true", help="only the tables of others")
+    options = parser.parse_args()
+    heads = " | ".join(("off", "partial", "adaptive", "auto", "auto beside off"))
+    busy = ("--disturbance", HERE / "busy_machine.txt")
+
+    def show(title, *words):
+        print(f"\n{title}\n\n| policy | oracle takes | {heads} |\n|{' --- |' * 7}", flush=True)
+        for policy in POLICIES:
+            subprocess.run([options.program, "--policy", policy, *map(str, words)], check=True)
+
+    if not options.tables:
+        show("Drawn laws, quiet machine", "--trials", options.trials)
+        show("Drawn laws, busy machine", "--trials", options.trials, *busy)
+    if not (simulate.DATA / "pollux").is_dir():
+        print(f"\nno tables of others: {simulate.DATA} is not there")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        tables = [pollux_table(name, folder) for name in simulate.POLLUX] + [paper_table(name, folder) for name in ("ResNet18", "ResNet50")]
+        show("Tables of others", "--trials", options.trials, "--tables", *tables)
+
+
+if __name__ == "__main__":
+    main()

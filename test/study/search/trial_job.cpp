@@ -1,0 +1,129 @@
+#include "test/study/search/trial_job.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scavenger::perfmodel {
+namespace {
+
+constexpr double kDiscarded = 3.0;
+constexpr double kLastSeconds = 10.0;
+
+}  // namespace
+
+void TrialJob::Moments::add(double value, double n, double deviation) {
+  const double delta = value - mean;
+  squares += (n - 1.0) * deviation * deviation + delta * delta * count * n / (count + n);
+  count += n;
+  mean += delta * n / count;
+}
+
+MeasuredPace TrialJob::Moments::pace() const {
+  const double deviation = count > 1.0 ? std::sqrt(squares / (count - 1.0)) : 0.0;
+  return {mean, deviation / std::sqrt(count) / mean, static_cast<std::uint64_t>(count)};
+}
+
+TrialJob::TrialJob(const TrialTruth& truth, std::span<const double> disturbance,
+                   double change_seconds, std::size_t start, std::uint64_t seed)
+    : truth_(truth),
+      disturbance_(disturbance),
+      change_seconds_(change_seconds),
+      stream_(seed, "trial"),
+      place_(start) {
+  if (!disturbance_.empty()) disturbance_begin_ = stream_.below(disturbance_.size());
+  noise_error_ = stream_.normal();
+  stays_.push_back({.configuration = truth.points[start].configuration,
+                    .kind = StayKind::kBase,
+                    .dollars_per_second = truth.points[start].configuration.workers});
+}
+
+double TrialJob::slowdown_at(double seconds) const {
+  if (disturbance_.empty()) return 1.0;
+  const auto second = static_cast<std::size_t>(seconds);
+  return disturbance_[(disturbance_begin_ + second) % disturbance_.size()];
+}
+
+void TrialJob::spend(double seconds) {
+  seconds_ += seconds;
+  machine_seconds_ += seconds * truth_.points[place_].configuration.workers;
+}
+
+void TrialJob::report() {
+  const TrialPoint& point = truth_.points[place_];
+  const double interval = std::max(0.2, std::min(5.0, 0.005 * seconds_));
+  const double needed = point.epochs * truth_.samples_per_epoch / point.configuration.global_batch;
+  const double slow = slowdown_at(seconds_);
+  const double expected = point.iteration_seconds * slow;
+  const double n = std::max(1.0, std::floor(interval / expected));
+  const double deviation = truth_.iteration_scatter * expected;
+  double mean = expected + deviation * stream_.normal() / std::sqrt(n);
+  if (stream_.uniform() < 0.01 * std::min(n, 30.0))  // an iteration took long once
+    mean += expected * (0.5 - 2.0 * std::log(1.0 - stream_.uniform())) / n;
+  mean = std::max(0.3 * expected, mean);
+  const double done = std::min(n, std::max(1e-9, (1.0 - progress_) * needed));
+  progress_ = done < n ? 1.0 : progress_ + done / needed;
+  spend(done * mean);
+  iterations_ += static_cast<std::uint64_t>(n);
+  Stay& stay = stays_.back();
+  stay.seconds += done * mean;
+  longest_report_ = std::max(longest_report_, done * mean);
+  const double before = static_cast<double>(stay.iterations);
+  stay.iterations += static_cast<std::uint64_t>(n);
+  const double kept = std::min(n, before + n - kDiscarded);
+  if (kept < 1.0) return;
+  whole_.add(mean, kept, deviation);
+  stay.whole = whole_.pace();
+  Moments now;
+  now.add(mean, kept, deviation);
+  latest_.emplace_back(kept * mean, now);
+  double together = 0.0;
+  Moments last;
+  for (auto one = latest_.rbegin(); one != latest_.rend() && together < kLastSeconds; ++one) {
+    together += one->first;
+    last.add(
+        one->second.mean, one->second.count,
+        one->second.count > 1.0 ? std::sqrt(one->second.squares / (one->second.count - 1.0)) : 0.0);
+  }
+  stay.last = together >= kLastSeconds ? last.pace() : *stay.whole;
+  if (latest_.size() > 200) latest_.pop_front();
+  // A worker alone measures it rarely.
+  noise_information_ += n * (point.configuration.workers > 1.0 ? 1.0 : 0.05);
+}
+
+void TrialJob::move_to(std::size_t point, StayKind kind) {
+  place_ = point;
+  const double change = change_seconds_ * (0.5 + stream_.uniform());
+  spend(change);
+  stays_.push_back({.configuration = truth_.points[point].configuration,
+                    .kind = kind,
+                    .dollars_per_second = truth_.points[point].configuration.workers,
+                    .change_seconds = change});
+  whole_ = {};
+  latest_.clear();
+}
+
+double TrialJob::mean_change_seconds() const {
+  double sum = 0.0, count = 0.0;
+  for (std::size_t i = 1; i < stays_.size(); ++i) {
+    sum += stays_[i].change_seconds;
+    ++count;
+  }
+  return count > 0.0 ? sum / count : 0.25;
+}
+
+double TrialJob::longest_change_seconds() const {
+  double longest = 0.0;
+  for (const Stay& stay : stays_) longest = std::max(longest, stay.change_seconds);
+  return longest;
+}
+
+std::optional<MeasuredNoise> TrialJob::noise() const {
+  if (noise_information_ < 3.0) return std::nullopt;
+  const double first = truth_.first_noise_share;
+  const double grown = first + (1.0 - first) * (1.0 - std::exp(-progress_ / 0.05));
+  const double error = 1.5 / std::sqrt(noise_information_);
+  const double scale = truth_.noise_scale * grown * std::exp(error * noise_error_);
+  return MeasuredNoise{scale, scale * std::exp(-1.96 * error), scale * std::exp(1.96 * error)};
+}
+
+}  // namespace scavenger::perfmodel

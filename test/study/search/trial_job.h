@@ -1,0 +1,68 @@
+// The job itself: its clock, its progress, and what its timers say.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "perfmodel/search/epochs_ratio.h"
+#include "perfmodel/search/exploration.h"
+#include "runtime/base/random.h"
+#include "test/study/search/trial_truth.h"
+
+namespace scavenger::perfmodel {
+
+class TrialJob final {
+ public:
+  TrialJob(const TrialTruth& truth, std::span<const double> disturbance, double change_seconds,
+           std::size_t start, std::uint64_t seed);
+
+  // Trains for one report: a fifth of a second, and ever longer as the job grows old.
+  void report();
+  void move_to(std::size_t point, StayKind kind);
+  void set_kind(StayKind kind) { stays_.back().kind = kind; }
+
+  bool is_done() const { return progress_ >= 1.0; }
+  double progress() const { return progress_; }
+  double seconds() const { return seconds_; }
+  double machine_seconds() const { return machine_seconds_; }
+  std::size_t place() const { return place_; }
+  std::uint64_t iterations() const { return iterations_; }
+  std::uint64_t moves() const { return stays_.size() - 1; }
+  const std::vector<Stay>& stays() const { return stays_; }
+  double mean_change_seconds() const;
+  double longest_change_seconds() const;
+  double longest_report() const { return longest_report_; }  // ever
+  std::optional<MeasuredNoise> noise() const;
+
+ private:
+  struct Moments {
+    double count = 0.0, mean = 0.0, squares = 0.0;
+    void add(double value, double n, double deviation);
+    MeasuredPace pace() const;
+  };
+  double slowdown_at(double seconds) const;
+  void spend(double seconds);
+
+  const TrialTruth& truth_;
+  std::span<const double> disturbance_;
+  const double change_seconds_;
+  RandomStream stream_;
+  std::size_t disturbance_begin_ = 0;
+  std::vector<Stay> stays_;
+  Moments whole_;
+  std::deque<std::pair<double, Moments>> latest_;  // seconds of each report
+  std::size_t place_;
+  double seconds_ = 0.0;
+  double machine_seconds_ = 0.0;
+  double progress_ = 0.0;
+  double noise_information_ = 0.0;
+  double noise_error_ = 0.0;  // in standard deviations
+  std::uint64_t iterations_ = 0;
+  double longest_report_ = 0.0;
+};
+
+}  // namespace scavenger::perfmodel
