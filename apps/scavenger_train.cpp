@@ -115,7 +115,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
       ->check(kPositive);
   app.add_option("--search", arguments.search,
-                 "Find K and B while training: partial, adaptive, full, none or universal "
+                 "Find K and B while training: auto, partial, adaptive, full, none or universal "
                  "(search.mode; docs/search.md)");
   app.add_option("--policy", arguments.policy,
                  "What is best: min-time, min-cost or knee (search.policy)");

@@ -10,6 +10,7 @@
 #include "elastic/history/time_to_go.h"
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/run_record.h"
+#include "elastic/search/auto_search.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/search_plan.h"
 #include "perfmodel/search/adaptive_search.h"
@@ -398,8 +399,9 @@ bool is_overdue(const RunNumbers& numbers) {
 
 std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNumbers& numbers) {
   if (numbers.phases.empty() || numbers.status) return {};
-  SearchLook look(setting, numbers);
-  if (numbers.search_steps.total == 0) return look.begin();
+  const bool is_auto = setting.config.search.mode == SearchMode::kAuto;
+  if (numbers.search_steps.total == 0)
+    return is_auto ? begin_auto_search(setting, numbers) : SearchLook(setting, numbers).begin();
   const fact::SearchStep& last = numbers.search_steps.latest.back().fact;
   const fact::Membership& now = numbers.phases.back().membership;
   // On its way; or somebody is missing for the moment.
@@ -409,6 +411,10 @@ std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNum
                             fmt::format("K = {} were not to be had within {}", last.workers,
                                         format_duration(kLongestWait)))
                : std::vector<RunEvent>{};
+  if (is_auto)
+    return last.phase == SearchPhase::kEnded ? std::vector<RunEvent>{}
+                                             : continue_auto_search(setting, numbers);
+  SearchLook look(setting, numbers);
   switch (last.phase) {
     case SearchPhase::kColdStart:
       return look.wait_for_noise(last);

@@ -166,7 +166,7 @@ struct ModelStoreConfig {
 };
 
 // Which configurations a search measures before it chooses one (docs/search.md).
-enum class SearchMode { kOff, kFull, kPartial, kAdaptive, kNone, kUniversal };
+enum class SearchMode { kOff, kAuto, kFull, kPartial, kAdaptive, kNone, kUniversal };
 
 // How the job chooses its (K, B) while it trains.
 struct SearchConfig {
@@ -178,6 +178,7 @@ struct SearchConfig {
   std::uint32_t iterations = 20;      // least number that is measured at each configuration
   std::uint32_t cold_start_iterations = 500;  // most iterations before the first choice
   double margin = 0.05;  // a change must save this share of the remaining time or cost, net
+  double budget = 0.05;  // kAuto: most of the elapsed time, or cost, that looking around may take
 
   bool operator==(const SearchConfig&) const = default;
 };

@@ -32,6 +32,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Precision,
                              {{Precision::kFloat32, "float32"}, {Precision::kBfloat16, "bfloat16"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
+                                          {SearchMode::kAuto, "auto"},
                                           {SearchMode::kFull, "full"},
                                           {SearchMode::kPartial, "partial"},
                                           {SearchMode::kAdaptive, "adaptive"},
@@ -179,6 +180,7 @@ void visit_fields(Fields& field, T& search) {
   field("iterations", search.iterations);
   field("cold_start_iterations", search.cold_start_iterations);
   field("margin", search.margin);
+  field("budget", search.budget);
 }
 
 template <typename Fields, MaybeConst<BatchingConfig> T>

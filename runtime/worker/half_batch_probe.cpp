@@ -18,7 +18,8 @@ std::span<float> aligned_part(std::vector<float>& memory, std::uint64_t index, s
 
 HalfBatchShare half_batch_share(const JobConfig& config) {
   HalfBatchShare share{.usual = config.noise.half_batch_share};
-  if (config.search.mode != SearchMode::kOff) {
+  // `auto` waits for nothing, and pays for nothing before it knows that it is worth it.
+  if (config.search.mode != SearchMode::kOff && config.search.mode != SearchMode::kAuto) {
     share.early = std::max(share.usual, config.noise.cold_start_share);
     share.early_iterations = config.search.cold_start_iterations;
   }

@@ -109,6 +109,8 @@ TEST_CASE("only a search has a cold start") {
   CHECK(half_batch_share(config).at(0) == config.noise.cold_start_share);
   CHECK(half_batch_share(config).at(config.search.cold_start_iterations) ==
         config.noise.half_batch_share);
+  config.search.mode = SearchMode::kAuto;  // spends nothing before it knows that it is worth it
+  CHECK(half_batch_share(config).at(0) == config.noise.half_batch_share);
 }
 
 TEST_CASE("layers are groups of their tensors") {

@@ -1,0 +1,31 @@
+// A run's memberships as the search `auto` sees them: where the job trained, and what was a look
+// at another configuration. Pure.
+#pragma once
+
+#include <vector>
+
+#include "elastic/history/run_numbers.h"
+#include "perfmodel/search/exploration.h"
+#include "perfmodel/time/mixed_cluster.h"
+
+namespace scavenger::elastic {
+
+// What so many workers cost in a second. Where they have no price, a worker-hour counts as a
+// dollar.
+double dollars_per_second(double workers, double price_per_worker_hour,
+                          const perfmodel::MachinePool& machines);
+
+struct SearchStays {
+  std::vector<perfmodel::Stay> stays;  // begin with a base; empty before there is a membership
+  double elapsed_dollars = 0.0;        // of all memberships, by the price above
+  double change_seconds = 0.0;  // mean of what a move took; what is usual before there was one
+  double start_seconds = 0.0;   // mean of what workers were waited for, likewise
+  bool is_complete = true;      // false: old memberships were folded together
+};
+
+// Memberships with another size than the search has asked for (somebody is missing for the moment)
+// are left out. `is_remote`: new workers get machines of their own.
+SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour,
+                         const perfmodel::MachinePool& machines, bool is_remote);
+
+}  // namespace scavenger::elastic

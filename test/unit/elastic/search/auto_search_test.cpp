@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "elastic/report/savings.h"
+#include "elastic/search/search_replay.h"
+#include "elastic/search/search_stays.h"
+#include "test/unit/elastic/search/virtual_job.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using fact::SearchPhase;
+
+VirtualJob auto_job(Policy policy, const Truth& truth, std::uint64_t seed) {
+  return VirtualJob(searching_config(SearchMode::kAuto, policy), truth, seed);
+}
+
+// Four workers and more are much faster.
+Truth scaling_truth() {
+  Truth truth;
+  truth.seconds_per_worker = 5e-4;
+  truth.noise_scale = 2000.0;
+  return truth;
+}
+
+std::size_t looks_of(const VirtualJob& job) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      job.numbers().search_steps.latest,
+      [](const auto& timed) { return timed.fact.phase == SearchPhase::kProfiling; }));
+}
+
+double time_of(const VirtualJob& job) {
+  const fact::Membership& now = job.numbers().phases.back().membership;
+  return job.truth.job_seconds(now.workers, now.batch_size);
+}
+
+perfmodel::Expense charged_in(const VirtualJob& job) {
+  return perfmodel::charged(search_stays(job.numbers(), 0.1, {}, false).stays);
+}
+
+}  // namespace
+
+TEST_CASE("The search begins at once, and says what it will do") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 1);
+  job.train(0.5);
+  CHECK(job.numbers().search_steps.latest.front().fact.phase == SearchPhase::kColdStart);
+  CHECK(job.last_step().reason.find("5 %") != std::string::npos);
+}
+
+TEST_CASE("It finds what is several times faster, within its budget at every moment") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 2);
+  const double before = time_of(job);
+  for (int i = 0; i < 600; ++i) {
+    job.train(0.5);
+    // One report, and the way back, may be longer than was to be expected.
+    CHECK(charged_in(job).seconds <= 0.05 * job.numbers().seconds + 0.6);
+  }
+  CHECK(time_of(job) < before / 3.0);
+  CHECK(looks_of(job) > 1);
+}
+
+TEST_CASE("Where one worker is the cheapest, the job stays with it and has lost little") {
+  Truth truth;
+  truth.seconds_per_worker = 3e-2;
+  truth.noise_scale = 20.0;  // larger batches take many more epochs
+  VirtualJob job = auto_job(Policy::kMinimumCost, truth, 3);
+  job.train(600.0);
+  const fact::Membership& now = job.numbers().phases.back().membership;
+  CHECK(now.workers == 1);
+  CHECK(charged_in(job).dollars <= 0.05 * job.numbers().cost + 0.1 / 3600.0 * 8.0);
+}
+
+TEST_CASE("What has been found is written with what looking has cost, and is no saving elsewhere") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 4);
+  job.train(200.0);
+  REQUIRE(job.numbers().prediction);
+  const fact::Prediction& prediction = job.numbers().prediction->fact;
+  CHECK(prediction.relative);
+  CHECK(prediction.candidates.size() == 16);
+  CHECK(prediction.reason.find("looking has cost") != std::string::npos);
+  const auto chosen = std::ranges::find_if(prediction.candidates, [&](const auto& one) {
+    return one.workers == prediction.workers && one.batch_size == prediction.batch_size;
+  });
+  REQUIRE(chosen != prediction.candidates.end());
+  CHECK(chosen->measured);
+  CHECK(chosen->epochs == 1.0);
+  const auto savings = savings_against_naive(job.numbers());
+  REQUIRE(savings);
+  CHECK(savings->used.workers == job.numbers().phases.back().membership.workers);
+  const auto first = std::ranges::find_if(savings->naive, [](const auto& one) {
+    return one.predicted.workers == 1 && one.predicted.batch_size == 64;
+  });
+  REQUIRE(first != savings->naive.end());
+  CHECK(first->seconds_saved.value > 0.5);
+  CHECK(first->seconds_saved.low < first->seconds_saved.value);
+}
+
+TEST_CASE("On a machine that others slow down now and then, the search comes to rest") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 5);
+  RandomStream stream(5, "neighbours");
+  for (int i = 0; i < 300; ++i) {
+    job.truth.slower = stream.uniform() < 0.4 ? 1.0 + 2.0 * stream.uniform() : 1.0;
+    job.train(3.0);
+  }
+  const auto is_again = [](const auto& timed) { return timed.fact.phase == SearchPhase::kAgain; };
+  CHECK(std::ranges::none_of(job.numbers().search_steps.latest, is_again));
+  CHECK(looks_of(job) <= 40);
+  CHECK(job.numbers().phases.back().membership.workers >= 4);
+}
+
+TEST_CASE("A replay of an automatic search makes the same decisions") {
+  const Policy policy = GENERATE(Policy::kMinimumTime, Policy::kKnee);
+  VirtualJob job = auto_job(policy, scaling_truth(), 6);
+  job.train(120.0);
+  job.truth.slower = 2.0;
+  job.train(120.0);
+  REQUIRE(looks_of(job) > 0);
+  SearchReplay replay(job.setting());
+  for (const LoggedEvent& logged : job.events()) REQUIRE(replay.add(logged) == std::nullopt);
+  CHECK(replay.decisions() >= job.numbers().search_steps.total);
+}
+
+TEST_CASE("Memberships that the search did not ask for are no looks") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 7);
+  job.train(100.0);
+  const auto before = search_stays(job.numbers(), 0.1, {}, false);
+  const fact::Membership& now = job.numbers().phases.back().membership;
+  fact::Membership fewer = now;
+  fewer.workers = 3;
+  const std::uint32_t third = now.batch_size / 3;
+  fewer.shares = {now.batch_size - 2 * third, third, third};
+  fewer.indices = {0, 1, 2};
+  ++fewer.membership_epoch;
+  fewer.first_iteration = job.numbers().iterations;
+  fewer.position = job.numbers().position;
+  job.log(fewer);
+  const auto after = search_stays(job.numbers(), 0.1, {}, false);
+  CHECK(after.stays.size() == before.stays.size());
+  CHECK(after.elapsed_dollars >= before.elapsed_dollars);
+}
+
+}  // namespace scavenger::elastic
