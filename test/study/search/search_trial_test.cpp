@@ -30,7 +30,7 @@ double median(std::vector<double> values) {
 }  // namespace
 
 TEST_CASE("Looking is never charged with more than its budget, whatever the truth is") {
-  for (std::uint64_t number = 0; number < 24; ++number) {
+  for (std::uint64_t number = 0; number < 12; ++number) {
     RandomStream stream(number, "bound");
     const Policy policy = kPolicies[number % 3];
     const double length = std::pow(10.0, 1.0 + 2.5 * stream.uniform());
@@ -54,7 +54,7 @@ TEST_CASE("Looking is never charged with more than its budget, whatever the trut
 
 TEST_CASE("Where epochs are known, a job that looks around ends hardly later than one that stays") {
   int looked = 0;
-  for (std::uint64_t number = 0; number < 24; ++number) {
+  for (std::uint64_t number = 0; number < 12; ++number) {
     const Policy policy = kPolicies[number % 3];
     RandomStream stream(number, "length");
     const TrialTruth truth =
@@ -68,13 +68,13 @@ TEST_CASE("Where epochs are known, a job that looks around ends hardly later tha
     // The knee's objective is a product of two that may each grow by the budget.
     CHECK(outcome.objective <= off * (policy == Policy::kKnee ? 1.14 : 1.07));
   }
-  CHECK(looked > 12);
+  CHECK(looked > 4);
 }
 
 TEST_CASE("A search that is worth it comes near the oracle where the job is long enough") {
   for (const Policy policy : kPolicies) {
     std::vector<double> long_jobs, beside_off, beside_partial;
-    for (std::uint64_t number = 0; number < 8; ++number) {
+    for (std::uint64_t number = 0; number < 5; ++number) {
       for (const double length : {60.0, 1200.0}) {
         const TrialTruth truth = with_length(drawn_truth(number), policy, length);
         TrialSetting setting{.policy = policy, .change_seconds = 0.1};
@@ -98,7 +98,7 @@ TEST_CASE("A search that is worth it comes near the oracle where the job is long
 
 TEST_CASE("On a busy machine the search does not go to and fro") {
   RandomStream stream(7, "neighbours");
-  for (std::uint64_t number = 0; number < 8; ++number) {
+  for (std::uint64_t number = 0; number < 4; ++number) {
     const std::vector<double> disturbance = some_disturbance(stream);
     const Policy policy = Policy::kMinimumTime;
     const TrialTruth truth = with_length(drawn_truth(number), policy, 300.0);
