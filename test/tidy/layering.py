@@ -17,7 +17,7 @@ LAYERS = [
      "runtime/provider/emulated", "runtime/provider/local", "runtime/provider/slurm", "runtime/provider/ssh"],
     ["runtime/torch/models"],
     ["runtime/torch/trainer"],
-    ["noise", "perfmodel/fit", "ps/core", "cloud_gcp/pricing"],
+    ["noise", "perfmodel/fit", "ps/core", "cloud_gcp/pricing", "md"],
     ["perfmodel/time", "ps/shard", "cloud_gcp/api"],
     ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider"],
     ["perfmodel/plan", "ps/host", "ps/process"],

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
-NAMES = [name for name in ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-predict")
+NAMES = [name for name in ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-predict", "scavenger-md")
          if (PROGRAMS / name).exists()]
 
 
