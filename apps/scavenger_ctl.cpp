@@ -14,7 +14,7 @@
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
 #include "cloud_gcp/provider/job_vm_visit.h"
-#include "elastic/coordinator/control_socket.h"
+#include "elastic/coordinator/commands/control_socket.h"
 #include "elastic/jobs/answer_text.h"
 #include "elastic/jobs/job_list.h"
 #include "elastic/jobs/job_top.h"

@@ -7,7 +7,7 @@
 #include "apps/command_line/checkpoint_choice.h"
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
-#include "elastic/coordinator/run_folder.h"
+#include "elastic/coordinator/job/run_folder.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"

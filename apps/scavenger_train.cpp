@@ -21,13 +21,13 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
-#include "elastic/coordinator/cluster.h"
-#include "elastic/coordinator/control_socket.h"
-#include "elastic/coordinator/coordinator.h"
-#include "elastic/coordinator/host.h"
-#include "elastic/coordinator/job_registry.h"
-#include "elastic/coordinator/job_start.h"
-#include "elastic/coordinator/run_folder.h"
+#include "elastic/coordinator/commands/control_socket.h"
+#include "elastic/coordinator/job/host.h"
+#include "elastic/coordinator/job/job_registry.h"
+#include "elastic/coordinator/job/job_start.h"
+#include "elastic/coordinator/job/run_folder.h"
+#include "elastic/coordinator/job_run.h"
+#include "elastic/coordinator/staffing/endpoint_check.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/page/live_page.h"
 #include "elastic/page/tensorboard_mirror.h"
@@ -332,7 +332,7 @@ int train(const Arguments& arguments) {
   const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
   const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const elastic::CoordinatorOptions options{
+  const elastic::JobOptions options{
       .program_folder = program_folder,
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
@@ -340,9 +340,8 @@ int train(const Arguments& arguments) {
       .make_provider = [&](asio::io_context& io, const elastic::JobStart& job) {
         return machines.make(io, job.config, {cores, program_folder, job.folder.path});
       }};
-  elastic::Coordinator coordinator(std::move(start), std::move(data), options);
   try {
-    const int exit_code = coordinator.run();
+    const int exit_code = elastic::run_job(std::move(start), std::move(data), options);
     if (made) made->keep();
     return exit_code;
   } catch (const InputError&) {  // nothing was trained

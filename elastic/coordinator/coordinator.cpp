@@ -2,34 +2,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/asio/signal_set.hpp>
-#include <chrono>
 #include <utility>
+#include <variant>
 
-#include "elastic/coordinator/end_signals.h"
-#include "elastic/coordinator/host.h"
-#include "elastic/model_service/open_store.h"
-#include "elastic/plan/run_record.h"
-#include "elastic/plan/stored_fit.h"
-#include "ps/shm/segment.h"
+#include "elastic/coordinator/job/host.h"
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
-#include "runtime/base/version.h"
+#include "runtime/base/overloaded.h"
 #include "runtime/config/config_file.h"
 #include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
 namespace {
 
-// Of limits.iteration_seconds: then the controller is told who is behind.
+// Of limits.iteration_seconds: then the controller is told which workers are behind.
 constexpr double kStillShare = 0.4;
-constexpr auto kTickPeriod = std::chrono::milliseconds(200);
+constexpr double kTickSeconds = 0.2;
 constexpr double kPausePeriodSeconds = 5.0;
-constexpr double kStorePeriodSeconds = 10.0;
-constexpr double kStorePatienceSeconds = 15.0;  // at the end of the job
 
 // A worker's price is that of its machine.
 JobStart with_price(JobStart start, const Provider& provider) {
@@ -39,104 +30,39 @@ JobStart with_price(JobStart start, const Provider& provider) {
   return start;
 }
 
+std::vector<ProcessName> first_processes(const JobConfig& config, const Controller& controller) {
+  std::vector<ProcessName> processes;
+  for (std::uint32_t i = 0; i < shard_count(config); ++i) processes.push_back({Role::kShard, i});
+  for (std::uint32_t i = 0; i < controller.membership().workers(); ++i)
+    processes.push_back({Role::kWorker, i});
+  return processes;
+}
+
 }  // namespace
 
-Coordinator::Coordinator(JobStart start, DataSize data, CoordinatorOptions options)
-    : options_(std::move(options)),
-      provider_(options_.make_provider(io_, start)),
-      start_(with_price(std::move(start), *provider_)),
+Coordinator::Coordinator(JobStart start, DataSize data, JobWorld world)
+    : world_(std::move(world)),
+      start_(with_price(std::move(start), world_.provider)),
       data_(std::move(data)),
-      shard_count_(shard_count(start_.config)),
       config_json_(json_text(to_json(start_.config))),
-      record_(start_.folder, clock_, options_.display),
-      begin_seconds_(clock_.now_seconds()),
-      controller_(make_plan(start_, data_, shard_count_, record_.time_before()), begin_seconds_),
-      iterations_(controller_.membership()),
-      fleet_(*provider_, record_, *this, start_.config.provider.spot,
-             start_.config.provider.is_remote()),
-      tick_timer_(io_),
-      shard_ports_(shard_count_),
-      checkpoints_(
-          io_, clock_, start_.folder.checkpoints(),
-          {start_.config.checkpoint.keep_last, start_.config.checkpoint.keep_best},
-          [this] { feed(CheckpointSafe{}); },
-          [this](const CheckpointOutcome& outcome) { on_checkpoint(outcome); }) {}
+      record_(start_.folder, world_.loop.clock(), world_.display),
+      recorded_(world_.loop,
+                make_plan(start_, data_, shard_count(start_.config), record_.time_before()),
+                [this](const ControllerAction& action) { carry_out(action); }) {}
 
 Coordinator::~Coordinator() = default;
 
-std::vector<ProcessName> Coordinator::workers() const {
-  std::vector<ProcessName> names;
-  for (const std::uint32_t index : controller_.ranks()) names.push_back({Role::kWorker, index});
-  return names;
-}
-
-std::vector<ProcessName> Coordinator::shards() const {
-  std::vector<ProcessName> names;
-  for (std::uint32_t i = 0; i < shard_count_; ++i) names.push_back({Role::kShard, i});
-  return names;
-}
-
-std::optional<std::uint32_t> Coordinator::rank_of(const ProcessName& worker) const {
-  const auto found = std::ranges::find(controller_.ranks(), worker.index);
-  if (worker.role != Role::kWorker || found == controller_.ranks().end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - controller_.ranks().begin());
-}
-
-ps::ChunkLayout Coordinator::layout() const {
-  return {parameters_.flat_size(), start_.config.ps.chunk_bytes, std::max(1U, shard_count_)};
-}
-
 // ---- The life of the job. ----
 
-int Coordinator::run() {
-  begin_record();
-  if (start_.config.model_store.is_set())
-    store_ = std::make_unique<StoreFeeder>(
-        [config = start_.config.model_store] { return open_model_store(config); });
-  asio::signal_set signals(io_);
-  add_end_signals(signals);
-  watch_signals(signals);
-  begin_search();
-  meter_cost();
-  if (!controller_.ending()) open_fleet();
-  run_until_end();
-  SCAVENGER_CHECK(end_.has_value());
-  close_store();
-  const bool has_report = record_.write_report();
-  if (end_->bad_input) throw InputError({.what = end_->reason, .where = {}, .remedy = {}});
-  record_.show_end(has_report);
-  return exit_code_of(*end_);
-}
-
-// What a handler throws, or a coroutine that nobody waits for, makes the job impossible: it is
-// ended in order, so that machines are returned and the log tells why. What goes wrong while it
-// ends is thrown on.
-void Coordinator::run_until_end() {
-  for (;;) {
-    try {
-      io_.run();
-      return;
-    } catch (const std::exception& error) {
-      if (end_ || std::exchange(has_thrown_, true)) throw;
-      const bool is_bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
-      feed_later(JobImpossible{error.what(), is_bad_input});
-    }
-  }
-}
-
-void Coordinator::begin_record() {
-  decisions_.emplace(start_.folder.path);
-  decisions_->begin(config_json_, make_plan(start_, data_, shard_count_, record_.time_before()),
-                    begin_seconds_);
-  if (start_.config.batching.dynamic)
-    batching_.emplace(batching_settings(start_.config, provider_->catalogue()));
+void Coordinator::begin() {
+  recorded_.begin(start_.folder, config_json_);
+  advisors_ = make_advisors(start_, world_.provider.catalogue());
   record_.recall([this](const RunEvent& event) {
-    if (batching_) batching_->observe(event);
+    for (const auto& advisor : advisors_.all) advisor->recall(event);
   });
-  if (batching_) feed(SharesWanted{batching_->rule(), {}});
   write_config(start_.folder, start_.config);
   fact::Start event = make_start_event(start_, data_, config_json_, record_.time_before());
-  event.host = describe_host(options_.host_cores);
+  event.host = describe_host(world_.host_cores);
   record_.log(std::move(event));
   if (record_.bytes_cut() > 0)
     record_.log(fact::Warning{fmt::format("a torn last line of {} bytes was cut off the event log",
@@ -147,124 +73,152 @@ void Coordinator::begin_record() {
     record_.log(fact::Warning{"there is no checkpoint yet: the job starts from its beginning"});
   if (!data_.vocabulary.empty())
     write_vocabularies(start_.folder, data_.vocabulary, data_.target_vocabulary);
-  settle_rate();
-  if (start_.checkpoint) last_checkpoint_ = start_.checkpoint->folder;
-  if (start_.checkpoint) take_checkpoint(std::move(*start_.checkpoint));
-  start_.checkpoint.reset();
+  if (!advisors_.problem.empty()) record_.log(fact::Warning{advisors_.problem});
+  for (const auto& advisor : advisors_.all) take(advisor->begin(view()));
+  if (start_.config.model_store.is_set()) store_.emplace(start_.config, world_.loop.clock());
 }
 
-void Coordinator::open_cluster() {
-  Cluster::Settings settings;
-  settings.program_folder = options_.program_folder;
-  settings.log_folder = start_.folder.logs();
-  settings.config = start_.config;
-  settings.address = provider_->controller_address();
-  if (settings.address.empty()) settings.address = start_.config.cluster.listen_address;
-  settings.limits = start_.config.limits;
-  settings.state_payload_limit_bytes = static_cast<std::uint32_t>(start_.config.ps.chunk_bytes);
-  if (uses_shared_memory(start_.config)) shared_file_ = make_shared_file();
-  settings.shared_file = shared_file_.get();
-  ClusterListener& listener = *this;
-  cluster_ = std::make_unique<Cluster>(io_, clock_, listener, JobCredentials::generate(), settings);
-  control_ = std::make_unique<ControlSocket>(
-      io_, start_.folder.path, [this](const JobCommand& command) { return obey(command); });
-  for (const ProcessName& shard : shards()) start_process(shard);
-  for (std::uint32_t i = 0; i < controller_.membership().workers(); ++i)
-    start_process({Role::kWorker, i});
+int Coordinator::run() {
+  const auto log_event = [this](RunEvent event) { log(std::move(event)); };
+  const auto open_cluster = [this](ClusterListener& listener) {
+    return world_.open_cluster(start_, config_json_, listener);
+  };
+  StaffingListener& listener = *this;
+  staffing_ = std::make_unique<Staffing>(
+      world_.provider, recorded_, log_event, listener,
+      Staffing::Settings{start_.config, world_.host_cores, open_cluster});
+  work_ = std::make_unique<JobWork>(
+      WorkSurroundings{world_.loop, world_.disk, recorded_, record_, *staffing_}, start_, data_,
+      config_json_, log_event);
+  if (start_.checkpoint) work_->start_from(*std::exchange(start_.checkpoint, std::nullopt));
+  meter_cost();
+  if (!controller().ending()) open();
+  run_until_end();
+  SCAVENGER_CHECK(end_.has_value());
+  if (store_) store_->close(record_.numbers());
+  const bool has_report = record_.write_report();
+  if (end_->bad_input) throw InputError({.what = end_->reason, .where = {}, .remedy = {}});
+  record_.show_end(has_report);
+  return exit_code_of(*end_);
 }
 
-void Coordinator::watch_signals(asio::signal_set& signals) {
-  signals.async_wait([this, &signals](const boost::system::error_code& error, int signal) {
-    if (error) return;
-    if (is_pressing(signal)) ++interrupts_;
-    if (interrupts_ <= 1) {
-      interrupt("the user");
-    } else {
-      end_ = EndJob{Status::kInterrupted, "ended at once by the user"};
-      if (interrupts_ > 2 || !cluster_) return carry_out(EndJob(*end_));
-      cluster_->kill_all();
+// What a handler throws, or a coroutine that is not waited for, makes the job impossible: it is
+// ended in order, so that machines are returned and the log tells why. What goes wrong while it
+// ends is thrown on.
+void Coordinator::run_until_end() {
+  for (;;) {
+    try {
+      world_.loop.run();
+      return;
+    } catch (const std::exception& error) {
+      if (end_ || std::exchange(has_thrown_, true)) throw;
+      const bool is_bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
+      recorded_.feed_later(JobImpossible{error.what(), is_bad_input});
     }
-    watch_signals(signals);
+  }
+}
+
+void Coordinator::open() {
+  staffing_->begin([this](const std::optional<Refusal>& problem) {
+    if (problem) return recorded_.feed(JobImpossible{text_of(*problem)});
+    if (controller().ending()) return;  // the user did not wait
+    if (world_.hear_commands)
+      commands_ = world_.hear_commands([this](const JobCommand& command) { return obey(command); });
+    staffing_->open(*work_, first_processes(start_.config, controller()));
+    tick();
   });
 }
 
-void Coordinator::interrupt(const std::string& by) {
-  feed(Interrupted{by});
-  const auto& ending = controller_.ending();
+void Coordinator::tick() {
+  staffing_->cluster().check_signs_of_life();
+  work_->log_iterations(JobRecord::Until::kLater);
+  log_pause();
+  meter_cost();
+  const bool stands_still =
+      work_->seconds_since_progress() > kStillShare * start_.config.limits.iteration_seconds;
+  work_->feed_progress(stands_still ? ProgressFeed::Detail::kAll : ProgressFeed::Detail::kIfDue);
+  recorded_.feed(TimePassed{});
+  tell_problems();
+  record_.show_tick();
+  world_.loop.after(kTickSeconds, [this] { tick(); });
+}
+
+void Coordinator::interrupt(bool presses) {
+  if (presses) ++interrupts_;
+  if (interrupts_ <= 1) return stop_at_boundary("the user");
+  end_ = EndJob{Status::kInterrupted, "ended at once by the user"};
+  if (interrupts_ > 2 || !staffing_->is_open()) return end_job(EndJob(*end_));
+  staffing_->end(Staffing::Farewell::kAtOnce);
+}
+
+void Coordinator::stop_at_boundary(const std::string& by) {
+  recorded_.feed(Interrupted{by});
+  const auto& ending = controller().ending();
   const bool is_news =
-      ending && ending->status == Status::kInterrupted && controller_.state_name() != "ending";
+      ending && ending->status == Status::kInterrupted && controller().state_name() != "ending";
   if (!is_news || std::exchange(interrupt_told_, true)) return;
   record_.tell(
       "interrupted: finishing the iteration and writing a checkpoint (again: end at once)");
 }
 
+// ---- The record, and who advises by it. ----
+
+// The advisors see what was logged, in its order, so that a replay of the log decides the same.
+void Coordinator::log(RunEvent event) {
+  const LoggedEvent logged = record_.log(std::move(event));
+  for (const auto& advisor : advisors_.all) take(advisor->observe(logged.event, view()));
+}
+
+void Coordinator::take(Advice advice) {
+  for (RunEvent& event : advice.events) record_.log(std::move(event));
+  if (advice.shape) reshape(*advice.shape);
+  for (const ControllerEvent& wish : advice.wishes) recorded_.feed_later(wish);
+}
+
+// A resumed job goes on as it was last told.
+void Coordinator::reshape(const Advice::Shape& shape) {
+  JobConfig config = start_.config;
+  config.cluster.workers = shape.workers;
+  config.batch_size = shape.batch_size;
+  write_config(start_.folder, config);
+  RateFactor rate{controller().wanted_rate_factor(), {}};
+  if (shape.batch_size != controller().wanted_batch_size())
+    rate = advisors_.rate->factor_for(shape.batch_size, record_.numbers());
+  for (RunEvent& event : rate.events) record_.log(std::move(event));
+  recorded_.feed_later(ReshapeWanted{shape.workers, shape.batch_size, shape.reason, rate.factor});
+}
+
 // While nothing happens the log would stand still, and with it what the job has cost.
 void Coordinator::log_pause() {
-  const bool paused = controller_.is_paused();
+  const bool paused = controller().is_paused();
   const bool is_told = record_.numbers().paused_since.has_value();
   const double silence_seconds = record_.now() - record_.numbers().seconds;
   if (paused == is_told && !(paused && silence_seconds >= kPausePeriodSeconds)) return;
-  record_.log(fact::Pause{paused, controller_.iterations_done()});
+  record_.log(fact::Pause{paused, controller().iterations_done()});
   if (paused != is_told) record_.write_report();
 }
 
-void Coordinator::tick() {
-  cluster_->check_signs_of_life();
-  log_iterations(JobRecord::Until::kLater);
-  log_pause();
-  meter_cost();
-  const bool stands_still = clock_.now_seconds() - fed_progress_seconds_ >
-                            kStillShare * start_.config.limits.iteration_seconds;
-  feed_progress(stands_still ? Progress::kAll : Progress::kWhereDue);
-  feed(TimePassed{});
-  if (clock_.now_seconds() - last_fed_seconds_ > kStorePeriodSeconds) feed_store();
-  tell_store_problem();
-  tell_decision_problem();
-  tell_removed_log();
-  record_.show_tick();
-  tick_timer_.expires_after(kTickPeriod);
-  tick_timer_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) tick();
-  });
-}
-
-void Coordinator::feed_store() {
-  last_fed_seconds_ = clock_.now_seconds();
-  if (!store_ || !record_.numbers().model) return;
-  const fact::Host& host = record_.numbers().start.host;
-  perfmodel::ModelRecord record =
-      record_of(start_.config, record_.numbers(), machine_type(start_.config, host));
-  if (!record.times.empty()) store_->offer(std::move(record));
-}
-
-// The event log has ended.
-void Coordinator::close_store() {
-  if (!store_) return;
-  feed_store();
-  store_->finish(kStorePatienceSeconds);
-  if (const auto problem = store_->take_problem())
-    return log_warning("measurements could not be stored: {}", *problem);
-  try {
-    refresh_fit(*open_model_store(start_.config.model_store),
-                signature_of(start_.config, record_.numbers()).id());
-  } catch (const Error& error) {
-    log_warning("the stored model was not fitted: {}", error.what());
+// What the job has cost until now, and goes on to cost.
+void Coordinator::meter_cost() {
+  const RunNumbers& numbers = record_.numbers();
+  const ClusterConfig& cluster = start_.config.cluster;
+  CostMetered metered{numbers.cost_at(record_.now()),
+                      controller().membership().workers() * cluster.price_per_worker_hour};
+  if (start_.config.provider.is_remote()) {
+    metered.dollars = numbers.bill.cost(record_.now());
+    metered.dollars_per_hour = numbers.bill.cost_per_hour();
+    metered.dollars_to_return = staffing_->dollars_to_return();
   }
+  recorded_.feed(metered);
 }
 
-void Coordinator::tell_store_problem() {
-  if (!store_) return;
-  if (const auto problem = store_->take_problem())
-    record_.log(fact::Warning{"measurements could not be stored: " + *problem});
-}
-
-void Coordinator::tell_decision_problem() {
-  if (decisions_->problem().empty() || std::exchange(decision_problem_told_, true)) return;
-  record_.log(fact::Warning{"decisions are not recorded any more: " + decisions_->problem()});
-}
-
-// The log goes on in a file that nobody finds: who looks on is told, and the exit code tells.
-void Coordinator::tell_removed_log() {
+void Coordinator::tell_problems() {
+  if (store_)
+    if (const auto problem = store_->tick(record_.numbers()))
+      record_.log(fact::Warning{"measurements could not be stored: " + *problem});
+  if (const auto problem = recorded_.take_problem())
+    record_.log(fact::Warning{"decisions are not recorded any more: " + *problem});
+  // The log goes on in a file that cannot be found: viewers are told, and the exit code tells.
   if (!record_.log_is_removed() || std::exchange(removed_log_told_, true)) return;
   log_error(
       "{}: the event log was removed while the job trains: it cannot be resumed or reported, "
@@ -272,129 +226,72 @@ void Coordinator::tell_removed_log() {
       start_.folder.events().string());
 }
 
-void Coordinator::feed(const ControllerEvent& event) {
-  // How many iterations are lost with a state depends on who has done how many.
-  if (std::holds_alternative<ProcessLost>(event) || std::holds_alternative<CheckpointFound>(event))
-    feed_progress(Progress::kAll);
-  feed_at(event, clock_.now_seconds());
+// ---- What the controller decides. ----
+
+void Coordinator::carry_out(const ControllerAction& action) {
+  const Overloaded handlers{
+      [&](const StartProcess& start) { start_process(start); },
+      [&](const ReleaseProcess& release) { staffing_->cluster().release(release.process); },
+      [&](const KillProcess& kill) { staffing_->cluster().kill(kill.process, kill.why); },
+      [&](const TellRecovery& recovery) { tell_recovery(recovery); },
+      [&](const EndProcesses&) { end_processes(); },
+      [&](const EndJob& end) { end_job(end); },
+      [&](const Announce& news) { record_.log(fact::Warning{news.text}); },
+      [&](const auto& work) { work_->carry_out(work); }};
+  std::visit(handlers, action);
 }
 
-bool Coordinator::feed_at(const ControllerEvent& event, double now_seconds) {
-  const std::vector<ControllerAction> actions = controller_.step(event, now_seconds);
-  decisions_->add(event, now_seconds, actions);
-  for (const ControllerAction& action : actions)
-    std::visit([this](const auto& what) { carry_out(what); }, action);
-  return !actions.empty();
-}
-
-// For what is found while actions are being carried out.
-void Coordinator::feed_later(const ControllerEvent& event) {
-  asio::post(io_, [this, event] { feed(event); });
-}
-
-void Coordinator::on_all_ended() {
-  fleet_.end([this] {
-    feed(AllProcessesEnded{});
-    // Where the user did not wait for the controller.
-    if (end_ && !io_.stopped()) carry_out(EndJob(*end_));
-  });
-}
-
-void Coordinator::carry_out(const EndProcesses&) {
-  log_iterations(JobRecord::Until::kEndOfMembership);
-  const auto& ending = controller_.ending();
-  if (!cluster_) return feed_later(AllProcessesEnded{});
-  if (ending && ending->status == Status::kFailed)
-    cluster_->kill_all();  // the others may wait for who is gone, and there is nothing to lose
-  else
-    cluster_->end_all();
-}
-
-void Coordinator::carry_out(const EndJob& action) {
-  end_ = action;
-  if (record_.log_is_removed() && end_->status != Status::kFailed)
-    end_ = EndJob{Status::kFailed, end_->reason + ", but its event log was removed while it ran"};
-  if (end_->status == Status::kFailed && !end_->bad_input) end_->reason += where_it_can_go_on();
-  const std::uint64_t done = controller_.iterations_done();
-  record_.log(fact::End{end_->status, end_->reason, done,
-                        controller_.membership().position_at(done), exit_code_of(*end_)});
-  record_.sync();
-  io_.stop();
-}
-
-// Of a job that has failed.
-std::string Coordinator::where_it_can_go_on() const {
-  std::string text;
-  if (!checkpoint_problem_.empty())
-    text = fmt::format(" ({}; make room, then go on by --resume)", checkpoint_problem_);
-  return text + (last_checkpoint_.empty()
-                     ? "; there is no checkpoint yet"
-                     : "; the last good checkpoint is " + last_checkpoint_.string());
-}
-
-void Coordinator::carry_out(const Announce& action) {
-  record_.log(fact::Warning{action.text});
-}
-
-// ---- Losing. ----
-
-void Coordinator::on_lost(const LostProcess& lost) {
-  if (buffers_lender_ == lost.process) buffers_lender_.reset();
-  const bool is_worker = lost.process.role == Role::kWorker;
-  const auto machine_loss = is_worker ? machines_lost_.extract(lost.process.index)
-                                      : decltype(machines_lost_)::node_type();
-  // One that ended by itself before its worker came may have ended because the worker did.
-  const bool with_machine = machine_loss && (machine_loss.mapped().was_taken || lost.has_joined);
-  // Where a worker does not even begin, it may be its machine that is of no use.
-  const bool is_rented = is_worker && start_.config.provider.is_remote();
-  const bool by_itself =
-      lost.by_itself && !with_machine && (lost.has_joined || lost.bad_input || !is_rented);
-  // Who ends in order, for what it was given, is not lost: the job's end tells why.
-  if (!by_itself || !lost.bad_input)
-    record_.log(fact::ProcessLost{
-        lost.process.role, lost.process.index, lost.pid, lost.how,
-        machine_loss && lost.log_tail.empty() ? machine_loss.mapped().last_words : lost.log_tail});
-  if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
-  feed_shortage(ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},
-                fmt::format("{} {}", lost.process.text(), lost.how));
-  checkpoints_.lose(lost.process);
-  // What starts its worker by itself does so once; and who is not replaced needs no machine.
-  const Machine* const machine = is_worker ? fleet_.machine_of(lost.process.index) : nullptr;
-  if (machine != nullptr && (machine->starts_worker || !controller_.expects(lost.process)))
-    fleet_.release(lost.process.index);
-}
-
-void Coordinator::carry_out(const StartProcess& action) {
+void Coordinator::start_process(const StartProcess& action) {
   try {
-    start_process(action.process);
+    staffing_->start(action.process);
   } catch (const SystemError& error) {
-    feed_later(JobImpossible{error.what()});
+    recorded_.feed_later(JobImpossible{error.what()});
   }
 }
 
-void Coordinator::carry_out(const ReleaseProcess& action) {
-  cluster_->release(action.process);
-}
-
-void Coordinator::on_left(const ProcessName& process) {
-  fleet_.release(process.index);
-  feed(ProcessLeft{process});
-}
-
-void Coordinator::carry_out(const KillProcess& action) {
-  cluster_->kill(action.process, action.why);
-}
-
-void Coordinator::carry_out(const HaltProcesses& action) {
-  evaluation_.reset();
-  for (const ProcessName& process : action.processes) cluster_->send(process, Halt{});
-}
-
-void Coordinator::carry_out(const TellRecovery& action) {
+void Coordinator::tell_recovery(const TellRecovery& action) {
   std::vector<std::string> lost;
   for (const ProcessName& process : action.lost) lost.push_back(process.text());
-  log_and_decide(fact::Recovery{controller_.membership().epoch, lost, action.iteration,
-                                action.iterations_lost, action.seconds});
+  log(fact::Recovery{controller().membership().epoch, lost, action.iteration,
+                     action.iterations_lost, action.seconds});
+}
+
+void Coordinator::end_processes() {
+  work_->log_iterations(JobRecord::Until::kEndOfMembership);
+  const auto& ending = controller().ending();
+  if (!staffing_->is_open()) return recorded_.feed_later(AllProcessesEnded{});
+  // Of a job that has failed, the others may wait for one that is gone, and nothing can be lost.
+  const bool has_failed = ending && ending->status == Status::kFailed;
+  staffing_->end(has_failed ? Staffing::Farewell::kAtOnce : Staffing::Farewell::kInOrder);
+}
+
+void Coordinator::on_all_gone() {
+  recorded_.feed(AllProcessesEnded{});
+  // If the user did not wait for the controller.
+  if (end_ && !world_.loop.is_stopped()) end_job(EndJob(*end_));
+}
+
+void Coordinator::end_job(const EndJob& action) {
+  end_ = action;
+  if (record_.log_is_removed() && end_->status != Status::kFailed)
+    end_ = EndJob{Status::kFailed, end_->reason + ", but its event log was removed while it ran"};
+  if (end_->status == Status::kFailed && !end_->bad_input)
+    end_->reason += work_->where_it_can_go_on();
+  const std::uint64_t done = controller().iterations_done();
+  record_.log(fact::End{end_->status, end_->reason, done,
+                        controller().membership().position_at(done), exit_code_of(*end_)});
+  record_.sync();
+  world_.loop.stop();
+}
+
+// What may leave the job with fewer workers than were wanted, which ends a search for their number.
+void Coordinator::on_shortage(const ControllerEvent& event, const std::string& why) {
+  const std::uint32_t wanted = controller().wanted_workers();
+  recorded_.feed(event);
+  if (controller().wanted_workers() >= wanted) return;
+  const Advice::Shape left{controller().wanted_workers(), controller().wanted_batch_size(),
+                           "goes on with fewer workers: " + why};
+  for (const auto& advisor : advisors_.all) take(advisor->overrule(left, view()));
 }
 
 }  // namespace scavenger::elastic

@@ -9,6 +9,7 @@
 #include "elastic/history/evaluation_metric.h"
 #include "ps/shm/segment.h"
 #include "runtime/base/error.h"
+#include "runtime/base/overloaded.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -17,7 +18,7 @@ namespace {
   throw InputError({.what = std::move(what), .where = {}, .remedy = std::move(remedy)});
 }
 
-// By the metric that people follow; null where there was none yet.
+// By the metric that people follow; null if there was none yet.
 nlohmann::json last_evaluation(const RunNumbers& numbers) {
   const SplitNumbers* const split = followed_split(numbers);
   if (split == nullptr) return nullptr;
@@ -29,65 +30,75 @@ nlohmann::json last_evaluation(const RunNumbers& numbers) {
           {"iteration", last.iteration}};
 }
 
-}  // namespace
-
-nlohmann::json Coordinator::obey(const JobCommand& command) {
-  return std::visit([this](const auto& one) { return obey_one(one); }, command);
-}
-
-nlohmann::json Coordinator::obey_one(const command::Status&) {
-  const Membership& membership = controller_.membership();
-  const std::uint64_t done = controller_.iterations_done();
-  return {{"name", start_.config.name},
-          {"state", controller_.state_name()},
+nlohmann::json status_of(const std::string& name, std::uint64_t samples_per_epoch,
+                         const Controller& controller, const JobRecord& record) {
+  const Membership& membership = controller.membership();
+  const std::uint64_t done = controller.iterations_done();
+  return {{"name", name},
+          {"state", controller.state_name()},
           {"iteration", done},
           {"epoch", static_cast<double>(membership.position_at(done)) /
-                        static_cast<double>(data_.train_samples)},
+                        static_cast<double>(samples_per_epoch)},
           {"workers", membership.workers()},
           {"batch_size", membership.batch_size},
           {"shares", membership.shares},
           {"membership_epoch", membership.epoch},
-          {"wanted_workers", controller_.wanted_workers()},
-          {"wanted_batch_size", controller_.wanted_batch_size()},
-          {"seconds", record_.now()},
+          {"wanted_workers", controller.wanted_workers()},
+          {"wanted_batch_size", controller.wanted_batch_size()},
+          {"seconds", record.now()},
           {"pid", ::getpid()},
-          {"started_utc", record_.numbers().start.utc},
-          {"cost_dollars", record_.numbers().cost},
-          {"evaluation", last_evaluation(record_.numbers())}};
+          {"started_utc", record.numbers().start.utc},
+          {"cost_dollars", record.numbers().cost},
+          {"evaluation", last_evaluation(record.numbers())}};
 }
 
-nlohmann::json Coordinator::obey_one(const command::Resize& resize) {
-  const std::uint32_t workers = resize.workers.value_or(controller_.wanted_workers());
-  const std::uint32_t batch_size = resize.batch_size.value_or(controller_.wanted_batch_size());
-  if (workers > ps::kMostWorkers)
-    refuse_request(fmt::format("{} workers are too many", workers),
+// What is not named stays as it is.
+Advice::Shape shape_of(const command::Resize& resize, const Controller& controller,
+                       std::uint64_t train_samples) {
+  Advice::Shape shape;
+  shape.workers = resize.workers.value_or(controller.wanted_workers());
+  shape.batch_size = resize.batch_size.value_or(controller.wanted_batch_size());
+  if (shape.workers > ps::kMostWorkers)
+    refuse_request(fmt::format("{} workers are too many", shape.workers),
                    fmt::format("at most {}", ps::kMostWorkers));
-  if (batch_size < workers)
-    refuse_request(fmt::format("a batch of {} is too small for {} workers", batch_size, workers),
-                   "give each worker a sample at least");
-  if (batch_size > data_.train_samples)
-    refuse_request(fmt::format("a batch of {} is larger than the data set", batch_size),
-                   fmt::format("at most {}", data_.train_samples));
-  const std::string reason =
-      fmt::format("resized by the user to K = {}, B = {}", workers, batch_size);
-  end_search(workers, batch_size, reason);
-  want(workers, batch_size, reason);
-  return {{"workers", workers}, {"batch_size", batch_size}};
+  if (shape.batch_size < shape.workers)
+    refuse_request(
+        fmt::format("a batch of {} is too small for {} workers", shape.batch_size, shape.workers),
+        "give each worker a sample at least");
+  if (shape.batch_size > train_samples)
+    refuse_request(fmt::format("a batch of {} is larger than the data set", shape.batch_size),
+                   fmt::format("at most {}", train_samples));
+  shape.reason =
+      fmt::format("resized by the user to K = {}, B = {}", shape.workers, shape.batch_size);
+  return shape;
 }
 
-nlohmann::json Coordinator::obey_one(const command::Checkpoint&) {
-  feed_later(CheckpointWanted{});
-  return {{"iteration", controller_.iterations_done()}};
-}
+}  // namespace
 
-nlohmann::json Coordinator::obey_one(const command::Pause& pause) {
-  feed_later(PauseWanted{pause.pauses});
-  return {{"paused", pause.pauses}};
-}
-
-nlohmann::json Coordinator::obey_one(const command::Stop&) {
-  asio::post(io_, [this] { interrupt("scavenger-ctl"); });
-  return {{"stops", true}};
+nlohmann::json Coordinator::obey(const JobCommand& command) {
+  const Overloaded handlers{
+      [&](const command::Status&) {
+        return status_of(start_.config.name, data_.train_samples, controller(), record_);
+      },
+      [&](const command::Resize& resize) {
+        const Advice::Shape shape = shape_of(resize, controller(), data_.train_samples);
+        for (const auto& advisor : advisors_.all) take(advisor->overrule(shape, view()));
+        reshape(shape);
+        return nlohmann::json{{"workers", shape.workers}, {"batch_size", shape.batch_size}};
+      },
+      [&](const command::Checkpoint&) {
+        recorded_.feed_later(CheckpointWanted{});
+        return nlohmann::json{{"iteration", controller().iterations_done()}};
+      },
+      [&](const command::Pause& pause) {
+        recorded_.feed_later(PauseWanted{pause.pauses});
+        return nlohmann::json{{"paused", pause.pauses}};
+      },
+      [&](const command::Stop&) {
+        world_.loop.post([this] { stop_at_boundary("scavenger-ctl"); });
+        return nlohmann::json{{"stops", true}};
+      }};
+  return std::visit(handlers, command);
 }
 
 }  // namespace scavenger::elastic

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "elastic/coordinator/run_folder.h"
+#include "elastic/coordinator/job/run_folder.h"
 #include "runtime/base/error.h"
 #include "runtime/checkpoint/checkpoint_store.h"
 

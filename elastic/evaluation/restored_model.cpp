@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "elastic/coordinator/evaluation_round.h"
-#include "elastic/coordinator/host.h"
-#include "elastic/coordinator/job_facts.h"
+#include "elastic/coordinator/job/host.h"
+#include "elastic/coordinator/job/job_facts.h"
+#include "elastic/coordinator/work/evaluation_round.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/checkpoint/layout_difference.h"

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "elastic/coordinator/control_socket.h"
-#include "elastic/coordinator/job_registry.h"
+#include "elastic/coordinator/commands/control_socket.h"
+#include "elastic/coordinator/job/job_registry.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"

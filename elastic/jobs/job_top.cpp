@@ -10,7 +10,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "elastic/coordinator/control_socket.h"
+#include "elastic/coordinator/commands/control_socket.h"
 #include "elastic/page/job_screen.h"
 #include "elastic/page/log_follower.h"
 #include "runtime/base/error.h"

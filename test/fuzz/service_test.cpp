@@ -7,7 +7,7 @@
 #include "cloud_gcp/api/cloud_fault.h"
 #include "cloud_gcp/api/compute_json.h"
 #include "cloud_gcp/api/json_text.h"
-#include "elastic/coordinator/job_command.h"
+#include "elastic/coordinator/commands/job_command.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/page/page_request.h"
 #include "perfmodel/store/model_record.h"

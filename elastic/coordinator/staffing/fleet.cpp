@@ -1,0 +1,190 @@
+#include "elastic/coordinator/staffing/fleet.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/base/text.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// Of a machine that is not there, and has no name yet.
+Machine requested_machine(MachineId id) {
+  Machine machine;
+  machine.name = fmt::format("request-{}", id);
+  return machine;
+}
+
+// With where it was asked for.
+Machine refused_machine(MachineId id, const Refusal& refusal) {
+  Machine machine = requested_machine(id);
+  machine.zone = refusal.zone;
+  machine.type = refusal.machine_type;
+  return machine;
+}
+
+}  // namespace
+
+std::string text_of(const Refusal& refusal) {
+  return fmt::format("{} ({})", Error(refusal.problem).what(), name_of(refusal.kind));
+}
+
+Fleet::Fleet(Provider& provider, LogEvent log, FleetListener& listener, bool spot,
+             bool logs_machines)
+    : provider_(provider),
+      log_event_(std::move(log)),
+      listener_(listener),
+      spot_(spot),
+      logs_machines_(logs_machines) {}
+
+Fleet::~Fleet() = default;
+
+// ---- What the job wants. ----
+
+void Fleet::want(std::uint32_t worker, const std::string& ticket) {
+  if (const Machine* const machine = machine_of(worker))
+    return listener_.on_machine_ready(worker, *machine);
+  if (berths_.contains(worker)) return;  // it was asked for
+  Berth& berth = berths_[worker];
+  berth.id = next_id_++;
+  Machine requested = requested_machine(berth.id);
+  requested.spot = spot_;
+  asked_price_ = provider_.price({}, spot_).value_or(MachinePrice());
+  requested.price = asked_price_;
+  log(worker, requested, fact::MachineChange::kRequested, {});
+  MachineRequest request;
+  request.worker = worker;
+  request.spot = spot_;
+  request.ticket = ticket;
+  provider_.request(berth.id, request);
+}
+
+void Fleet::release(std::uint32_t worker) {
+  const auto found = berths_.find(worker);
+  if (found == berths_.end()) return;
+  const Berth berth = std::move(found->second);
+  berths_.erase(found);
+  Machine requested = requested_machine(berth.id);
+  requested.price = asked_price_;
+  leaving_[berth.id] = {worker, berth.machine.value_or(requested)};
+  provider_.release(berth.id);
+}
+
+const Machine* Fleet::machine_of(std::uint32_t worker) const {
+  const auto found = berths_.find(worker);
+  return found != berths_.end() && found->second.machine ? &*found->second.machine : nullptr;
+}
+
+double Fleet::dollars_to_return() const {
+  const auto dollars = [](const MachinePrice& price, double seconds) {
+    return price.per_hour / 3600.0 * seconds;
+  };
+  double sum = 0.0;
+  for (const auto& [worker, berth] : berths_) {
+    const MachinePrice& price = berth.machine ? berth.machine->price : asked_price_;
+    const double minimum_seconds = berth.machine ? 0.0 : price.minimum_seconds;
+    sum += dollars(price, minimum_seconds + price.returning_seconds);
+  }
+  for (const auto& [id, left] : leaving_) {
+    const MachinePrice& price = left.second.price;
+    sum += dollars(price, price.minimum_seconds + price.returning_seconds);
+  }
+  return sum;
+}
+
+void Fleet::end(std::function<void()> done) {
+  if (std::exchange(ending_, true)) return;
+  while (!berths_.empty()) release(berths_.begin()->first);
+  provider_.end([this, done = std::move(done)](const std::vector<std::string>& left) {
+    if (!left.empty())
+      log_event_(fact::Warning{fmt::format(
+          "some machines could not be returned: {}; remove them by hand, they may cost money",
+          join_words(left))});
+    done();
+  });
+}
+
+// ---- What happens to machines. ----
+
+std::optional<std::uint32_t> Fleet::worker_of(MachineId id) const {
+  for (const auto& [worker, berth] : berths_)
+    if (berth.id == id) return worker;
+  return std::nullopt;
+}
+
+void Fleet::log(std::uint32_t worker, const Machine& machine, fact::MachineChange change,
+                const std::string& reason) {
+  if (!logs_machines_) return;
+  fact::Machine event;
+  event.name = machine.name;
+  event.change = change;
+  event.worker = worker;
+  event.machine_type = machine.type;
+  event.zone = machine.zone;
+  event.spot = machine.spot;
+  event.price_per_hour = machine.price.per_hour;
+  const bool has_other_price = machine.spot && machine.price.on_demand_per_hour > 0.0;
+  event.on_demand_price_per_hour =
+      has_other_price ? machine.price.on_demand_per_hour : machine.price.per_hour;
+  event.minimum_seconds = machine.price.minimum_seconds;
+  if (change == fact::MachineChange::kReady) event.charged_seconds = machine.charged_seconds;
+  event.reason = reason;
+  log_event_(std::move(event));
+}
+
+void Fleet::on_ready(MachineId id, const Machine& machine) {
+  const auto worker = worker_of(id);
+  if (!worker) {  // released meanwhile: it is on its way back, and has cost something
+    leaving_.at(id).second = machine;
+    return log(leaving_.at(id).first, machine, fact::MachineChange::kReady, "not needed any more");
+  }
+  berths_.at(*worker).machine = machine;
+  log(*worker, machine, fact::MachineChange::kReady, {});
+  listener_.on_machine_ready(*worker, machine);
+}
+
+void Fleet::on_delayed(MachineId id, const Refusal& refusal) {
+  if (const auto worker = worker_of(id))
+    log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
+}
+
+void Fleet::on_refused(MachineId id, const Refusal& refusal) {
+  const auto worker = worker_of(id);
+  leaving_.erase(id);
+  if (!worker) return;
+  berths_.erase(*worker);
+  log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
+  listener_.on_machine_refused(*worker, refusal);
+}
+
+void Fleet::on_notice(MachineId id, const MachineNotice& notice) {
+  const auto worker = worker_of(id);
+  if (!worker) return;
+  log(*worker, berths_.at(*worker).machine.value_or(Machine()), fact::MachineChange::kNotice,
+      notice.reason);
+  listener_.on_machine_notice(*worker, notice);
+}
+
+void Fleet::on_lost(MachineId id, const MachineLoss& loss) {
+  const auto worker = worker_of(id);
+  if (!worker) {
+    const auto [whose, machine] = leaving_.at(id);
+    leaving_.erase(id);
+    return log(whose, machine, fact::MachineChange::kLost, loss.how);
+  }
+  const Machine machine = berths_.at(*worker).machine.value_or(Machine());
+  berths_.erase(*worker);
+  log(*worker, machine, fact::MachineChange::kLost, loss.how);
+  listener_.on_machine_lost(*worker, loss);
+}
+
+void Fleet::on_released(MachineId id) {
+  const auto found = leaving_.find(id);
+  if (found == leaving_.end()) return;
+  const auto [worker, machine] = found->second;
+  leaving_.erase(found);
+  log(worker, machine, fact::MachineChange::kReleased, {});
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,85 @@
+// The machines of a job's workers: asks the provider for each, knows which worker is where, and
+// writes down what happens to them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elastic/events/event.h"
+#include "runtime/provider/provider.h"
+
+namespace scavenger::elastic {
+
+// Writes an event into the job's log.
+using LogEvent = std::function<void(RunEvent)>;
+
+// Thread: the io_context's.
+class FleetListener {
+ public:
+  virtual ~FleetListener() = default;
+  // `worker` may be started there.
+  virtual void on_machine_ready(std::uint32_t worker, const Machine& machine) = 0;
+  virtual void on_machine_refused(std::uint32_t worker, const Refusal& refusal) = 0;
+  virtual void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) = 0;
+  virtual void on_machine_lost(std::uint32_t worker, const MachineLoss& loss) = 0;
+};
+
+// Thread: the io_context's.
+class Fleet final : private ProviderListener {
+ public:
+  // All must outlive it. `logs_machines`: there is something to be told of them.
+  Fleet(Provider& provider, LogEvent log, FleetListener& listener, bool spot, bool logs_machines);
+  ~Fleet() override;
+
+  void begin(Provider::BeginDone done) { provider_.begin(*this, std::move(done)); }
+  // A machine for this worker: on_machine_ready follows, at once (within the call) where it has
+  // one. `ticket`: for machines that start their worker by themselves.
+  void want(std::uint32_t worker, const std::string& ticket);
+  // It needs none any more.
+  void release(std::uint32_t worker);
+  // Null: none, or not yet.
+  const Machine* machine_of(std::uint32_t worker) const;
+  // What machines may cost beyond the bill if all were released now; one that was asked for comes,
+  // and is charged for its minimum.
+  double dollars_to_return() const;
+  // Returns all. `done` is called when nothing is charged any more.
+  void end(std::function<void()> done);
+
+ private:
+  struct Berth {
+    MachineId id = 0;
+    std::optional<Machine> machine;  // once it is ready
+  };
+
+  void on_ready(MachineId id, const Machine& machine) override;
+  void on_delayed(MachineId id, const Refusal& refusal) override;
+  void on_refused(MachineId id, const Refusal& refusal) override;
+  void on_notice(MachineId id, const MachineNotice& notice) override;
+  void on_lost(MachineId id, const MachineLoss& loss) override;
+  void on_released(MachineId id) override;
+  std::optional<std::uint32_t> worker_of(MachineId id) const;
+  void log(std::uint32_t worker, const Machine& machine, fact::MachineChange change,
+           const std::string& reason);
+
+  Provider& provider_;
+  const LogEvent log_event_;
+  FleetListener& listener_;
+  const bool spot_;
+  const bool logs_machines_;
+  MachineId next_id_ = 1;
+  MachinePrice asked_price_;               // of the machines that are asked for
+  std::map<std::uint32_t, Berth> berths_;  // by worker
+  // Those that are on their way back, and whose they were.
+  std::map<MachineId, std::pair<std::uint32_t, Machine>> leaving_;
+  bool ending_ = false;
+};
+
+std::string text_of(const Refusal& refusal);
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,99 @@
+#include <catch2/catch.hpp>
+#include <variant>
+
+#include "elastic/coordinator/advice/batching_advisor.h"
+#include "elastic/coordinator/advice/rate_advisor.h"
+#include "elastic/coordinator/advice/search_advisor.h"
+#include "elastic/search/search_grid.h"
+#include "test/unit/elastic/search/virtual_job.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+namespace {
+
+ControllerPlan plan_of(std::uint32_t workers, std::uint32_t batch_size) {
+  ControllerPlan plan;
+  plan.membership = {1, batch_size, std::vector(workers, batch_size / workers), 0, 0};
+  plan.samples_per_epoch = 60000;
+  return plan;
+}
+
+}  // namespace
+
+TEST_CASE("A search advises on K and B after measurements, and not after other events") {
+  const JobConfig config = searching_config(SearchMode::kPartial, Policy::kKnee);
+  const VirtualJob job(config, {}, 1);
+  const Controller controller(plan_of(1, 64), 0.0);
+  const JobView view{job.numbers(), controller};
+  SearchAdvisor search({config, search_grid(config.search), {}, {}});
+
+  CHECK(search.begin(view).is_empty());
+  CHECK(search.observe(fact::Warning{}, view).is_empty());
+  const Advice first = search.observe(fact::Iterations{}, view);
+  REQUIRE_FALSE(first.events.empty());
+  CHECK(std::holds_alternative<fact::SearchStep>(first.events.back()));
+  const auto& step = std::get<fact::SearchStep>(first.events.back());
+  const bool moves = step.workers != 1 || step.batch_size != 64;
+  CHECK(first.shape.has_value() == moves);
+}
+
+TEST_CASE("A search ends if somebody else decides on K and B") {
+  const JobConfig config = searching_config(SearchMode::kPartial, Policy::kKnee);
+  VirtualJob job(config, {}, 1);
+  job.train(1.0);
+  const Controller controller(plan_of(1, 64), 0.0);
+  SearchAdvisor search({config, search_grid(config.search), {}, {}});
+
+  const Advice advice =
+      search.overrule({4, 256, "resized by the user"}, {job.numbers(), controller});
+
+  REQUIRE(advice.events.size() == 1);
+  const auto& step = std::get<fact::SearchStep>(advice.events[0]);
+  CHECK(step.phase == fact::SearchPhase::kEnded);
+  CHECK(step.workers == 4);
+  CHECK(step.reason == "resized by the user");
+  CHECK_FALSE(advice.shape);  // it is made by who has decided
+}
+
+TEST_CASE("The learning rate follows the batch size by its rule") {
+  OptimizerConfig optimizer;
+  optimizer.batch_size_rule = BatchSizeRule::kLinear;
+  optimizer.reference_batch_size = 64;
+  const Controller controller(plan_of(2, 128), 0.0);
+  const RunNumbers numbers;
+  RateAdvisor rate(optimizer, false);
+
+  CHECK(rate.factor_for(256, numbers).factor == Approx(4.0));
+  const Advice advice = rate.begin({numbers, controller});
+  REQUIRE(advice.wishes.size() == 1);
+  const auto& wish = std::get<RateFactorWanted>(advice.wishes[0]);
+  CHECK(wish.batch_size == 128);
+  CHECK(wish.factor == Approx(2.0));
+  CHECK(RateAdvisor(optimizer, true).begin({numbers, controller}).is_empty());
+  CHECK(rate.observe(fact::Iterations{}, {numbers, controller}).is_empty());
+}
+
+TEST_CASE("Shares follow what a machine can do as soon as it is ready") {
+  BatchingSettings settings;
+  settings.machine_powers = {{"small", 1.0}, {"large", 3.0}};
+  BatchingAdvisor batching(settings);
+  const RunNumbers numbers;
+  const Controller controller(plan_of(2, 64), 0.0);
+  const JobView view{numbers, controller};
+  fact::Machine machine;
+  machine.change = fact::MachineChange::kRequested;
+  CHECK(batching.observe(machine, view).is_empty());
+
+  machine.change = fact::MachineChange::kReady;
+  machine.machine_type = "small";
+  CHECK_FALSE(batching.observe(machine, view).is_empty());
+  machine.worker = 1;
+  machine.machine_type = "large";
+  const Advice advice = batching.observe(machine, view);
+
+  REQUIRE(advice.wishes.size() == 1);
+  const auto& rule = std::get<SharesWanted>(advice.wishes[0]).rule;
+  const std::vector<std::uint32_t> ranks = {0, 1};
+  CHECK(shares_of(rule, 64, ranks) == std::vector<std::uint32_t>{16, 48});
+}

@@ -1,0 +1,133 @@
+#include "elastic/coordinator/staffing/fleet.h"
+
+#include <catch2/catch.hpp>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "elastic/coordinator/job/job_record.h"
+#include "test/support/temporary_folder.h"
+
+using namespace scavenger;
+using namespace scavenger::elastic;
+
+namespace {
+
+// One second of a machine costs a dollar, of which at least a minute is charged, and half a minute
+// more for its way back.
+const MachinePrice kPrice = {
+    .per_hour = 3600.0, .minimum_seconds = 60.0, .returning_seconds = 30.0, .source = {}};
+
+// Its machines come, and are gone, when the test says so.
+class PatientProvider final : public Provider {
+ public:
+  std::string name() const override { return "patient"; }
+  void begin(ProviderListener& listener, BeginDone done) override {
+    listener_ = &listener;
+    done(std::nullopt);
+  }
+  void request(MachineId id, const MachineRequest&) override { requested.push_back(id); }
+  void release(MachineId id) override { released.push_back(id); }
+  void end(EndDone done) override { done({}); }
+  const MachineCatalogue& catalogue() const override { return catalogue_; }
+
+  void bring(MachineId id) {
+    Machine machine;
+    machine.name = "vm";
+    machine.price = kPrice;
+    listener_->on_ready(id, machine);
+  }
+  void take_back(MachineId id) { listener_->on_released(id); }
+  void lose(MachineId id) { listener_->on_lost(id, {"was preempted"}); }
+  void refuse(MachineId id) { listener_->on_refused(id, {}); }
+
+  std::vector<MachineId> requested, released;
+
+ private:
+  ProviderListener* listener_ = nullptr;
+  const MachineCatalogue catalogue_{{{.type = {}, .on_demand = kPrice}}};
+};
+
+class NewsOfMachines final : public FleetListener {
+ public:
+  void on_machine_ready(std::uint32_t worker, const Machine&) override { add("ready", worker); }
+  void on_machine_refused(std::uint32_t worker, const Refusal&) override { add("refused", worker); }
+  void on_machine_notice(std::uint32_t worker, const MachineNotice&) override {
+    add("notice", worker);
+  }
+  void on_machine_lost(std::uint32_t worker, const MachineLoss&) override { add("lost", worker); }
+
+  std::vector<std::pair<std::string, std::uint32_t>> all;
+
+ private:
+  void add(const char* what, std::uint32_t worker) { all.emplace_back(what, worker); }
+};
+
+class FleetTest {
+ protected:
+  FleetTest() {
+    record.log(fact::Start{});
+    fleet.begin([](const std::optional<Refusal>&) {});
+  }
+
+  PatientProvider provider;
+  NewsOfMachines news;
+  TemporaryFolder folder;
+  SteadyClock clock;
+  std::ostringstream output;
+  JobRecord record{RunFolder{folder.path()}, clock, Display{output}};
+  Fleet fleet{provider, [this](RunEvent event) { record.log(std::move(event)); }, news,
+              /*spot=*/true, /*logs_machines=*/true};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(FleetTest, "Until a machine is back it may cost its minimum and its way back") {
+  CHECK(fleet.dollars_to_return() == 0.0);
+
+  fleet.want(4, "ticket");
+  fleet.want(7, "ticket");
+  CHECK(fleet.dollars_to_return() == Approx(2 * (60.0 + 30.0)));
+
+  // What it has cost so far is in the bill.
+  provider.bring(provider.requested.at(0));
+  CHECK(fleet.dollars_to_return() == Approx(30.0 + (60.0 + 30.0)));
+
+  // The request may still be answered by a machine: that is charged, too.
+  fleet.release(7);
+  CHECK(fleet.dollars_to_return() == Approx(30.0 + (60.0 + 30.0)));
+  provider.take_back(provider.requested.at(1));
+  CHECK(fleet.dollars_to_return() == Approx(30.0));
+
+  provider.lose(provider.requested.at(0));
+  CHECK(fleet.dollars_to_return() == 0.0);
+}
+
+TEST_CASE_METHOD(FleetTest, "A machine that comes after its release is nobody's, and is charged") {
+  fleet.want(4, "ticket");
+  fleet.release(4);
+  provider.bring(provider.requested.at(0));
+
+  CHECK(fleet.machine_of(4) == nullptr);
+  CHECK(news.all.empty());
+  CHECK(fleet.dollars_to_return() == Approx(60.0 + 30.0));
+  provider.take_back(provider.requested.at(0));
+  CHECK(fleet.dollars_to_return() == 0.0);
+}
+
+TEST_CASE_METHOD(FleetTest, "A worker has one machine: the same until it is gone, then another") {
+  fleet.want(4, "ticket");
+  fleet.want(4, "ticket");
+  REQUIRE(provider.requested.size() == 1);
+  provider.bring(provider.requested.at(0));
+  fleet.want(4, "ticket");  // its worker died: the machine is still there
+  REQUIRE(provider.requested.size() == 1);
+  provider.lose(provider.requested.at(0));
+  fleet.want(4, "ticket");
+  REQUIRE(provider.requested.size() == 2);
+  provider.refuse(provider.requested.at(1));
+
+  using News = std::vector<std::pair<std::string, std::uint32_t>>;
+  CHECK(news.all == News{{"ready", 4}, {"ready", 4}, {"lost", 4}, {"refused", 4}});
+  CHECK(fleet.dollars_to_return() == 0.0);
+}
