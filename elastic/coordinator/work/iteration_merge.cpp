@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -35,6 +36,7 @@ void IterationMerge::begin(Membership membership) {
   membership_ = std::move(membership);
   pending_.assign(membership_.workers(), {});
   next_ = allowed_ = membership_.first_iteration;
+  count_behind();
 }
 
 std::uint64_t IterationMerge::reported(std::uint32_t rank) const {
@@ -54,12 +56,21 @@ void IterationMerge::add(std::uint32_t rank, const IterationStats& stats) {
                          .where = {},
                          .remedy = {}});
   IterationStats& pending = pending_[rank];
+  const bool was_behind = pending.loss_sum.size() == least_ && !stats.loss_sum.empty();
   if (pending.loss_sum.empty()) pending.learning_rate = stats.learning_rate;
   for (const auto series : all_series())
     (pending.*series)
         .insert((pending.*series).end(), (stats.*series).begin(), (stats.*series).end());
   pending.half_batches.insert(pending.half_batches.end(), stats.half_batches.begin(),
                               stats.half_batches.end());
+  if (was_behind && --behind_ == 0) count_behind();
+}
+
+void IterationMerge::count_behind() {
+  least_ = SIZE_MAX;
+  for (const IterationStats& pending : pending_) least_ = std::min(least_, pending.loss_sum.size());
+  behind_ = static_cast<std::size_t>(std::ranges::count_if(
+      pending_, [this](const IterationStats& one) { return one.loss_sum.size() == least_; }));
 }
 
 // Of the iterations from next_ on that are being merged.
@@ -76,20 +87,16 @@ void IterationMerge::take_half_batches(IterationStats& pending, fact::Iterations
 }
 
 std::optional<fact::Iterations> IterationMerge::take() {
-  std::size_t count = SIZE_MAX;
-  std::vector<std::uint32_t> ranks;
-  for (const IterationStats& pending : pending_) {
-    count = std::min(count, pending.loss_sum.size());
-    ranks.push_back(static_cast<std::uint32_t>(ranks.size()));
-  }
-  if (count == 0) return std::nullopt;
-  return merge(count, ranks);
+  if (pending_.empty() || least_ == 0) return std::nullopt;
+  std::vector<std::uint32_t> ranks(pending_.size());
+  std::iota(ranks.begin(), ranks.end(), 0U);
+  fact::Iterations merged = merge(least_, ranks);
+  count_behind();
+  return merged;
 }
 
 std::uint64_t IterationMerge::least_reported() const {
-  std::size_t least = SIZE_MAX;
-  for (const IterationStats& pending : pending_) least = std::min(least, pending.loss_sum.size());
-  return least == SIZE_MAX ? next_ : next_ + least;
+  return pending_.empty() ? next_ : next_ + least_;
 }
 
 std::uint64_t IterationMerge::most_reported() const {
@@ -113,6 +120,7 @@ std::vector<fact::Iterations> IterationMerge::close(std::uint64_t until) {
     series.push_back(merge(count, ranks));
   }
   for (IterationStats& pending : pending_) pending = {};
+  count_behind();
   return series;
 }
 

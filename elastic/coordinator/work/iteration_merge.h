@@ -40,6 +40,7 @@ class IterationMerge final {
   void begin(Membership membership);
 
  private:
+  void count_behind();
   fact::Iterations merge(std::size_t count, const std::vector<std::uint32_t>& ranks);
   void take_half_batches(IterationStats& pending, fact::Iterations& merged) const;
 
@@ -47,6 +48,10 @@ class IterationMerge final {
   std::vector<IterationStats> pending_;  // by rank, each starting at next_
   std::uint64_t next_;                   // the first iteration that was not taken
   std::uint64_t allowed_;                // iterations below this may have been done
+  // The fewest pending iterations of a rank, and how many ranks have no more: each report would
+  // otherwise look at all K ranks.
+  std::size_t least_ = 0;
+  std::size_t behind_ = 0;
 };
 
 }  // namespace scavenger::elastic

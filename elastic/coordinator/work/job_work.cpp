@@ -35,9 +35,11 @@ std::vector<ProcessName> state_holders(const JobConfig& config, const Controller
 }
 
 std::optional<std::uint32_t> rank_of(const Controller& controller, const ProcessName& worker) {
-  const auto found = std::ranges::find(controller.ranks(), worker.index);
-  if (worker.role != Role::kWorker || found == controller.ranks().end()) return std::nullopt;
-  return static_cast<std::uint32_t>(found - controller.ranks().begin());
+  const std::vector<std::uint32_t>& ranks = controller.ranks();  // by index
+  const auto found = std::ranges::lower_bound(ranks, worker.index);
+  if (worker.role != Role::kWorker || found == ranks.end() || *found != worker.index)
+    return std::nullopt;
+  return static_cast<std::uint32_t>(found - ranks.begin());
 }
 
 }  // namespace
