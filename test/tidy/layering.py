@@ -21,7 +21,7 @@ LAYERS = [
     ["perfmodel/time", "ps/shard", "cloud_gcp/api"],
     ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider"],
     ["perfmodel/plan", "ps/host", "ps/process"],
-    ["perfmodel/search"],
+    ["perfmodel/search", "perfmodel/machines"],
     ["elastic/control", "elastic/events", "elastic/model_service", "elastic/page/assets", "elastic/providers"],
     ["elastic/batching", "elastic/decisions", "elastic/history"],
     ["elastic/plan", "elastic/rate", "elastic/report"],

@@ -1,0 +1,89 @@
+#include "perfmodel/machines/machine_form.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace scavenger::perfmodel {
+namespace {
+
+double multiplier(LinkShape shape, double vms) {
+  if (vms <= 1.0) return 0.0;
+  switch (shape) {
+    case LinkShape::kShard:
+      return vms - 1.0;
+    case LinkShape::kSpread:
+      return 2.0 * (vms - 1.0) / vms;
+    case LinkShape::kRounds:
+      return (1.0 + 0.3 * std::log2(vms)) / 1.3;
+  }
+  return 0.0;
+}
+
+// (x^n + y^n)^(1/n), and the share of x in its growth: d ln / d ln x.
+struct Norm {
+  double value;
+  double share;
+};
+Norm norm(double x, double y, double n) {
+  const double most = std::max(x, y);
+  if (most <= 0.0) return {0.0, 1.0};
+  const double px = std::pow(x / most, n), py = std::pow(y / most, n);
+  return {most * std::pow(px + py, 1.0 / n), px / (px + py)};
+}
+
+}  // namespace
+
+std::string describe(const MachineForm& form) {
+  std::string text;
+  switch (form.shape) {
+    case LinkShape::kShard:
+      text = "shard";
+      break;
+    case LinkShape::kSpread:
+      text = "spread";
+      break;
+    case LinkShape::kRounds:
+      text = "rounds";
+      break;
+  }
+  if (form.overlap) text += " + overlap";
+  if (form.floor) text += " + floor";
+  return text;
+}
+
+std::vector<MachineForm> machine_forms(bool with_floor) {
+  std::vector<MachineForm> forms;
+  for (const bool floor : {false, true}) {
+    if (floor && !with_floor) continue;
+    for (const bool overlap : {true, false})
+      for (const LinkShape shape : {LinkShape::kSpread, LinkShape::kRounds, LinkShape::kShard})
+        forms.push_back({shape, overlap, floor});
+  }
+  return forms;
+}
+
+MachineSeconds evaluate(const MachineForm& form, const MachineParameters& parameters,
+                        const MachineUse& use) {
+  const double base = std::exp(parameters[kLogBase]);
+  const double samples = std::exp(parameters[kLogPerSample]) * use.local_batch;
+  const double linear = base + samples;
+  const double floor = form.floor ? std::exp(parameters[kLogFloor]) : 0.0;
+  const Norm filled = norm(linear, floor, 8.0);
+  const double doublings = std::log2(use.per_vm);
+  const double host = std::exp(parameters[kLogHost]) * doublings;
+  const double compute = filled.value * (1.0 + host);
+  const double sync = std::exp(parameters[kLogSync]) * multiplier(form.shape, use.vms);
+  const Norm total = norm(compute, sync, form.overlap ? 4.0 : 1.0);
+
+  MachineSeconds seconds;
+  seconds.log_seconds = std::log(total.value);
+  seconds.gradient[kLogBase] = total.share * filled.share * base / linear;
+  seconds.gradient[kLogPerSample] = total.share * filled.share * samples / linear;
+  seconds.gradient[kLogFloor] = total.share * (1.0 - filled.share);
+  seconds.gradient[kLogHost] = total.share * host / (1.0 + host);
+  seconds.gradient[kLogSync] = 1.0 - total.share;
+  seconds.sync_share = 1.0 - compute / total.value;
+  return seconds;
+}
+
+}  // namespace scavenger::perfmodel

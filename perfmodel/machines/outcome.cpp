@@ -1,0 +1,127 @@
+#include "perfmodel/machines/outcome.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+namespace scavenger::perfmodel {
+namespace {
+
+// What a draw is for; each has a stream of its own.
+enum class Stream : std::uint64_t { kModel = 1, kEpochs, kDrift, kVmSpeed, kLemon, kLosses };
+
+// Uniform in (0, 1), from the place of a draw alone (splitmix64, Steele et al. 2014).
+double uniform(std::uint64_t seed, Stream stream, std::uint64_t item, std::uint64_t draw) {
+  std::uint64_t z = seed;
+  for (const std::uint64_t part :
+       std::array<std::uint64_t, 3>{static_cast<std::uint64_t>(stream), item, draw}) {
+    z += 0x9e3779b97f4a7c15ULL + part * 0xd1342543de82ef95ULL;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+    z ^= z >> 31U;
+  }
+  return (static_cast<double>(z >> 11U) + 0.5) * 0x1.0p-53;
+}
+
+// By Box and Muller, from two uniforms.
+double normal(std::uint64_t seed, Stream stream, std::uint64_t item, std::uint64_t draw) {
+  const double radius = std::sqrt(-2.0 * std::log(uniform(seed, stream, 2 * item, draw)));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform(seed, stream, 2 * item + 1, draw));
+}
+
+// How many events of this mean: by inversion for few, the normal approximation for many.
+double poisson(double mean, double uniform_value, double normal_value) {
+  if (mean > 30.0) return std::max(0.0, std::round(mean + std::sqrt(mean) * normal_value));
+  double probability = std::exp(-mean), below = probability, count = 0.0;
+  while (below < uniform_value && count < 1000.0) {
+    ++count;
+    probability *= mean / count;
+    below += probability;
+  }
+  return count;
+}
+
+Quantiles quantiles_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  };
+  return {at(0.1), at(0.5), at(0.9)};
+}
+
+}  // namespace
+
+OutcomeDraws::OutcomeDraws(std::uint64_t seed, std::size_t draws)
+    : seed_(seed), draws_(std::max<std::size_t>(draws, 10)) {}
+
+double OutcomeDraws::slowdown(std::size_t draw, double vms, Sharing sharing,
+                              const SpeedVariance& variance) const {
+  double slowest = 0.0, speeds = 0.0;
+  const auto count = static_cast<std::size_t>(vms);
+  for (std::size_t vm = 0; vm < count; ++vm) {
+    double seconds = std::exp(variance.between_vms * normal(seed_, Stream::kVmSpeed, vm, draw));
+    const double lot = uniform(seed_, Stream::kLemon, vm, draw);
+    if (lot < variance.lemon_probability)
+      seconds *= variance.lemon_mildest +
+                 (variance.lemon_worst - variance.lemon_mildest) * lot / variance.lemon_probability;
+    slowest = std::max(slowest, seconds);
+    speeds += 1.0 / seconds;
+  }
+  return sharing == Sharing::kEven ? slowest : static_cast<double>(count) / speeds;
+}
+
+double OutcomeDraws::mean_slowdown(double vms, Sharing sharing,
+                                   const SpeedVariance& variance) const {
+  double total = 0.0;
+  for (std::size_t draw = 0; draw < draws_; ++draw) total += slowdown(draw, vms, sharing, variance);
+  return total / static_cast<double>(draws_);
+}
+
+Outcome OutcomeDraws::of(const JobOutlook& outlook, const SpeedVariance& variance,
+                         const OutcomeLimits& limits) const {
+  Outcome outcome;
+  std::vector<double> seconds, costs;
+  std::size_t in_time = 0, in_cost = 0, in_both = 0;
+  const double iteration_spread = variance.iterations / std::sqrt(outlook.iterations);
+  for (std::size_t draw = 0; draw < draws_; ++draw) {
+    const double error =
+        outlook.log_iteration_spread * normal(seed_, Stream::kModel, outlook.type_stream, draw) +
+        outlook.log_epochs_spread * normal(seed_, Stream::kEpochs, 0, draw) +
+        std::hypot(variance.drift, iteration_spread) * normal(seed_, Stream::kDrift, 0, draw);
+    const double slower = slowdown(draw, outlook.vms, outlook.sharing, variance);
+    double trained = outlook.iterations * std::exp(outlook.log_iteration_seconds + error) *
+                     ((1.0 - outlook.sync_share) * slower + outlook.sync_share);
+    double absent = 0.0;  // VM-seconds that nobody computes in, or pays for
+    if (outlook.spot) {
+      const double mean = outlook.spot->losses_per_vm_hour * outlook.vms * trained / 3600.0;
+      const double losses = poisson(mean, uniform(seed_, Stream::kLosses, 0, draw),
+                                    normal(seed_, Stream::kLosses, 1, draw));
+      absent = losses * outlook.spot->replacement_seconds;
+      trained += absent / outlook.vms;
+      outcome.losses += losses / static_cast<double>(draws_);
+    }
+    const double total = outlook.startup_seconds + trained;
+    const double cost =
+        cluster_cost(total, outlook.vms, outlook.price) -
+        std::min(absent, outlook.vms * trained) / 3600.0 * outlook.price.worker_per_hour;
+    const bool time_holds = !limits.max_seconds || total <= *limits.max_seconds;
+    const bool cost_holds = !limits.max_cost || cost <= *limits.max_cost;
+    in_time += time_holds ? 1 : 0;
+    in_cost += cost_holds ? 1 : 0;
+    in_both += time_holds && cost_holds ? 1 : 0;
+    seconds.push_back(total);
+    costs.push_back(cost);
+  }
+  const auto share = [this](std::size_t count) {
+    return static_cast<double>(count) / static_cast<double>(draws_);
+  };
+  outcome.within_time = share(in_time);
+  outcome.within_cost = share(in_cost);
+  outcome.within_both = share(in_both);
+  outcome.seconds = quantiles_of(std::move(seconds));
+  outcome.cost = quantiles_of(std::move(costs));
+  return outcome;
+}
+
+}  // namespace scavenger::perfmodel

@@ -1,0 +1,91 @@
+// Time and cost of a whole job as distributions: what is not known of the model, what differs
+// between VMs of one type, and what the cloud takes away, drawn many times.
+//
+// All candidates share their draws (common random numbers), so that two of them differ by what
+// differs between them. Pure; the same seed gives the same numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "perfmodel/plan/cost.h"
+#include "perfmodel/time/mixed_cluster.h"
+
+namespace scavenger::perfmodel {
+
+// Standard deviations of the logarithm of a VM's speed. Defaults are from public measurements of
+// fresh VMs (docs/machines.md); a store of ten VMs of a type and more knows better.
+struct SpeedVariance {
+  double between_vms = 0.03;  // drawn once for each VM
+  double drift = 0.03;        // of the whole job: neighbours, the network, the hour
+  double iterations = 0.05;   // of one iteration; averages out
+  // Rare VMs that are slower by a factor between these.
+  double lemon_probability = 0.03;
+  double lemon_mildest = 1.2;
+  double lemon_worst = 1.4;
+};
+
+struct SpotRisk {
+  double losses_per_vm_hour = 0.0;
+  double replacement_seconds = 120.0;  // from the loss until the replacement computes
+};
+
+// One candidate: a job on `vms` machines of a type.
+struct JobOutlook {
+  std::uint64_t type_stream = 0;  // candidates of one type share the errors of its model
+  double vms = 1.0;
+  double log_iteration_seconds = 0.0;
+  double log_iteration_spread = 0.0;  // standard deviation, of what the model does not know
+  double sync_share = 0.0;            // of an iteration
+  double iterations = 1.0;
+  double log_epochs_spread = 0.0;  // standard deviation of ln(epochs), between seeds too
+  double startup_seconds = 0.0;    // until all VMs compute; paid for
+  ClusterPrice price;
+  Sharing sharing = Sharing::kDynamic;
+  std::optional<SpotRisk> spot;
+};
+
+struct Quantiles {
+  double q10 = 0.0;
+  double q50 = 0.0;
+  double q90 = 0.0;
+};
+
+struct Outcome {
+  Quantiles seconds;
+  Quantiles cost;       // dollars
+  double losses = 0.0;  // mean number of VMs that are taken away
+  // Shares of the draws that keep the limit; 1 where there is none.
+  double within_time = 1.0;
+  double within_cost = 1.0;
+  double within_both = 1.0;
+};
+
+struct OutcomeLimits {
+  std::optional<double> max_seconds{};
+  std::optional<double> max_cost{};
+};
+
+class OutcomeDraws final {
+ public:
+  explicit OutcomeDraws(std::uint64_t seed = 1, std::size_t draws = 1000);
+
+  // Requires vms >= 1, iterations > 0.
+  Outcome of(const JobOutlook& outlook, const SpeedVariance& variance,
+             const OutcomeLimits& limits = {}) const;
+
+  // E[slowdown] of `vms` machines against a machine of median speed: of the slowest with even
+  // shares, of the mean speed with dynamic ones.
+  double mean_slowdown(double vms, Sharing sharing, const SpeedVariance& variance) const;
+
+ private:
+  double slowdown(std::size_t draw, double vms, Sharing sharing,
+                  const SpeedVariance& variance) const;
+
+  std::uint64_t seed_;
+  std::size_t draws_;
+};
+
+}  // namespace scavenger::perfmodel
