@@ -13,6 +13,7 @@
 #include "cloud_gcp/api/price_refresh.h"
 #include "cloud_gcp/pricing/price_table.h"
 #include "cloud_gcp/pricing/price_text.h"
+#include "cloud_gcp/provider/gcp_catalogue.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
 #include "elastic/plan/stored_fit.h"
@@ -20,6 +21,7 @@
 #include "elastic/planning/number_list.h"
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
+#include "elastic/planning/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/duration.h"
 #include "runtime/base/error.h"
@@ -319,6 +321,63 @@ class PriceCommand final {
   std::string endpoint_ = "https://cloudbilling.googleapis.com";
 };
 
+// ---- Machine types. ----
+
+class VmsCommand final {
+ public:
+  explicit VmsCommand(CLI::App& app) {
+    command_ = app.add_subcommand("vms", "Which machine type, how many, and which batch size");
+    command_->add_option("SOURCES", sources_.paths, "As for a plan; on at least one machine type");
+    command_->add_option("--store", sources_.store.name, "A store of measurements");
+    command_->add_option("--token-file", sources_.store.token_file, "Of a store's service");
+    command_->add_option("--model", sources_.model, "Which model of the store");
+    declare_table(*command_, sources_, "As for a plan", "As for a plan");
+    command_->add_option("--catalog", catalog_, "gcp, or a CSV file (docs/machines.md)");
+    command_->add_option("--region", region_, "Of --catalog gcp");
+    command_->add_option("--types", patterns_, "Only these: n2d-*,c3-*");
+    command_->add_option("--policy", policy_, "min-time, min-cost or knee");
+    command_->add_option("--max-cost", question_.limits.max_cost, "Dollars")->check(kPositive);
+    command_->add_option("--max-time", max_time_, "90s, 45m, 3h");
+    command_->add_option("--confidence", question_.confidence, "With which the limits hold")
+        ->check(CLI::Range(0.5, 0.99));
+    command_->add_option("--max-vms", question_.most_vms, "Of any type")
+        ->check(CLI::Range(1.0, 1000.0));
+    command_->add_flag("--spot", question_.spot, "Spot machines, too");
+    command_->add_option("--spot-losses", question_.spot_losses_per_hour, "Per VM and hour")
+        ->check(kNotNegative);
+    command_->add_flag("--json", json_, "One JSON document");
+  }
+
+  bool is_called() const { return command_->parsed(); }
+
+  int run(const elastic::StoreAddress& before) {
+    if (sources_.store.name.empty()) sources_.store = before;
+    question_.policy = perfmodel::parse_policy(policy_);
+    if (!max_time_.empty()) question_.limits.max_seconds = parse_duration(max_time_, "--max-time");
+    if (sources_.samples_per_epoch > 0.0) question_.samples_per_epoch = sources_.samples_per_epoch;
+    std::vector<elastic::VmType> types =
+        catalog_ == "gcp"
+            ? elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()))
+            : elastic::read_vm_types(catalog_);
+    if (!patterns_.empty())
+      std::erase_if(types, [this](const elastic::VmType& type) {
+        return !elastic::fits_patterns(type.features.name, patterns_);
+      });
+    const elastic::KnownModel known = elastic::gather_model(sources_);
+    const elastic::VmPlan made = elastic::make_vm_plan(known, types, question_);
+    std::cout << (json_ ? elastic::vm_plan_json(made, known.title)
+                        : elastic::vm_plan_text(made, known.title));
+    return made.choice ? 0 : 1;
+  }
+
+ private:
+  CLI::App* command_ = nullptr;
+  elastic::PlanSources sources_;
+  elastic::VmQuestion question_;
+  std::string catalog_ = "gcp", region_ = "us-central1", patterns_, policy_ = "min-cost", max_time_;
+  bool json_ = false;
+};
+
 }  // namespace
 }  // namespace scavenger
 
@@ -332,9 +391,11 @@ int main(int argc, char** argv) {
   declare_plan(app, arguments);
   Commands commands(app);
   const PriceCommand prices(app);
+  VmsCommand vms(app);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-plan", [&] {
     if (prices.is_called()) return prices.run();
+    if (vms.is_called()) return vms.run(arguments.sources.store);
     return app.get_subcommands().empty() ? plan(arguments)
                                          : commands.run(app, arguments.sources.store);
   });

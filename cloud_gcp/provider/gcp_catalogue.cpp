@@ -1,5 +1,13 @@
 #include "cloud_gcp/provider/gcp_catalogue.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "runtime/base/error.h"
+
 namespace scavenger::gcp {
 namespace {
 
@@ -37,6 +45,36 @@ MachineCatalogue gcp_catalogue(const GcpSettings& settings, const PriceCatalog& 
                                    .on_demand = price(Provisioning::kOnDemand),
                                    .spot = price(Provisioning::kSpot)});
     }
+  return catalogue;
+}
+
+MachineCatalogue region_catalogue(const std::string& region, const PriceCatalog& prices) {
+  const std::vector<std::string> regions = prices.regions();
+  if (std::ranges::count(regions, region) == 0)
+    throw ConfigError({.what = fmt::format("there is no price of region \"{}\"", region),
+                       .where = "--region",
+                       .remedy = "scavenger-plan prices --region NAME shows what is known"});
+  MachineCatalogue catalogue;
+  catalogue.order = MachineCatalogue::Order::kCheapestFirst;
+  for (const std::string& type : prices.machine_types()) {
+    const MachineShape shape = prices.shape(type);
+    const auto price = [&](Provisioning provisioning) -> std::optional<MachinePrice> {
+      try {
+        return MachinePrice{.per_hour = prices.per_hour(type, region, provisioning),
+                            .minimum_seconds = kBillingMinimumSeconds,
+                            .returning_seconds = kReturningSeconds,
+                            .source = "catalog of " + prices.as_of()};
+      } catch (const ConfigError&) {  // not sold there
+        return std::nullopt;
+      }
+    };
+    catalogue.entries.push_back({.type = type,
+                                 .cores = shape.vcpus,
+                                 .memory_gib = shape.memory_gib,
+                                 .gpus = shape.gpus,
+                                 .on_demand = price(Provisioning::kOnDemand),
+                                 .spot = price(Provisioning::kSpot)});
+  }
   return catalogue;
 }
 

@@ -1,0 +1,155 @@
+#include "elastic/planning/vm_types.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+
+namespace scavenger::elastic {
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& file, std::size_t line, std::string what) {
+  throw InputError({.what = std::move(what),
+                    .where = fmt::format("{}:{}", file.string(), line),
+                    .remedy = "docs/machines.md has the columns of a catalogue"});
+}
+
+std::vector<std::string> cells_of(std::string line) {
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  std::vector<std::string> cells;
+  std::stringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, ',');) {
+    const auto begin = cell.find_first_not_of(' '), end = cell.find_last_not_of(' ');
+    cells.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
+  }
+  return cells;
+}
+
+// "n2d" of "n2d-standard-8": what providers name alike has the same processor.
+std::string family_of(const std::string& type) {
+  return type.substr(0, type.find_first_of("-."));
+}
+
+class Row final {
+ public:
+  Row(const std::filesystem::path& file, std::size_t line, std::map<std::string, std::string> cells)
+      : file_(file), line_(line), cells_(std::move(cells)) {}
+
+  std::string text(const std::string& column) const {
+    const auto found = cells_.find(column);
+    return found == cells_.end() ? "" : found->second;
+  }
+  std::optional<double> number(const std::string& column) const {
+    const std::string cell = text(column);
+    if (cell.empty()) return std::nullopt;
+    double value = 0.0;
+    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc() || stop != cell.data() + cell.size() || !(value > 0.0) ||
+        !std::isfinite(value))
+      refuse(file_, line_, fmt::format("{} \"{}\" is not a positive number", column, cell));
+    return value;
+  }
+  double required(const std::string& column) const {
+    const auto value = number(column);
+    if (!value) refuse(file_, line_, fmt::format("there is no {}", column));
+    return *value;
+  }
+
+ private:
+  const std::filesystem::path& file_;
+  std::size_t line_;
+  std::map<std::string, std::string> cells_;
+};
+
+VmType type_of(const Row& row) {
+  VmType type;
+  type.features.name = row.text("type");
+  type.features.family = row.text("family");
+  if (type.features.family.empty()) type.features.family = family_of(type.features.name);
+  const double cores = row.required("vcpu");
+  type.features.rate = row.number("coremark").value_or(cores);
+  type.features.core_rate = *type.features.rate / cores;
+  type.features.memory_bandwidth = row.number("mem_gb_s");
+  type.features.link = row.number("nic_gbit");
+  type.price = row.required("price");
+  type.spot_price = row.number("spot_price");
+  type.max_count = row.number("max_count");
+  return type;
+}
+
+bool fits(std::string_view name, std::string_view pattern) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*')
+    return fits(name, pattern.substr(1)) || (!name.empty() && fits(name.substr(1), pattern));
+  return !name.empty() && name.front() == pattern.front() &&
+         fits(name.substr(1), pattern.substr(1));
+}
+
+}  // namespace
+
+std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
+  static const std::set<std::string> kColumns = {"type",     "family",     "vcpu",
+                                                 "coremark", "mem_gb_s",   "nic_gbit",
+                                                 "price",    "spot_price", "max_count"};
+  std::istringstream lines(read_file(file));
+  std::string line;
+  std::getline(lines, line);
+  const std::vector<std::string> header = cells_of(line);
+  for (const std::string& column : header)
+    if (!kColumns.contains(column))
+      refuse(file, 1, fmt::format("there is no column \"{}\"", column));
+  std::vector<VmType> types;
+  std::set<std::string> names;
+  std::size_t scored = 0;
+  for (std::size_t number = 2; std::getline(lines, line); ++number) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.empty()) continue;
+    if (cells.size() > header.size()) refuse(file, number, "there are more cells than columns");
+    std::map<std::string, std::string> named;
+    for (std::size_t i = 0; i < cells.size(); ++i) named[header[i]] = cells[i];
+    if (named["type"].empty()) refuse(file, number, "there is no type");
+    if (!names.insert(named["type"]).second)
+      refuse(file, number, fmt::format("type {} is there twice", named["type"]));
+    if (!named["coremark"].empty()) ++scored;
+    types.push_back(type_of(Row(file, number, std::move(named))));
+  }
+  if (types.empty()) refuse(file, 1, "the catalogue has no machine type");
+  if (scored != 0 && scored != types.size())
+    refuse(file, 1, "coremark is given for some types only: give it for all, or for none");
+  return types;
+}
+
+std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
+  std::vector<VmType> types;
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    if (!entry.on_demand || entry.gpus > 0.0 || !(entry.cores > 0.0) ||
+        !(entry.on_demand->per_hour > 0.0))
+      continue;
+    VmType type;
+    type.features.name = entry.type;
+    type.features.family = family_of(entry.type);
+    type.features.rate = entry.cores;
+    type.features.core_rate = 1.0;
+    if (entry.link_megabits > 0.0) type.features.link = entry.link_megabits / 1000.0;
+    type.price = entry.on_demand->per_hour;
+    if (entry.spot) type.spot_price = entry.spot->per_hour;
+    if (entry.count) type.max_count = static_cast<double>(*entry.count);
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+bool fits_patterns(const std::string& name, const std::string& patterns) {
+  for (const std::string& pattern : cells_of(patterns))
+    if (fits(name, pattern)) return true;
+  return false;
+}
+
+}  // namespace scavenger::elastic

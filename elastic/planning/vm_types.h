@@ -1,0 +1,36 @@
+// Machine types to choose from: a catalogue file, or what a provider's catalogue says. Pure but for
+// the reading of the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perfmodel/machines/machine_prior.h"
+#include "runtime/provider/machine_catalogue.h"
+
+namespace scavenger::elastic {
+
+// One worker runs on each VM.
+struct VmType {
+  perfmodel::MachineFeatures features;
+  double price = 0.0;  // dollars per hour, on demand
+  std::optional<double> spot_price;
+  std::optional<double> max_count;
+};
+
+// CSV with a header: type, vcpu and price are required; coremark (of all cores), mem_gb_s,
+// nic_gbit, spot_price, max_count and family may be missing or empty. Without coremark the rate is
+// the number of vCPUs. Throws InputError with the line.
+std::vector<VmType> read_vm_types(const std::filesystem::path& file);
+
+// Of a provider; types without a price on demand, and those with GPUs, are left out: nothing in the
+// catalogue says what a GPU does for a job.
+std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue);
+
+// Whether a name fits one of the patterns, comma separated, with * for any characters: "n2d-*".
+bool fits_patterns(const std::string& name, const std::string& patterns);
+
+}  // namespace scavenger::elastic

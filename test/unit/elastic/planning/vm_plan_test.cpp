@@ -1,0 +1,133 @@
+#include "elastic/planning/vm_plan.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "runtime/base/error.h"
+#include "test/unit/elastic/planning/known_model.h"
+
+namespace scavenger::elastic {
+namespace {
+
+VmType type_of(const std::string& name, double cores, double price) {
+  VmType type;
+  type.features.name = name;
+  type.features.family = "one";
+  type.features.rate = cores;
+  type.features.core_rate = 1.0;
+  type.features.link = 10.0;
+  type.price = price;
+  type.spot_price = price / 4.0;
+  return type;
+}
+
+// The job ran on "small"; "wide" has four times its cores at `price`.
+std::vector<VmType> two_types(double price) {
+  return {type_of("small", 2.0, 0.1), type_of("wide", 8.0, price)};
+}
+
+const VmRow& row_of(const VmPlan& plan, const std::string& type, bool spot = false) {
+  const auto found = std::ranges::find_if(
+      plan.rows, [&](const VmRow& row) { return row.type == type && row.spot == spot; });
+  REQUIRE(found != plan.rows.end());
+  return *found;
+}
+
+TEST_CASE("A type where the job ran has narrower bars than one that the catalogue knows only") {
+  KnownModel large = small_model();  // so large that the start of the machines does not count
+  large.record.signature.samples_per_epoch = 100000000;
+  const VmPlan plan = make_vm_plan(large, two_types(0.4), {});
+  const VmRow& small = row_of(plan, "small");
+  const VmRow& wide = row_of(plan, "wide");
+  CHECK(small.evidence != VmEvidence::kCatalogue);
+  CHECK(wide.evidence == VmEvidence::kCatalogue);
+  CHECK(wide.log_variance > 4.0 * small.log_variance);
+  CHECK(wide.outcome.cost.q90 / wide.outcome.cost.q10 >
+        small.outcome.cost.q90 / small.outcome.cost.q10);
+}
+
+TEST_CASE("The cheapest plan is chosen, and a type that is given away is") {
+  CHECK(make_vm_plan(small_model(), two_types(40.0), {}).rows[0].type == "small");
+  const VmPlan plan = make_vm_plan(small_model(), two_types(0.001), {});
+  REQUIRE(plan.choice);
+  CHECK(plan.rows[*plan.choice].type == "wide");
+  REQUIRE(plan.runner_up);
+  CHECK(plan.rows[*plan.runner_up].type == "small");
+}
+
+TEST_CASE("A limit that nothing keeps is named, with the plan that keeps it likeliest") {
+  VmQuestion question;
+  question.limits.max_seconds = 1.0;
+  const VmPlan plan = make_vm_plan(small_model(), two_types(0.4), question);
+  CHECK(!plan.choice);
+  REQUIRE(plan.nearest);
+  CHECK(plan.binding == std::vector<std::string>{"max-time"});
+  CHECK(vm_plan_text(plan, "digits").find("max-time stands in the way") != std::string::npos);
+}
+
+TEST_CASE("Limits are kept by the choice with the confidence that was asked for") {
+  VmQuestion free;
+  const VmPlan cheapest = make_vm_plan(small_model(), two_types(0.4), free);
+  VmQuestion hurried;
+  hurried.limits.max_seconds = 0.8 * cheapest.rows[0].outcome.seconds.q50;
+  const VmPlan plan = make_vm_plan(small_model(), two_types(0.4), hurried);
+  if (plan.choice) CHECK(plan.rows[*plan.choice].outcome.within_both >= 0.9);
+  for (const VmRow& row : plan.rows) CHECK(row.outcome.within_both <= row.outcome.within_time);
+}
+
+TEST_CASE("A probe of a type nobody tried is named if it is expected to repay itself") {
+  const VmPlan hopeless = make_vm_plan(small_model(), two_types(400.0), {});
+  CHECK((!hopeless.probe || hopeless.rows[hopeless.probe->row].type == "small"));
+  // A job of seconds: nothing repays two minutes of a VM.
+  CHECK(!make_vm_plan(small_model(), two_types(0.4), {}).probe);
+  // Thousands of dollars of training are worth it.
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 4000000000;
+  const VmPlan worth = make_vm_plan(large, two_types(0.4), {});
+  REQUIRE(worth.probe);
+  CHECK(worth.rows[worth.probe->row].type == "wide");
+  CHECK(worth.probe->dollars < 0.1);
+  CHECK(worth.probe->gain > 0.01);
+}
+
+TEST_CASE("If no plan comes near, the nearest is the one whose medians are least beyond") {
+  VmQuestion question;
+  question.limits.max_seconds = 1e-3;
+  const VmPlan plan = make_vm_plan(small_model(), two_types(0.4), question);
+  REQUIRE(plan.nearest);
+  for (const VmRow& row : plan.rows)
+    CHECK(plan.rows[*plan.nearest].outcome.seconds.q50 <= row.outcome.seconds.q50);
+}
+
+TEST_CASE("Spot machines are rows of their own, and lose some of their machines") {
+  VmQuestion question;
+  question.spot = true;
+  question.spot_losses_per_hour = 2.0;
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 10000000;
+  const VmPlan plan = make_vm_plan(large, two_types(0.4), question);
+  const VmRow& spot = row_of(plan, "small", true);
+  CHECK(spot.outcome.losses > 0.0);
+  CHECK(spot.outcome.cost.q50 < row_of(plan, "small").outcome.cost.q50);
+}
+
+TEST_CASE("A machine that the catalogue lacks is told") {
+  const std::vector<VmType> others = {type_of("wide", 8.0, 0.4)};
+  const VmPlan plan = make_vm_plan(small_model(), others, {});
+  REQUIRE(plan.notes.size() == 1);
+  CHECK(plan.notes[0].find("small") != std::string::npos);
+  CHECK(plan.rows.size() == 1);
+}
+
+TEST_CASE("The document has every row, and nothing to choose from is an error") {
+  const auto document = nlohmann::json::parse(
+      vm_plan_json(make_vm_plan(small_model(), two_types(0.4), {}), "digits"));
+  CHECK(document.at("rows").size() == 2);
+  CHECK(document.at("rows")[0].at("cost").at("q50") > 0.0);
+  CHECK(document.at("choice") == 0);
+  CHECK_THROWS_AS(make_vm_plan(small_model(), {}, {}), InputError);
+}
+
+}  // namespace
+}  // namespace scavenger::elastic

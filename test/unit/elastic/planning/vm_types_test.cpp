@@ -1,0 +1,65 @@
+#include "elastic/planning/vm_types.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+std::filesystem::path written(const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / "scavenger_vm_types_test.csv";
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST_CASE("A catalogue file says what there is, and leaves out what is not known") {
+  const auto types =
+      read_vm_types(written("type,vcpu,price,spot_price,nic_gbit,max_count\n"
+                            "n2d-standard-8,8,0.4,0.1,16,\n"
+                            "slim,2,0.05,,,3\n"));
+  REQUIRE(types.size() == 2);
+  CHECK(types[0].features.family == "n2d");
+  CHECK(types[0].features.rate == 8.0);
+  CHECK(types[0].spot_price == 0.1);
+  CHECK(types[0].features.link == 16.0);
+  CHECK(!types[1].features.link);
+  CHECK(!types[1].spot_price);
+  CHECK(types[1].max_count == 3.0);
+}
+
+TEST_CASE("A score counts instead of the number of vCPUs") {
+  const auto types = read_vm_types(written("type,vcpu,coremark,price\na,8,100,1\nb,8,200,1\n"));
+  CHECK(types[1].features.rate == 200.0);
+  CHECK(types[1].features.core_rate == 25.0);
+}
+
+TEST_CASE("A catalogue with a fault is refused with its line") {
+  for (const char* text :
+       {"type,vcpu,price\na,8,free\n", "type,vcpu,price\na,-1,1\n", "type,vcpu,price\na,8\n",
+        "type,cpus,price\na,8,1\n", "type,vcpu,price\na,8,1\na,8,1\n", "type,vcpu,price\n",
+        "type,vcpu,coremark,price\na,8,100,1\nb,8,,1\n"})
+    CHECK_THROWS_AS(read_vm_types(written(text)), InputError);
+}
+
+TEST_CASE("Types of a provider need a price and cores, and no GPU") {
+  MachineCatalogue catalogue;
+  catalogue.entries = {
+      {.type = "n2-standard-4", .cores = 4.0, .on_demand = MachinePrice{0.2}},
+      {.type = "a2-highgpu-1g", .cores = 12.0, .gpus = 1.0, .on_demand = MachinePrice{3.0}},
+      {.type = "unsold", .cores = 4.0}};
+  const auto types = vm_types_of(catalogue);
+  REQUIRE(types.size() == 1);
+  CHECK(types[0].features.name == "n2-standard-4");
+  CHECK(types[0].price == 0.2);
+}
+
+TEST_CASE("Patterns name types") {
+  CHECK(fits_patterns("n2d-standard-8", "c3-*, n2d-*"));
+  CHECK(fits_patterns("n2d-standard-8", "*-8"));
+  CHECK(!fits_patterns("n2-standard-8", "n2d-*,c3-*"));
+}
+
+}  // namespace
+}  // namespace scavenger::elastic
