@@ -2,8 +2,11 @@
 // it, bounded.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,17 +15,33 @@
 
 namespace scavenger {
 
+// For a server that the system's roots do not vouch for, or that asks who its client is.
+struct TlsIdentity {
+  std::string roots;        // certificates in PEM; empty: the system's
+  std::string certificate;  // this client's, in PEM, with its chain; empty: none
+  std::string key;          // of `certificate`, in PEM
+  std::string server_name;  // in the server's certificate; empty: the host of the URL
+};
+
 struct HttpRequest {
   std::string method = "GET";
   std::string url;  // http:// or https://
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   double deadline_seconds = 30.0;
+  std::shared_ptr<const TlsIdentity> identity = {};  // none: the system's roots, no certificate
 };
 
 struct HttpReply {
   unsigned status = 0;
   std::string body;
+  std::optional<double> retry_after_seconds = {};  // as the server asks for it
+};
+
+// A reply that comes in pieces, until the server ends it or close() is called.
+struct HttpStream {
+  std::function<void(std::string_view)> on_bytes;  // of the body of a reply of status 200
+  std::function<void()> close;  // set while it is open; ends the exchange with an HttpError
 };
 
 // There is no reply.
@@ -53,14 +72,21 @@ class HttpClient final {
 
   // Throws HttpError, and InputError for a URL that is none. The client may be destroyed meanwhile.
   awaitable<HttpReply> send(HttpRequest request);
+  // The same, with the body of a good reply handed to `stream` as it comes. Throws as send() does
+  // if the reply is cut off.
+  awaitable<HttpReply> receive(HttpRequest request, std::shared_ptr<HttpStream> stream);
 
   asio::io_context& io() const { return io_; }
 
  private:
   struct Roots;
 
+  awaitable<HttpReply> exchange_with(HttpRequest request, std::shared_ptr<HttpStream> stream);
+  std::shared_ptr<Roots> roots_for(const std::shared_ptr<const TlsIdentity>& identity);
+
   asio::io_context& io_;
-  std::shared_ptr<Roots> roots_;  // read from the system at the first https:// request
+  std::shared_ptr<Roots> roots_;  // of the last https:// request
+  std::shared_ptr<const TlsIdentity> identity_of_roots_;
 };
 
 }  // namespace scavenger
