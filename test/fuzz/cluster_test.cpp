@@ -26,10 +26,11 @@ void read_slurm(const std::string& printed) {
   if (submitted)
     require_consistent(is_word(*submitted) &&
                        submitted->find_first_not_of("0123456789") == std::string::npos);
-  const std::string state = slurm_state(printed);
-  require_consistent(state.empty() || is_word(state));
-  const auto node = slurm_node(printed), address = slurm_node_address(printed);
-  if (node) require_consistent(is_word(*node) && node->front() != '-');
+  const auto states = slurm_job_states(printed);
+  for (const auto& [job, found] : states)
+    require_consistent(is_word(job) && is_word(found.state) &&
+                       (found.node.empty() || is_word(found.node)));
+  const auto address = slurm_node_address(printed);
   if (address) require_consistent(is_word(*address));
   for (const auto& [job, name] : named_slurm_jobs(printed)) {
     require_consistent(is_word(job) && job.front() >= '0' && job.front() <= '9');
@@ -37,7 +38,7 @@ void read_slurm(const std::string& printed) {
     if (const auto owner = owner_of_slurm_job(name, "scavenger-host-"))
       require_consistent(*owner > 0);
   }
-  if (!submitted && !node && !address)
+  if (!submitted && states.empty() && !address)
     throw ProtocolError({.what = "nothing of use", .where = {}, .remedy = {}});
 }
 
@@ -45,10 +46,8 @@ void read_slurm(const std::string& printed) {
 
 TEST_CASE("fuzz: whatever Slurm's programs print, no part of it is taken for what it is not") {
   const std::vector<std::string> originals = {
-      "4711\n",
-      "sbatch: warning: no account\n4711;cluster\n",
-      "RUNNING\n",
-      "node[1-2]\n",
+      "4711\n", "sbatch: warning: no account\n4711;cluster\n",
+      "12 RUNNING n1\n13 PENDING \nsqueue: warning: slow\n",
       "12 scavenger-host-4711\n13 another job\n14_3 scavenger-host-1\n",
       "NodeName=n1 Arch=x86_64 CPUAlloc=0 NodeAddr=10.0.0.7 NodeHostName=n1 State=IDLE\n"};
 

@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
+#include "runtime/provider/launch_words.h"
 #include "runtime/provider/slurm/slurm_text.h"
 #include "runtime/schema/json.h"
 
@@ -21,8 +22,7 @@ namespace scavenger {
 namespace {
 
 constexpr double kCommandSeconds = 60.0;
-constexpr double kLookAtQueueSeconds = 0.5;  // while the job waits in the queue
-constexpr double kWatchSeconds = 2.0;
+constexpr double kReadSeconds = 0.1;  // between two looks at what the queue has told
 constexpr double kSubmitAgainSeconds = 30.0;
 constexpr const char* kNamePrefix = "scavenger-";
 
@@ -39,22 +39,6 @@ std::string this_host() {
 
 awaitable<CommandResult> run(std::vector<std::string> words) {
   co_return co_await run_command(std::move(words), std::string(), kCommandSeconds);
-}
-
-// Returns the state as slurm_state() does; "?" also if Slurm does not answer.
-awaitable<std::string> state_of(std::string job) {
-  std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + job,
-                                    "--format=%T"};
-  CommandResult result;
-  try {
-    result = co_await run(std::move(words));
-  } catch (const SystemError& error) {  // for instance, no further process can be started
-    log_warning("cannot ask Slurm for job {}: {}", job, error.what());
-    co_return "?";
-  }
-  if (result.succeeded()) co_return slurm_state(result.output);
-  const bool is_forgotten = result.output.find("Invalid job id") != std::string::npos;
-  co_return is_forgotten ? std::string() : std::string("?");
 }
 
 std::string numeric_address(const std::string& name) {
@@ -83,6 +67,9 @@ SlurmSettings slurm_settings(const ProviderConfig& config) {
   settings.cores = json.at("cores");
   settings.price_per_hour = json.at("price_per_hour");
   settings.options = json.at("options").get<std::vector<std::string>>();
+  settings.launch_options = json.at("launch_options").get<std::vector<std::string>>();
+  settings.launch_prefix = json.at("launch_prefix").get<std::vector<std::string>>();
+  settings.prelude = json.at("prelude").get<std::vector<std::string>>();
   settings.wait_seconds = json.at("wait_seconds");
   settings.program_folder = json.at("program_folder").get<std::string>();
   return settings;
@@ -125,7 +112,10 @@ MachineCatalogue slurm_catalogue(const SlurmSettings& settings) {
 }
 
 SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
-    : Lessor(io), settings_(std::move(settings)), catalogue_(slurm_catalogue(settings_)) {}
+    : Lessor(io),
+      settings_(std::move(settings)),
+      catalogue_(slurm_catalogue(settings_)),
+      queue_(io) {}
 
 awaitable<void> SlurmProvider::open() {
   Problem problem{.what = {},
@@ -188,9 +178,10 @@ awaitable<std::string> SlurmProvider::submit() const {
 awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string job) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const std::string state = co_await state_of(job);
-    if (state == "RUNNING") break;
-    const bool waits = state == "PENDING" || state == "CONFIGURING" || state == "?";
+    const std::string state = queue_.state(job);
+    if (state == "RUNNING" && !queue_.node(job).empty()) co_return queue_.node(job);
+    const bool waits =
+        state == "PENDING" || state == "CONFIGURING" || state == "RUNNING" || state == "?";
     const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
     if (!is_wanted(id) || !waits || waited.count() > settings_.wait_seconds)
       refuse_job(RefusalKind::kCapacity,
@@ -199,23 +190,14 @@ awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string jo
                   .where = "Slurm's queue",
                   .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
                  kSubmitAgainSeconds);
-    co_await pause(id, kLookAtQueueSeconds);
+    co_await pause(id, kReadSeconds);
   }
-  std::vector<std::string> words = {"squeue", "--noheader", "--jobs=" + job, "--format=%N"};
-  const CommandResult result = co_await run(std::move(words));
-  const auto node = slurm_node(result.output);
-  if (!node)
-    refuse_job(RefusalKind::kUnreachable,
-               {.what = "Slurm does not tell the node of job " + job + ": " + result.failure(),
-                .where = "provider",
-                .remedy = {}},
-               kSubmitAgainSeconds);
-  co_return *node;
 }
 
 awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
   const std::string job = co_await submit();
   jobs_[id] = job;
+  queue_.follow(job);
   const std::string node = co_await wait_for_node(id, job);
   Machine machine;
   machine.name = "job-" + job;
@@ -226,6 +208,10 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
   machine.address = co_await address_of(node);
   machine.launch = {"srun",       "--jobid=" + job, "--overlap",  "--nodes=1",
                     "--ntasks=1", "--quiet",        "--mpi=none", "--unbuffered"};
+  const std::vector<std::string> site = site_words(settings_.prelude, settings_.launch_prefix);
+  machine.launch.insert(machine.launch.end(), settings_.launch_options.begin(),
+                        settings_.launch_options.end());
+  machine.launch.insert(machine.launch.end(), site.begin(), site.end());
   machine.program_folder = settings_.program_folder;
   spawn(io(), watch(id, job));
   co_return machine;
@@ -235,9 +221,9 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
 // before the job ends.
 awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
   while (is_wanted(id)) {
-    co_await rest(kWatchSeconds);
+    co_await rest(kReadSeconds);
     if (!is_wanted(id)) co_return;
-    const std::string state = co_await state_of(job);
+    const std::string state = queue_.state(job);
     if (state == "RUNNING" || state == "?") continue;
     lose(id, {"was ended by Slurm: " + (state.empty() ? "the job is gone" : state)});
   }
@@ -246,6 +232,7 @@ awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
 awaitable<void> SlurmProvider::give_back(MachineId id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) co_return;
+  queue_.forget(found->second);
   std::vector<std::string> words = {"scancel", found->second};
   const CommandResult result = co_await run(std::move(words));
   if (result.succeeded() || result.output.find("Invalid job id") != std::string::npos)

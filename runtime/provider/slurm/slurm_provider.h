@@ -12,6 +12,7 @@
 #include "runtime/config/provider_config.h"
 #include "runtime/provider/lessor.h"
 #include "runtime/provider/provider_factory.h"
+#include "runtime/provider/slurm/slurm_queue.h"
 
 namespace scavenger {
 
@@ -19,8 +20,11 @@ struct SlurmSettings {
   std::string partition;  // empty: Slurm's default
   std::uint32_t cores = 1;
   double price_per_hour = 0.0;
-  std::vector<std::string> options;  // options for sbatch
-  double wait_seconds = 600.0;       // the longest wait in the queue
+  std::vector<std::string> options;         // options for sbatch
+  std::vector<std::string> launch_options;  // options for srun, which starts a worker
+  std::vector<std::string> launch_prefix;   // words before scavenger-worker
+  std::vector<std::string> prelude;         // lines of bash that are run before it
+  double wait_seconds = 600.0;              // the longest wait in the queue
   std::filesystem::path program_folder;
 };
 
@@ -58,6 +62,7 @@ class SlurmProvider final : public Lessor {
   const SlurmSettings settings_;
   const MachineCatalogue catalogue_;
   std::map<MachineId, std::string> jobs_;
+  SlurmQueue queue_;
 };
 
 const ProviderFactory& slurm_provider_factory();

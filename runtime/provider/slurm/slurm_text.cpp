@@ -41,18 +41,21 @@ std::optional<std::string> submitted_slurm_job(std::string_view printed) {
   return std::nullopt;
 }
 
-std::string slurm_state(std::string_view printed) {
-  const auto lines = lines_of(printed);
-  for (const std::string_view line : lines)
-    if (is_of(line, kStateLetters)) return std::string(line);
-  return lines.empty() ? "" : "?";
-}
-
-std::optional<std::string> slurm_node(std::string_view printed) {
-  for (const std::string_view line : lines_of(printed))
-    if (line.find_first_of(kBlanks) == std::string_view::npos && line.front() != '-')
-      return std::string(line);
-  return std::nullopt;
+std::map<std::string, SlurmJobState> slurm_job_states(std::string_view printed) {
+  std::map<std::string, SlurmJobState> jobs;
+  for (std::string_view line : lines_of(printed)) {
+    std::vector<std::string_view> fields;
+    while (!line.empty()) {
+      fields.push_back(line.substr(0, line.find_first_of(kBlanks)));
+      line = trimmed(line.substr(fields.back().size()));
+    }
+    if (fields.size() < 2 || fields.size() > 3 || !is_of(fields[0], kDigits) ||
+        !is_of(fields[1], kStateLetters))
+      continue;
+    jobs[std::string(fields[0])] = {std::string(fields[1]),
+                                    fields.size() > 2 ? std::string(fields[2]) : std::string()};
+  }
+  return jobs;
 }
 
 std::optional<std::string> slurm_node_address(std::string_view printed) {

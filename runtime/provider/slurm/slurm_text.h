@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,13 +15,12 @@ namespace scavenger {
 // Output of `sbatch --parsable`: returns the job's number; nothing if there is none.
 std::optional<std::string> submitted_slurm_job(std::string_view printed);
 
-// Output of `squeue --format=%T` for one job: returns PENDING, RUNNING, PREEMPTED, ...; empty if
-// Slurm does not know the job any more; "?" for any other output.
-std::string slurm_state(std::string_view printed);
-
-// Output of `squeue --format=%N` for one job: returns the name of its node; nothing if there is
-// none.
-std::optional<std::string> slurm_node(std::string_view printed);
+struct SlurmJobState {
+  std::string state;  // PENDING, RUNNING, PREEMPTED, ...
+  std::string node;   // its name; empty: none yet
+};
+// Output of `squeue "--format=%i %T %N"`: by the job's number. Any other line is passed over.
+std::map<std::string, SlurmJobState> slurm_job_states(std::string_view printed);
 
 // Output of `scontrol --oneliner show node`: returns the address of the node; nothing if it is
 // missing.

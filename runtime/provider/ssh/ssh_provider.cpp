@@ -8,6 +8,7 @@
 
 #include "runtime/base/json_text.h"
 #include "runtime/base/version.h"
+#include "runtime/provider/launch_words.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger {
@@ -51,6 +52,8 @@ SshSettings ssh_settings(const ProviderConfig& config) {
                               .cores = host.at("cores"),
                               .price_per_hour = host.at("price_per_hour")});
   settings.options = json.at("options").get<std::vector<std::string>>();
+  settings.launch_prefix = json.at("launch_prefix").get<std::vector<std::string>>();
+  settings.prelude = json.at("prelude").get<std::vector<std::string>>();
   settings.program_folder = json.at("program_folder").get<std::string>();
   return settings;
 }
@@ -109,6 +112,8 @@ std::vector<std::string> SshProvider::launch_words(const SshHost& host) const {
   std::vector<std::string> words = {"sh", "-c", kLaunchScript, "ssh-launch",
                                     std::to_string(own.size())};
   words.insert(words.end(), own.begin(), own.end());
+  const std::vector<std::string> site = site_words(settings_.prelude, settings_.launch_prefix);
+  words.insert(words.end(), site.begin(), site.end());
   return words;
 }
 

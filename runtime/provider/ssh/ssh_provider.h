@@ -27,7 +27,9 @@ struct SshHost {
 struct SshSettings {
   std::vector<SshHost> hosts;
   std::vector<std::string> options;
-  std::filesystem::path program_folder;  // on the hosts; empty: same as here
+  std::vector<std::string> launch_prefix;  // words before scavenger-worker
+  std::vector<std::string> prelude;        // lines of bash that are run before it
+  std::filesystem::path program_folder;    // on the hosts; empty: same as here
 };
 
 // Requires a checked configuration.

@@ -12,17 +12,19 @@ TEST_CASE("A submitted job has its number, whatever a cluster's plugins say befo
   CHECK_FALSE(submitted_slurm_job(""));
 }
 
-TEST_CASE("A state is a word; a job that is not known any more has none, a warning is no state") {
-  CHECK(slurm_state("RUNNING\n") == "RUNNING");
-  CHECK(slurm_state("squeue: warning: slow\nOUT_OF_MEMORY\n") == "OUT_OF_MEMORY");
-  CHECK(slurm_state("\n").empty());
-  CHECK(slurm_state("squeue: error: unable to contact slurm controller\n") == "?");
+TEST_CASE("States and nodes of all jobs are read from one list, without what plugins say") {
+  const auto jobs = slurm_job_states(
+      "squeue: warning: slow\n12 RUNNING node7\n  13 PENDING \n14 OUT_OF_MEMORY\n"
+      "15 is no state\nx RUNNING n\n");
+  REQUIRE(jobs.size() == 3);
+  CHECK(jobs.at("12").state == "RUNNING");
+  CHECK(jobs.at("12").node == "node7");
+  CHECK(jobs.at("13").node.empty());
+  CHECK(jobs.at("14").state == "OUT_OF_MEMORY");
+  CHECK(slurm_job_states("slurm_load_jobs error: Invalid job id specified\n").empty());
 }
 
-TEST_CASE("A node is a word that is no option, and its address one of its fields") {
-  CHECK(slurm_node("squeue: warning: slow\nnode7\n") == "node7");
-  CHECK_FALSE(slurm_node("--all\n"));
-  CHECK_FALSE(slurm_node("\n"));
+TEST_CASE("The address of a node is one of its fields") {
   CHECK(slurm_node_address("NodeName=n7 NodeAddr=10.0.0.7 NodeHostName=n7\n") == "10.0.0.7");
   CHECK_FALSE(slurm_node_address("NodeName=n7 NodeAddr= NodeHostName=n7\n"));
   CHECK_FALSE(slurm_node_address("Node n7 not found\n"));

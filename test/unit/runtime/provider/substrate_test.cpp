@@ -53,6 +53,18 @@ TEST_CASE("ssh: the contract of providers", "[ssh]") {
   check_conformance(ssh_maker(ssh_to_this_machine()));
 }
 
+TEST_CASE("ssh: with a prelude and a prefix", "[ssh]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SSH_CONFIG");
+  SshSettings settings = ssh_to_this_machine();
+  settings.prelude = {"SITE='two words'", "export SITE"};
+  settings.launch_prefix = {"env", "IMAGE=x"};
+  ProviderTrial trial(ssh_maker(settings));
+  const Machine machine = trial.ready(1);
+  check_commands(trial, machine);
+  const Words command = {"sh", "-c", "echo $SITE $IMAGE"};
+  CHECK(trial.run_there(machine, command).last_line() == "two words x");
+}
+
 TEST_CASE("ssh: hosts are filled in order, as far as they take workers", "[ssh]") {
   SKIP_WITHOUT("SCAVENGER_TEST_SSH_CONFIG");
   ProviderTrial trial(ssh_maker(ssh_to_this_machine()));
@@ -103,6 +115,21 @@ TEST_CASE("slurm: the contract of providers", "[slurm]") {
     settings.wait_seconds = 30.0;
     return std::make_unique<SlurmProvider>(io, settings);
   });
+}
+
+TEST_CASE("slurm: with words for srun, a prelude and a prefix", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.launch_options = {"--export=ALL,STEP=s"};
+    settings.prelude = {"SITE='two words'", "export SITE"};
+    settings.launch_prefix = {"env", "IMAGE=x"};
+    return std::make_unique<SlurmProvider>(io, settings);
+  });
+  const Machine machine = trial.ready(1);
+  check_commands(trial, machine);
+  const Words command = {"sh", "-c", "echo $SITE $IMAGE $STEP"};
+  CHECK(trial.run_there(machine, command).last_line() == "two words x s");
 }
 
 TEST_CASE("slurm: a job that is cancelled by somebody else is a lost machine", "[slurm]") {

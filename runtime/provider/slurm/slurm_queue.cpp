@@ -1,0 +1,102 @@
+#include "runtime/provider/slurm/slurm_queue.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/log.h"
+#include "runtime/net/spawn.h"
+#include "runtime/process/command.h"
+#include "runtime/provider/slurm/slurm_text.h"
+
+namespace scavenger {
+namespace {
+
+constexpr double kLookLimitSeconds = 60.0;     // one squeue
+constexpr double kSoonestSeconds = 0.5;        // for a job that was just submitted
+constexpr double kLatestQueuedSeconds = 15.0;  // for one that has waited for minutes
+constexpr double kRunningSeconds = 5.0;        // if all run: a worker's connection tells sooner
+
+}  // namespace
+
+double slurm_look_seconds(double waited_seconds) {
+  if (waited_seconds < 0.0) return kRunningSeconds;
+  return std::clamp(waited_seconds / 10.0, kSoonestSeconds, kLatestQueuedSeconds);
+}
+
+void SlurmQueue::follow(const std::string& job) {
+  jobs_[job] = Entry();
+  wake_.cancel();
+  if (std::exchange(is_watching_, true)) return;
+  spawn(io_, watch());
+}
+
+void SlurmQueue::forget(const std::string& job) {
+  jobs_.erase(job);
+  if (jobs_.empty()) wake_.cancel();
+}
+
+std::string SlurmQueue::state(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? std::string() : found->second.state;
+}
+
+std::string SlurmQueue::node(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? std::string() : found->second.node;
+}
+
+double SlurmQueue::next_seconds() const {
+  double youngest = -1.0;
+  for (const auto& [job, entry] : jobs_) {
+    if (entry.state == "RUNNING") continue;
+    const std::chrono::duration<double> waited =
+        asio::steady_timer::clock_type::now() - entry.since;
+    youngest = youngest < 0.0 ? waited.count() : std::min(youngest, waited.count());
+  }
+  return slurm_look_seconds(youngest);
+}
+
+awaitable<void> SlurmQueue::watch() {
+  while (!jobs_.empty()) {
+    wake_.expires_after(std::chrono::microseconds(static_cast<long>(next_seconds() * 1e6)));
+    const auto quietly = asio::as_tuple(use_awaitable);
+    const auto [woken] = co_await wake_.async_wait(quietly);
+    if (woken) continue;  // a new job: it may be looked at sooner
+    co_await look();
+  }
+  is_watching_ = false;
+}
+
+awaitable<void> SlurmQueue::look() {
+  std::string list;
+  std::vector<std::string> asked;
+  for (const auto& [job, entry] : jobs_) {
+    list += (list.empty() ? "" : ",") + job;
+    asked.push_back(job);
+  }
+  ++looks_;
+  std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + list,
+                                    "--format=%i %T %N"};
+  std::optional<CommandResult> result;
+  try {
+    result = co_await run_command(std::move(words), std::string(), kLookLimitSeconds);
+  } catch (const SystemError& error) {  // for instance, no further process can be started
+    log_warning("cannot ask Slurm for its jobs: {}", error.what());
+  }
+  if (!result) co_return;
+  const bool is_forgotten = result->output.find("Invalid job id") != std::string::npos;
+  if (!result->succeeded() && !is_forgotten) co_return;
+  const std::map<std::string, SlurmJobState> seen = slurm_job_states(result->output);
+  for (const std::string& job : asked) {
+    const auto entry = jobs_.find(job);
+    if (entry == jobs_.end()) continue;
+    const auto found = seen.find(job);
+    entry->second.state = found == seen.end() ? std::string() : found->second.state;
+    entry->second.node = found == seen.end() ? std::string() : found->second.node;
+  }
+}
+
+}  // namespace scavenger
