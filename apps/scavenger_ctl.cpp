@@ -19,7 +19,10 @@
 #include "elastic/jobs/job_list.h"
 #include "elastic/jobs/job_top.h"
 #include "elastic/providers/job_provider.h"
+#include "kubernetes/provider/manifests.h"
+#include "kubernetes/provider/pod_visit.h"
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
@@ -145,12 +148,11 @@ void control(const Arguments& arguments) {
             << "\n";
 }
 
-// ---- VMs on Compute Engine. ----
+// ---- VMs on Compute Engine, and Pods. ----
 
-bool asks_whether_to_delete(std::size_t count) {
+bool asks_whether_to_delete(std::size_t count, const char* command) {
   if (::isatty(STDIN_FILENO) == 0)
-    throw InputError(
-        {.what = "nobody can be asked here", .where = "gcp sweep", .remedy = "add --yes"});
+    throw InputError({.what = "nobody can be asked here", .where = command, .remedy = "add --yes"});
   std::cout << fmt::format(
                    "Delete {} of them for good? Jobs that still run lose their workers. [y/N] ",
                    count)
@@ -179,7 +181,7 @@ class GcpCommand final {
     gcp::VmVisit visit{.job = job_, .may_delete = {}};
     if (sweep_->parsed())
       visit.may_delete = [this](std::size_t count) {
-        return is_certain_ || asks_whether_to_delete(count);
+        return is_certain_ || asks_whether_to_delete(count, "gcp sweep");
       };
     return gcp::visit_job_vms(settings, visit, std::cout) ? 0 : 1;
   }
@@ -203,6 +205,67 @@ class GcpCommand final {
   bool is_certain_ = false;  // do not ask
 };
 
+class KubernetesCommand final {
+ public:
+  explicit KubernetesCommand(CLI::App& app) {
+    command_ = app.add_subcommand("k8s", "Pods that jobs have in a Kubernetes cluster");
+    command_->require_subcommand(1);
+    add_visit_options(*command_->add_subcommand("list", "Show them"));
+    sweep_ = command_->add_subcommand("sweep", "Delete them, after asking");
+    add_visit_options(*sweep_);
+    sweep_->add_flag("--yes", is_certain_, "Do not ask");
+    render_ = command_->add_subcommand(
+        "render", "Print what runs a job in a cluster altogether, for kubectl apply -f -");
+    add_source(*render_, "The configuration of the job");
+    render_->add_option("--name", manifest_.name, "Of the job and its objects")->required();
+    render_->add_option("--storage", manifest_.storage, "Of the volume with the run folder")
+        ->capture_default_str();
+    render_->add_option("--storage-class", manifest_.storage_class, "Of this volume");
+    render_->add_option("--cores", manifest_.cores, "Of scavenger-train with its shards")
+        ->capture_default_str();
+    render_->add_option("--memory-gib", manifest_.memory_gib, "Of the same")->capture_default_str();
+  }
+
+  bool is_called() const { return command_->parsed(); }
+
+  int run() const {
+    kubernetes::KubernetesSettings settings = kubernetes::settings_of_job(source_);
+    if (!namespace_.empty()) settings.namespace_name = namespace_;
+    if (render_->parsed()) {
+      kubernetes::JobManifest job = manifest_;
+      job.config = read_file(source_);
+      job.namespace_name = settings.namespace_name;
+      std::cout << json_text(kubernetes::job_manifests(settings, job), {.indent = 2}) << "\n";
+      return 0;
+    }
+    kubernetes::PodVisit visit{.job = job_, .may_delete = {}};
+    if (sweep_->parsed())
+      visit.may_delete = [this](std::size_t count) {
+        return is_certain_ || asks_whether_to_delete(count, "k8s sweep");
+      };
+    return kubernetes::visit_job_pods(settings, visit, std::cout) ? 0 : 1;
+  }
+
+ private:
+  void add_source(CLI::App& command, const char* what) {
+    command.add_option("SOURCE", source_, what)->required()->check(CLI::ExistingPath);
+    command.add_option("--namespace", namespace_, "Another one than that of SOURCE");
+  }
+  void add_visit_options(CLI::App& command) {
+    add_source(command, "A run folder, or a configuration: cluster, namespace, credentials");
+    command.add_option("--job", job_, "Only of this job, as list shows it");
+  }
+
+  CLI::App* command_ = nullptr;
+  CLI::App* sweep_ = nullptr;
+  CLI::App* render_ = nullptr;
+  std::filesystem::path source_;  // a run folder, or a configuration
+  std::string namespace_;
+  std::string job_;
+  kubernetes::JobManifest manifest_;
+  bool is_certain_ = false;  // do not ask
+};
+
 }  // namespace
 }  // namespace scavenger
 
@@ -212,6 +275,7 @@ int main(int argc, char** argv) {
   Arguments arguments;
   declare(app, arguments);
   const GcpCommand gcp(app);
+  const KubernetesCommand k8s(app);
   if (const std::string problem = problem_of_order(app, {argv + 1, argv + argc});
       !problem.empty()) {
     std::cerr << "scavenger-ctl: " << problem << "\n";
@@ -220,6 +284,7 @@ int main(int argc, char** argv) {
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-ctl", [&] {
     if (gcp.is_called()) return gcp.run();
+    if (k8s.is_called()) return k8s.run();
     control(arguments);
     return 0;
   });

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cloud_gcp/provider/gcp_factory.h"
+#include "kubernetes/provider/kubernetes_factory.h"
 #include "runtime/base/check.h"
 #include "runtime/provider/emulated/emulated_provider.h"
 #include "runtime/provider/local/local_provider.h"
@@ -25,6 +26,8 @@ const ProviderFactory& provider_factory(ProviderType type) {
       return slurm_provider_factory();
     case ProviderType::kGcp:
       return gcp::gcp_provider_factory();
+    case ProviderType::kKubernetes:
+      return kubernetes::kubernetes_provider_factory();
   }
   check_failed("a provider type of the enumeration", __FILE__, __LINE__);
 }

@@ -6,10 +6,10 @@
 
 namespace scavenger {
 
-enum class ProviderType { kLocal, kEmulated, kSsh, kSlurm, kGcp };
+enum class ProviderType { kLocal, kEmulated, kSsh, kSlurm, kGcp, kKubernetes };
 inline constexpr std::array kProviderTypes = {ProviderType::kLocal, ProviderType::kEmulated,
-                                              ProviderType::kSsh, ProviderType::kSlurm,
-                                              ProviderType::kGcp};
+                                              ProviderType::kSsh,   ProviderType::kSlurm,
+                                              ProviderType::kGcp,   ProviderType::kKubernetes};
 
 // Returns the value of `provider.type`. The switch has no default, so that the compiler reports a
 // missing case.
@@ -25,6 +25,8 @@ constexpr const char* name_of(ProviderType type) {
       return "slurm";
     case ProviderType::kGcp:
       return "gcp";
+    case ProviderType::kKubernetes:
+      return "kubernetes";
   }
   return "";
 }

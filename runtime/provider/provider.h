@@ -1,6 +1,6 @@
 // The port for the source of a job's machines, implemented for this machine, emulated clusters,
-// ssh, Slurm and Compute Engine. One machine takes one worker; shards run on the controller's
-// machine.
+// ssh, Slurm, Compute Engine and Kubernetes. One machine takes one worker; shards run on the
+// controller's machine.
 //
 // Contract (test/unit/runtime/provider/conformance.h checks it for each implementation):
 // - All calls and all callbacks happen on the io_context's thread. No call blocks for more than a

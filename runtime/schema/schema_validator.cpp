@@ -160,6 +160,12 @@ void SchemaWalk::visit_list(const Json& schema, Json& value, const JsonPointer& 
 
 void SchemaWalk::visit_object(const Json& schema, Json& value, const JsonPointer& place,
                               const Json& alternatives) {
+  if (!schema.contains("properties")) {  // any keys: labels, or an object that is passed on
+    const auto kind = schema.find("additionalProperties");
+    if (kind == schema.end() || !kind->is_object()) return;
+    for (const auto& [key, member] : value.items()) visit(*kind, member, place / key);
+    return;
+  }
   const Json& properties = schema.at("properties");
   std::vector<std::string> known;
   for (const auto& [key, property] : properties.items()) known.push_back(key);

@@ -6,7 +6,7 @@ import re
 from source_tree import Finding
 
 # Compiled by a condition of test/CMakeLists.txt, or on purpose not at all.
-CMAKE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "elastic", "apps", "test")
+CMAKE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "kubernetes", "elastic", "apps", "test")
 
 
 def listed_files(tree):

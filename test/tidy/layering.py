@@ -18,8 +18,8 @@ LAYERS = [
     ["runtime/torch/models"],
     ["runtime/torch/trainer"],
     ["noise", "perfmodel/fit", "ps/core", "cloud_gcp/pricing", "md"],
-    ["perfmodel/time", "ps/shard", "cloud_gcp/api"],
-    ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider"],
+    ["perfmodel/time", "ps/shard", "cloud_gcp/api", "kubernetes/api"],
+    ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider", "kubernetes/provider"],
     ["perfmodel/plan", "ps/host", "ps/process"],
     ["perfmodel/search", "perfmodel/machines"],
     ["elastic/control", "elastic/events", "elastic/model_service", "elastic/page/assets", "elastic/providers"],
@@ -38,10 +38,10 @@ LAYERS = [
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}
 
 # A kind of provider is known to nobody but its own folder and who names all kinds. apps/ has commands of its own for
-# Compute Engine.
-PROVIDER_KIND = re.compile(r"(runtime/provider/[a-z0-9_]+|cloud_gcp)/")
+# Compute Engine and Kubernetes.
+PROVIDER_KIND = re.compile(r"(runtime/provider/[a-z0-9_]+|cloud_gcp|kubernetes)/")
 KNOWS_ALL_KINDS = ("elastic/providers/", "test/")
-COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/"}
+COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/", "kubernetes": "apps/"}
 
 TORCH_FOLDER = "runtime/torch"
 USES_TORCH = (TORCH_FOLDER + "/", "apps/", "test/")  # what links LibTorch

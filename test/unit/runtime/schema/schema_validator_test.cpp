@@ -33,6 +33,15 @@ TEST_CASE("Values inside their range pass, and its ends are as the keyword says"
   CHECK(violations_of({{"type", "number"}, {"exclusiveMaximum", 1}}, 1.0).size() == 1);
 }
 
+TEST_CASE("An object without properties takes any key, and its values may have a type") {
+  const Json labels = {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
+  CHECK(violations_of(labels, {{"zone", "a"}, {"kubernetes.io/arch", "amd64"}}).empty());
+  const auto wrong = violations_of(labels, {{"zone", 3}});
+  REQUIRE(wrong.size() == 1);
+  CHECK(wrong[0].place.to_string() == "/x/zone");
+  CHECK(violations_of({{"type", "object"}}, {{"spec", {{"a", {1, "b"}}}}}).empty());
+}
+
 TEST_CASE("A number out of range is told the range") {
   check_violation(violations_of({{"type", "integer"}, {"minimum", 1}, {"maximum", 5}}, 6), "/x",
                   "6 is out of range", "use an integer from 1 to 5");

@@ -1,0 +1,59 @@
+// What the configuration says of Kubernetes: its object `provider` of type "kubernetes"
+// (docs/kubernetes.md).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kubernetes/api/cluster_access.h"
+#include "kubernetes/api/json_access.h"
+#include "kubernetes/api/kube_client.h"
+#include "kubernetes/api/object_watch.h"
+#include "runtime/config/provider_config.h"
+#include "runtime/provider/machine_catalogue.h"
+
+namespace scavenger::kubernetes {
+
+// One kind of Pods: what each asks for, on which nodes, and what a node's share of that costs.
+struct MachineKind {
+  std::string type;
+  double cores = 1.0;
+  double memory_gib = 0.0;  // 0: no limit
+  unsigned gpus = 0;
+  std::string gpu_resource = "nvidia.com/gpu";
+  std::map<std::string, std::string> node_labels;  // nodes of this kind
+  double price_per_hour = 0.0;
+  // Further labels and tolerations for spot nodes of this kind; no labels: there are none.
+  std::map<std::string, std::string> spot_node_labels;
+  json spot_tolerations = json::array();
+  double spot_price_per_hour = 0.0;
+  unsigned count = 0;  // most Pods of this kind; 0: as many as there is room for
+
+  bool has_spot() const { return !spot_node_labels.empty() || !spot_tolerations.empty(); }
+};
+
+struct KubernetesSettings {
+  AccessSettings access;
+  std::string namespace_name;  // empty: of the context or the service account, else "default"
+  std::string image;
+  std::filesystem::path programs = "/opt/scavenger/bin";  // of scavenger-worker in the image
+  std::vector<MachineKind> machines;                      // the first is taken first
+  json pod_template = json::object();
+  std::string controller_address;    // at which Pods reach us; empty: POD_IP, or listen_address
+  double wait_seconds = 600.0;       // from a request to a Pod that runs
+  double max_run_seconds = 86400.0;  // of a Pod: then the cluster ends it, whatever became of us
+  bool watch_nodes = true;           // for the taints that come before a node goes
+  Patience patience;
+  WatchSettings watch;
+};
+
+// Requires a checked configuration. Throws InputError for a pod_template that cannot be one.
+KubernetesSettings kubernetes_settings(const ProviderConfig& config);
+
+// Has an entry for each kind of machine.
+MachineCatalogue kubernetes_catalogue(const KubernetesSettings& settings);
+MachinePrice price_of_kind(const MachineKind& kind, bool spot);
+
+}  // namespace scavenger::kubernetes

@@ -1,0 +1,130 @@
+#include "kubernetes/provider/manifests.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kubernetes/provider/pod_order.h"
+
+namespace scavenger::kubernetes {
+namespace {
+
+constexpr const char* kRuns = "/runs";
+constexpr const char* kConfigFolder = "/etc/scavenger";
+constexpr int kTries = 20;      // of a controller that fails; one that is taken away does not count
+constexpr int kUser = 65532;    // nobody in particular
+constexpr int kWrongInput = 2;  // the exit code for what only the user can mend
+constexpr int kGraceSeconds = 120;  // to write a checkpoint
+
+json object(const char* api_version, const char* kind, const JobManifest& job) {
+  json made = {
+      {"apiVersion", api_version},
+      {"kind", kind},
+      {"metadata", {{"name", job.name}, {"labels", {{"app.kubernetes.io/name", "scavenger"}}}}}};
+  if (!job.namespace_name.empty()) made["metadata"]["namespace"] = job.namespace_name;
+  return made;
+}
+
+json role(const JobManifest& job) {
+  json made = object("rbac.authorization.k8s.io/v1", "Role", job);
+  made["rules"] = {{{"apiGroups", {""}},
+                    {"resources", {"pods"}},
+                    {"verbs", {"create", "delete", "get", "list", "watch"}}},
+                   {{"apiGroups", {""}}, {"resources", {"pods/log"}}, {"verbs", {"get"}}},
+                   {{"apiGroups", {""}}, {"resources", {"secrets"}}, {"verbs", {"create"}}}};
+  return made;
+}
+
+json role_binding(const JobManifest& job) {
+  json made = object("rbac.authorization.k8s.io/v1", "RoleBinding", job);
+  made["roleRef"] = {
+      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", job.name}};
+  made["subjects"] = json::array({{{"kind", "ServiceAccount"}, {"name", job.name}}});
+  if (!job.namespace_name.empty()) made["subjects"][0]["namespace"] = job.namespace_name;
+  return made;
+}
+
+json config_map(const JobManifest& job) {
+  json made = object("v1", "ConfigMap", job);
+  made["data"] = {{"config.json", job.config}};
+  return made;
+}
+
+json volume_claim(const JobManifest& job) {
+  json made = object("v1", "PersistentVolumeClaim", job);
+  made["spec"] = {{"accessModes", {"ReadWriteOnce"}},
+                  {"resources", {{"requests", {{"storage", job.storage}}}}}};
+  if (!job.storage_class.empty()) made["spec"]["storageClassName"] = job.storage_class;
+  return made;
+}
+
+json from_pod(const char* name, const char* field) {
+  return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
+}
+
+json controller(const KubernetesSettings& settings, const JobManifest& job) {
+  const std::string run = fmt::format("{}/{}", kRuns, job.name);
+  const std::string script = fmt::format(
+      "if [ -e {0}/config.json ]; then exec {1} --resume {0}; fi; exec {1} {2}/config.json --run "
+      "{0}",
+      run, (settings.programs / "scavenger-train").string(), kConfigFolder);
+  const std::string memory = fmt::format("{}Mi", std::llround(job.memory_gib * 1024.0));
+  return {{"name", "controller"},
+          {"image", settings.image},
+          {"command", {"/bin/sh", "-c", script}},
+          {"env",
+           {from_pod("POD_NAME", "metadata.name"),
+            from_pod("POD_UID", "metadata.uid"),
+            from_pod("POD_IP", "status.podIP"),
+            {{"name", "HOME"}, {"value", kRuns}}}},
+          {"resources",
+           {{"requests", {{"cpu", cores_text(job.cores)}, {"memory", memory}}},
+            {"limits", {{"memory", memory}}}}},
+          {"securityContext",
+           {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", {"ALL"}}}}}},
+          {"volumeMounts",
+           {{{"name", "config"}, {"mountPath", kConfigFolder}, {"readOnly", true}},
+            {{"name", "runs"}, {"mountPath", kRuns}}}}};
+}
+
+json batch_job(const KubernetesSettings& settings, const JobManifest& job) {
+  json made = object("batch/v1", "Job", job);
+  const json pod = {{"serviceAccountName", job.name},
+                    {"restartPolicy", "Never"},
+                    {"terminationGracePeriodSeconds", kGraceSeconds},
+                    {"securityContext",
+                     {{"runAsNonRoot", true},
+                      {"runAsUser", kUser},
+                      {"fsGroup", kUser},
+                      {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+                    {"containers", json::array({controller(settings, job)})},
+                    {"volumes",
+                     {{{"name", "config"}, {"configMap", {{"name", job.name}}}},
+                      {{"name", "runs"}, {"persistentVolumeClaim", {{"claimName", job.name}}}}}}};
+  made["spec"] = {
+      {"backoffLimit", kTries},
+      {"podFailurePolicy",
+       {{"rules",
+         {{{"action", "Ignore"},
+           {"onPodConditions", json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}},
+          {{"action", "FailJob"},
+           {"onExitCodes",
+            {{"containerName", "controller"},
+             {"operator", "In"},
+             {"values", json::array({kWrongInput})}}}}}}}},
+      {"template",
+       {{"metadata", {{"labels", {{"app.kubernetes.io/name", "scavenger"}}}}}, {"spec", pod}}}};
+  return made;
+}
+
+}  // namespace
+
+json job_manifests(const KubernetesSettings& settings, const JobManifest& job) {
+  return {{"apiVersion", "v1"},
+          {"kind", "List"},
+          {"items",
+           {object("v1", "ServiceAccount", job), role(job), role_binding(job), config_map(job),
+            volume_claim(job), batch_job(settings, job)}}};
+}
+
+}  // namespace scavenger::kubernetes

@@ -1,0 +1,69 @@
+#include "kubernetes/provider/pod_order.h"
+
+#include <catch2/catch.hpp>
+
+namespace scavenger::kubernetes {
+namespace {
+
+KubernetesSettings settings_with(const json& pod_template) {
+  KubernetesSettings settings;
+  settings.image = "scavenger:1";
+  settings.pod_template = pod_template;
+  return settings;
+}
+
+const PodOrder kOrder{
+    "job-1-worker-0-aa", "job-1", 0, true, {{"kind", "Pod"}, {"name", "controller"}, {"uid", "u"}}};
+
+}  // namespace
+
+TEST_CASE("pod_order: a Pod is one worker, whatever else the template says") {
+  MachineKind kind;
+  kind.cores = 3.5;
+  kind.memory_gib = 2.0;
+  kind.gpus = 1;
+  kind.node_labels = {{"zone", "a"}};
+  kind.spot_node_labels = {{"spot", "true"}};
+  kind.spot_tolerations = {{{"key", "spot"}, {"operator", "Exists"}}};
+  const json pod = pod_manifest(
+      settings_with({{"metadata", {{"labels", {{"kueue.x-k8s.io/queue-name", "q"}}}}},
+                     {"spec",
+                      {{"priorityClassName", "low"},
+                       {"nodeSelector", {{"disk", "fast"}}},
+                       {"tolerations", {{{"key", "team"}, {"operator", "Exists"}}}},
+                       {"restartPolicy", "Always"},
+                       {"securityContext", {{"runAsNonRoot", false}}},
+                       {"containers",
+                        {{{"name", "log"}, {"image", "log:1"}},
+                         {{"name", "worker"}, {"image", "mine:2"}, {"command", {"sh"}}}}}}}}),
+      kind, kOrder);
+  CHECK(pod["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "q");
+  CHECK(pod["metadata"]["labels"]["scavenger.dev/job"] == "job-1");
+  CHECK(pod["metadata"]["ownerReferences"][0]["name"] == "controller");
+  const json& spec = pod["spec"];
+  CHECK(spec["restartPolicy"] == "Never");
+  CHECK(spec["priorityClassName"] == "low");
+  CHECK(spec["activeDeadlineSeconds"] == 86400);
+  CHECK(spec["securityContext"]["runAsNonRoot"] == false);
+  CHECK(spec["nodeSelector"] == json{{"disk", "fast"}, {"zone", "a"}, {"spot", "true"}});
+  CHECK(spec["tolerations"].size() == 2);
+  REQUIRE(spec["containers"].size() == 2);
+  const json& worker = spec["containers"][1];
+  CHECK(worker["image"] == "mine:2");
+  CHECK(worker["args"] == json{"/opt/scavenger/bin/scavenger-worker", "/run/scavenger/ticket"});
+  CHECK(worker["resources"]["requests"]["cpu"] == "3500m");
+  CHECK(worker["resources"]["limits"] ==
+        json{{"cpu", "3500m"}, {"memory", "2048Mi"}, {"nvidia.com/gpu", "1"}});
+  CHECK_FALSE(worker.contains("env"));
+}
+
+TEST_CASE("pod_order: the ticket is in a Secret that belongs to the Pod, and nowhere else") {
+  const json pod = pod_manifest(settings_with(json::object()), MachineKind(), kOrder);
+  CHECK(pod["spec"]["volumes"][0]["secret"]["secretName"] == kOrder.name);
+  CHECK(pod["spec"]["automountServiceAccountToken"] == false);
+  const json secret = ticket_secret(kOrder, "uid-of-pod", "the ticket");
+  CHECK(secret["stringData"]["ticket"] == "the ticket");
+  CHECK(secret["metadata"]["ownerReferences"][0]["uid"] == "uid-of-pod");
+}
+
+}  // namespace scavenger::kubernetes
