@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "apps/command_line/command_line.h"
+#include "apps/command_line/python_inspection.h"
 #include "apps/command_line/user_program.h"
 #include "elastic/coordinator/commands/control_socket.h"
 #include "elastic/coordinator/job/host.h"
@@ -312,6 +313,8 @@ int train(const Arguments& arguments) {
   require_features(start.config, build_features());
   if (needs_gpus(start.config) && !runs_elsewhere(start.config))
     require_gpus(start.config, count_gpus());
+  const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  inspect_python_model(program_folder, start.config);
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
@@ -331,7 +334,6 @@ int train(const Arguments& arguments) {
   const elastic::JobRegistration registration(start.folder.path);
   const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
-  const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   const elastic::JobOptions options{
       .program_folder = program_folder,
       .display = {std::cout, STDOUT_FILENO,

@@ -17,7 +17,8 @@ enum class DataFormat {
   kArrays,        // .npy, .npz, .safetensors
   kText,          // for language models
   kParallelText,  // for translation
-  kSynthetic
+  kSynthetic,
+  kPython  // of the model's own file: make_dataset(split)
 };
 
 // The source of the samples of one split of a data set.
@@ -36,10 +37,11 @@ struct DataSourceConfig {
   double to = 1.0;                  // and at which it ends
   std::filesystem::path source;     // parallel_text: lines of words in the source language
   std::filesystem::path target;     // parallel_text: their translations, line by line
-  std::uint64_t samples = 0;        // synthetic: number of samples
+  std::uint64_t samples = 0;        // synthetic, python: number of samples; python, 0: not known
   std::uint64_t feature_count = 0;  // synthetic: length of x
-  std::uint64_t first_sample = 0;   // synthetic: sample i of this split is draw first_sample + i
-  double label_noise = 0.0;         // synthetic: fraction of labels drawn at random
+  // synthetic: sample i of this split is draw first_sample + i; python: it has that number
+  std::uint64_t first_sample = 0;
+  double label_noise = 0.0;  // synthetic: fraction of labels drawn at random
 
   bool operator==(const DataSourceConfig&) const = default;
 };

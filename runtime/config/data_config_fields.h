@@ -13,7 +13,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(DataFormat, {{DataFormat::kIdx, "idx"},
                                           {DataFormat::kArrays, "arrays"},
                                           {DataFormat::kText, "text"},
                                           {DataFormat::kParallelText, "parallel_text"},
-                                          {DataFormat::kSynthetic, "synthetic"}})
+                                          {DataFormat::kSynthetic, "synthetic"},
+                                          {DataFormat::kPython, "python"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(TokenType,
                              {{TokenType::kWords, "words"}, {TokenType::kCharacters, "characters"}})
 
@@ -64,6 +65,10 @@ void visit_fields(Fields& field, T& source) {
       field("feature_count", source.feature_count);
       field("first_sample", source.first_sample);
       field("label_noise", source.label_noise);
+      break;
+    case DataFormat::kPython:
+      field.unless_empty("samples", source.samples);
+      field.unless_empty("first_sample", source.first_sample);
       break;
   }
 }

@@ -19,6 +19,8 @@ std::vector<Metric> metrics_of(const JobConfig& config) {
     return {Metric::kBleu, Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
   if (config.data.train.format == DataFormat::kText)
     return {Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
+  if (config.data.train.format == DataFormat::kPython && config.data.classes == 0)
+    return {Metric::kLoss};
   if (config.data.classes > kTopClasses)
     return {Metric::kAccuracy, Metric::kTop5Accuracy, Metric::kLoss};
   if (!has_values_for_targets(config.data)) return {Metric::kAccuracy, Metric::kLoss};

@@ -18,7 +18,8 @@ enum class ModelType {
   kTransformerTiny,
   kLanguageModel,
   kTorchScript,  // a TorchScript file, written by Python
-  kPlugin        // a shared library
+  kPlugin,       // a shared library
+  kPython        // a Python file with make_model()
 };
 
 // The first layers of a residual network.
@@ -62,7 +63,7 @@ struct ModelConfig {
   std::int64_t dense = 0;  // cnn: width of the dense layer before the classes
   ResNetStem stem = ResNetStem::kCifar;  // resnet18, resnet34, resnet50
   TransformerConfig transformer;         // transformer_base, transformer_tiny, language_model
-  std::filesystem::path path;            // torchscript, plugin
+  std::filesystem::path path;            // torchscript, plugin, python
   StartConfig start;
   std::vector<std::string> freeze;  // name patterns of parameters that are not trained
 

@@ -16,7 +16,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ModelType, {{ModelType::kMlp, "mlp"},
                                          {ModelType::kTransformerTiny, "transformer_tiny"},
                                          {ModelType::kLanguageModel, "language_model"},
                                          {ModelType::kTorchScript, "torchscript"},
-                                         {ModelType::kPlugin, "plugin"}})
+                                         {ModelType::kPlugin, "plugin"},
+                                         {ModelType::kPython, "python"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ResNetStem,
                              {{ResNetStem::kCifar, "cifar"}, {ResNetStem::kImageNet, "imagenet"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SharedEmbeddings, {{SharedEmbeddings::kAll, "all"},
@@ -80,6 +81,9 @@ void visit_fields(Fields& field, T& model) {
     case ModelType::kPlugin:
       field("path", model.path);
       break;
+    case ModelType::kPython:
+      field("file", model.path);
+      return;
   }
   field.unless_empty("start", model.start);
   field("freeze", model.freeze);

@@ -18,7 +18,8 @@ constexpr std::uint64_t kMostWeights = std::uint64_t{1} << 36;
 
 // Returns whether the user wrote the model, so that its inputs and outputs are not known here.
 bool is_foreign(const ModelConfig& model) {
-  return model.type == ModelType::kTorchScript || model.type == ModelType::kPlugin;
+  return model.type == ModelType::kTorchScript || model.type == ModelType::kPlugin ||
+         model.type == ModelType::kPython;
 }
 
 class ModelCheck final {
@@ -34,6 +35,7 @@ class ModelCheck final {
  private:
   void check_model();
   void check_fine_tuning();
+  void check_python();
   void check_transformer(DataFormat format, const char* what, const char* name);
   std::optional<std::vector<std::int64_t>> image_shape();
   void check_resnet();
@@ -51,6 +53,9 @@ class ModelCheck final {
 
 void ModelCheck::check_model() {
   check_fine_tuning();
+  if (config_.data.train.format == DataFormat::kPython && config_.model.type != ModelType::kPython)
+    fail("/data/train/format", "only a model in Python has data in Python",
+         "use a model of type python, or another format");
   switch (config_.model.type) {
     case ModelType::kMlp:
       return check_mlp();
@@ -68,7 +73,26 @@ void ModelCheck::check_model() {
     case ModelType::kTorchScript:
     case ModelType::kPlugin:
       return;
+    case ModelType::kPython:
+      return check_python();
   }
+}
+
+// What the worker of Python models does not do.
+void ModelCheck::check_python() {
+  if (config_.sync.strategy != SyncStrategy::kParameterServer)
+    fail("/sync/strategy", "models in Python are trained with parameter servers",
+         "use parameter_server");
+  if (config_.provider.is_remote())
+    fail("/provider/type", "models in Python are trained on this machine and cluster.hosts alone",
+         "leave provider out");
+  if (config_.device == Device::kCuda)
+    fail("/device", "models in Python are trained on the CPU", "use cpu");
+  if (config_.data.train.format == DataFormat::kParallelText)
+    fail("/data/train/format", "models in Python take no pairs of sentences of this format",
+         "read them in make_dataset(split), with the format python");
+  if (config_.data.train.format == DataFormat::kPython && config_.data.normalise)
+    fail("/data/normalise", "data in Python are normalised in Python", "leave it out");
 }
 
 void ModelCheck::check_mlp() {

@@ -33,7 +33,9 @@ void for_each_path(Config& config, const Visit& visit) {
   };
   visit_source(config.data.train, JsonPointer("/data/train"));
   visit_source(config.data.test, JsonPointer("/data/test"));
-  visit_one(config.model.path, JsonPointer("/model/path"), std::nullopt);
+  const bool is_python = config.model.type == ModelType::kPython;
+  visit_one(config.model.path, JsonPointer(is_python ? "/model/file" : "/model/path"),
+            std::nullopt);
   visit_one(config.model.start.weights, JsonPointer("/model/start/weights"), std::nullopt);
 }
 

@@ -8,8 +8,10 @@
 namespace scavenger {
 
 BatchAssembler::BatchAssembler(const DataSet& data, const DataConfig& config)
-    : data_(&data), augment_(config.augment) {
-  if (data.shape().vocabulary == 0) transform_.emplace(data, config);
+    : data_(&data),
+      is_numbers_(config.train.format == DataFormat::kPython),
+      augment_(config.augment) {
+  if (!is_numbers_ && data.shape().vocabulary == 0) transform_.emplace(data, config);
 }
 
 BatchAssembler BatchAssembler::for_training(const DataSet& data, const DataConfig& config,
@@ -36,7 +38,9 @@ void BatchAssembler::assemble(const BatchPlace& place, Batch& batch) {
   batch.first_position = place.first;
   batch.size = place.size;
   batch.loss_terms = 1.0;
-  if (data_->shape().vocabulary == 0)
+  if (is_numbers_)
+    assemble_numbers(place, batch);
+  else if (data_->shape().vocabulary == 0)
     assemble_features(place, batch);
   else if (data_->shape().target == TargetKind::kNextTokens)
     assemble_sequences(place, batch);
@@ -47,6 +51,15 @@ void BatchAssembler::assemble(const BatchPlace& place, Batch& batch) {
 SampleDraw BatchAssembler::draw(std::uint64_t position) {
   if (order_) return order_->at(position);
   return {.epoch = 0, .index = static_cast<std::uint32_t>(position)};
+}
+
+// ---- Numbers of samples. ----
+
+void BatchAssembler::assemble_numbers(const BatchPlace& place, Batch& batch) {
+  batch.sample_shape = {1};
+  batch.tokens.resize(place.size);
+  for (std::uint32_t i = 0; i < place.size; ++i)
+    batch.tokens[i] = data_->label(draw(place.first + i).index);
 }
 
 // ---- Features. ----

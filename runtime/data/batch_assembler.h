@@ -33,6 +33,7 @@ class BatchAssembler final {
   BatchAssembler(const DataSet& data, const DataConfig& config);
 
   SampleDraw draw(std::uint64_t position);
+  void assemble_numbers(const BatchPlace& place, Batch& batch);
   void assemble_features(const BatchPlace& place, Batch& batch);
   void write_features(const SampleDraw& sample, float* destination);
   void write_targets(std::uint32_t index, std::uint32_t place, Batch& batch) const;
@@ -41,6 +42,7 @@ class BatchAssembler final {
   void assemble_pairs(const BatchPlace& place, Batch& batch);
 
   const DataSet* data_;
+  bool is_numbers_;  // samples are numbers, which the trainer has a data set for
   std::optional<SampleTransform> transform_;  // for features
   AugmentConfig augment_;
   // Evaluation leaves these three at their defaults.

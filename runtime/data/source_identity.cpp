@@ -28,6 +28,7 @@ std::vector<std::filesystem::path> source_files(const DataSourceConfig& source) 
     case DataFormat::kCsv:
       return source.files;
     case DataFormat::kSynthetic:
+    case DataFormat::kPython:
       return {};
   }
   __builtin_unreachable();
@@ -51,6 +52,8 @@ std::string format_name(DataFormat format) {
       return "parallel_text";
     case DataFormat::kSynthetic:
       return "synthetic";
+    case DataFormat::kPython:
+      return "python";
   }
   __builtin_unreachable();
 }
@@ -71,6 +74,8 @@ std::string describe_settings(const DataSourceConfig& source, std::uint32_t clas
     text +=
         fmt::format("samples {}\nfeature_count {}\nfirst_sample {}\nlabel_noise {:a}\n",
                     source.samples, source.feature_count, source.first_sample, source.label_noise);
+  if (source.format == DataFormat::kPython)
+    text += fmt::format("samples {}\nfirst_sample {}\n", source.samples, source.first_sample);
   for (const std::filesystem::path& path : source_files(source))
     text += fmt::format("file {}\n", std::filesystem::absolute(path).lexically_normal().string());
   return text;

@@ -23,6 +23,7 @@ struct TrainingStep {
   double loss_sum = 0.0;  // the batch's loss (Batch::loss_terms) x its size
   double forward_seconds = 0.0;
   double backward_seconds = 0.0;
+  double data_wait_seconds = 0.0;  // for samples that the trainer itself had to wait for
 };
 
 // Thread: always the same thread.

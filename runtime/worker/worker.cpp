@@ -17,9 +17,12 @@ Worker::Worker(Parts parts, Surroundings surroundings)
           BatchAssembler::for_training(parts.train, parts.config.data, parts.config.seed)),
       train_evaluator_(BatchAssembler::for_evaluation(parts.train, parts.config.data)),
       test_evaluator_(BatchAssembler::for_evaluation(parts.test, parts.config.data)),
-      loader_([this](const BatchPlace& place,
-                     Batch& batch) { training_assembler_.assemble(place, batch); },
-              parts.clock),
+      loader_(
+          [this](const BatchPlace& place, Batch& batch) {
+            training_assembler_.assemble(place, batch);
+            if (surroundings_.expect) surroundings_.expect(batch);
+          },
+          parts.clock, surroundings_.batches_ahead + 1),
       probe_(parts.trainer, parts.clock,
              parts.config.noise.per_layer ? group_by_layer(parts.trainer.parameters())
                                           : one_group(parts.trainer.parameters()),

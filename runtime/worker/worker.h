@@ -3,6 +3,7 @@
 // another; docs/design/synchronisation.md describes how one ends.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +39,10 @@ class Worker final {
     std::function<void(std::uint32_t threads)> use_threads;
     std::function<void(ControlMessage)> post;
     std::function<void(std::uint64_t iteration)> begins_iteration;
+    // Gets each batch when it was assembled, on the loader's thread, some iterations before the
+    // trainer gets it; it may be empty. Batches may come that are never trained on.
+    std::function<void(const Batch& batch)> expect = {};
+    std::size_t batches_ahead = 2;  // that are assembled before their use
   };
 
   Worker(Parts parts, Surroundings surroundings);

@@ -64,7 +64,7 @@ bool WorkerLoop::run_iteration() {
         learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
   }
   stats_.loss_sum.push_back(step.loss_sum);
-  stats_.data_wait_seconds.push_back(loaded.wait_seconds);
+  stats_.data_wait_seconds.push_back(loaded.wait_seconds + step.data_wait_seconds);
   stats_.forward_seconds.push_back(step.forward_seconds);
   stats_.backward_seconds.push_back(step.backward_seconds);
   stats_.sync_wait_seconds.push_back(sync->wait_seconds);

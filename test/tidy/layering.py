@@ -32,7 +32,8 @@ LAYERS = [
     ["elastic/coordinator/work"],
     ["elastic/coordinator", "elastic/planning"],
     ["elastic/evaluation", "elastic/jobs"],
-    ["apps/command_line"],
+    ["apps/command_line", "apps/worker_process"],
+    ["apps/worker_library"],
     ["apps"],
 ]
 LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in folders}

@@ -46,6 +46,10 @@ ChildProcess::Command command_at(const ProcessPlace& place, const std::filesyste
   return command;
 }
 
+const char* worker_program(const ModelConfig& model) {
+  return model.type == ModelType::kPython ? "scavenger-python-worker" : "scavenger-worker";
+}
+
 }  // namespace
 
 ProcessCluster::ProcessCluster(asio::io_context& io, const Clock& clock, ClusterListener& listener,
@@ -101,7 +105,8 @@ std::int64_t ProcessCluster::start(const ProcessName& process, const ProcessPlac
   const auto& folder =
       place.program_folder.empty() ? settings_.program_folder : place.program_folder;
   ChildProcess::Command command = command_at(
-      place, folder / (process.role == Role::kWorker ? "scavenger-worker" : "scavenger-ps"));
+      place, folder / (process.role == Role::kWorker ? worker_program(settings_.config.model)
+                                                     : "scavenger-ps"));
   command.standard_input = encode(ticket);
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;

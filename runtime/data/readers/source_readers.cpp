@@ -26,6 +26,8 @@ SampleTable read_samples(const DataConfig& data, Split split) {
       return read_text(data, split);
     case DataFormat::kSynthetic:
       return make_synthetic_samples(source, classes, section);
+    case DataFormat::kPython:
+      return number_samples(source, section);
   }
   __builtin_unreachable();
 }

@@ -60,6 +60,10 @@ SampleTable read_arrays(const DataSourceConfig& source, std::uint32_t classes,
 SampleTable make_synthetic_samples(const DataSourceConfig& source, std::uint32_t classes,
                                    const std::string& section);
 
+// Makes a table of numbers in place of samples that only the model's Python file can read: the
+// label of sample i is first_sample + i.
+SampleTable number_samples(const DataSourceConfig& source, const std::string& section);
+
 // Reads lines of words that have been tokenised before: either text for language models, all files
 // one after another, or pairs of lines. First builds the vocabulary of the training data.
 SampleTable read_text(const DataConfig& data, Split split);

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "runtime/base/error.h"
 #include "runtime/torch/imported/plugin_model.h"
 #include "runtime/torch/imported/torchscript_model.h"
 #include "runtime/torch/models/cnn.h"
@@ -35,6 +36,11 @@ std::unique_ptr<Model> make_model(const ModelConfig& config, const DataShape& da
   if (config.type == ModelType::kTorchScript)
     return load_torchscript_model(config.path, data, has_own_loss);
   if (config.type == ModelType::kPlugin) return load_plugin_model(config.path, data, has_own_loss);
+  if (config.type == ModelType::kPython)
+    throw ConfigError({.what = "a model in Python answers in Python alone",
+                       .where = config.path.string(),
+                       .remedy = "write its weights with scavenger-export, and load them there "
+                                 "with load_state_dict"});
   return kModels.at(config.type)(config, data);
 }
 

@@ -1,0 +1,85 @@
+// The trainer whose model belongs to the host program: it passes batches, weights and gradients on
+// by the C interface.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/worker_library/scavenger_worker.h"
+#include "runtime/checkpoint/carried_tensor.h"
+#include "runtime/config/job_config.h"
+#include "runtime/training/data_shape.h"
+#include "runtime/training/trainer.h"
+
+namespace scavenger {
+
+// What the host is told of the job before it makes its model.
+struct HostJob {
+  std::string config;  // JSON
+  DataShape data;
+  std::uint64_t train_samples = 0;
+  std::uint32_t index = 0;
+  std::uint32_t threads = 1;
+};
+
+// Thread: as Trainer. Errors of the host are ConfigError if it says that the input is bad, and
+// JobError otherwise.
+class HostTrainer final : public Trainer {
+ public:
+  // Has the host make its model. `host` is copied.
+  HostTrainer(const scavenger_worker_host& host, const HostJob& job);
+
+  const TensorLayout& parameters() const override { return parameters_; }
+  const TensorLayout& buffers() const override { return buffers_; }
+  void use_weights(std::span<float> weights) override;
+  void use_gradients(std::span<float> gradients) override;
+  void write_initial_weights() override;
+  void read_buffers(std::span<float> destination) const override;
+  void write_buffers(std::span<const float> source) override;
+  TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
+                                const GradientReady& ready) override;
+  EvaluationSums evaluate(const Batch& batch) override;
+
+  void use_threads(std::uint32_t threads);
+  // Announces a batch. Thread: any.
+  void expect(const Batch& batch) const;
+  bool wants_announcements() const { return host_.expect != nullptr; }
+  std::uint32_t batches_ahead() const { return batches_ahead_; }
+
+  // From the host's forward_backward().
+  void gradient_ready(std::uint32_t parameter);
+  std::span<const std::uint64_t> parameter_offsets() const { return offsets_; }
+
+ private:
+  // The host's memory of a buffer.
+  struct HostBuffer {
+    CarriedTensor carries;
+    std::span<std::byte> bytes;
+  };
+
+  void adopt_parameters(const scavenger_model& model);
+  void adopt_buffers(const scavenger_model& model);
+  void tell(std::size_t parameter);
+  std::uint64_t end_of(std::size_t parameter) const;
+
+  const scavenger_worker_host host_;
+  TensorLayout parameters_;
+  TensorLayout buffers_;
+  std::vector<HostBuffer> host_buffers_;  // in the order of buffers_
+  std::vector<std::uint64_t> offsets_;    // of parameters, in floats
+  std::uint32_t batches_ahead_ = 2;
+  std::span<float> gradients_;
+  // Within forward_backward():
+  const GradientReady* ready_ = nullptr;
+  std::vector<bool> told_;      // by parameter
+  std::exception_ptr failure_;  // of ready_, which may not pass through the host
+};
+
+// Keeps what the host says of its next error (scavenger_worker_explain), by thread.
+void explain_host_error(std::string what, std::string where, std::string remedy);
+
+}  // namespace scavenger

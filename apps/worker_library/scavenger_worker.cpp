@@ -1,0 +1,92 @@
+// The functions of the C interface: a worker process whose trainer is the host program.
+#include "apps/worker_library/scavenger_worker.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "apps/command_line/job_process.h"
+#include "apps/worker_library/host_trainer.h"
+#include "apps/worker_process/worker_process.h"
+#include "runtime/base/version.h"
+
+namespace scavenger {
+namespace {
+
+HostTrainer* the_trainer = nullptr;  // a process is one worker
+
+Computation make_computation(const scavenger_worker_host& host, const ComputationSite& site) {
+  HostJob job;
+  job.config = site.ticket.config;
+  job.data = site.train.shape();
+  job.train_samples = site.train.size();
+  job.index = site.ticket.index;
+  job.threads = site.ticket.threads;
+  auto trainer = std::make_unique<HostTrainer>(host, job);
+  the_trainer = trainer.get();
+  Computation computation;
+  computation.use_threads = [trainer = the_trainer](std::uint32_t threads) {
+    trainer->use_threads(threads);
+  };
+  if (trainer->wants_announcements())
+    computation.expect = [trainer = the_trainer](const Batch& batch) { trainer->expect(batch); };
+  computation.batches_ahead = trainer->batches_ahead();
+  computation.place = "host program's device";
+  computation.trainer = std::move(trainer);
+  return computation;
+}
+
+}  // namespace
+}  // namespace scavenger
+
+using scavenger::the_trainer;
+
+extern "C" {
+
+uint32_t scavenger_worker_interface(void) {
+  return SCAVENGER_WORKER_INTERFACE;
+}
+
+const char* scavenger_worker_version(void) {
+  static const std::string version = scavenger::version_line("scavenger");
+  return version.c_str();
+}
+
+int scavenger_worker_run(const scavenger_worker_host* host) {
+  if (host->interface_version != SCAVENGER_WORKER_INTERFACE ||
+      host->struct_bytes < sizeof(scavenger_worker_host)) {
+    std::cerr << "libscavenger_worker.so has interface " << SCAVENGER_WORKER_INTERFACE
+              << ", and the host program was made for " << host->interface_version << "\n";
+    return 2;
+  }
+  std::string name = "scavenger-worker";
+  char* words[] = {name.data(), nullptr};
+  const int code =
+      scavenger::run_job_process(name, 1, words, [host](const scavenger::LaunchTicket& ticket) {
+        return scavenger::run_worker_process(ticket,
+                                             [host](const scavenger::ComputationSite& site) {
+                                               return scavenger::make_computation(*host, site);
+                                             });
+      });
+  the_trainer = nullptr;
+  return code;
+}
+
+const uint64_t* scavenger_worker_parameter_offsets(void) {
+  return the_trainer == nullptr ? nullptr : the_trainer->parameter_offsets().data();
+}
+
+uint64_t scavenger_worker_flat_size(void) {
+  return the_trainer == nullptr ? 0 : the_trainer->parameters().flat_size();
+}
+
+void scavenger_worker_gradient_ready(scavenger_worker* worker, uint32_t parameter) {
+  reinterpret_cast<scavenger::HostTrainer*>(worker)->gradient_ready(parameter);
+}
+
+void scavenger_worker_explain(const char* what, const char* where, const char* remedy) {
+  scavenger::explain_host_error(what, where, remedy);
+}
+
+}  // extern "C"

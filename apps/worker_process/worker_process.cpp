@@ -1,0 +1,130 @@
+#include "apps/worker_process/worker_process.h"
+
+#include <unistd.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "ps/core/optimizer.h"
+#include "ps/host/host_synchroniser.h"
+#include "ps/shm/shm_synchroniser.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
+#include "runtime/process/child_process.h"
+#include "runtime/worker/worker.h"
+
+namespace scavenger {
+namespace {
+
+// The data and the model of this worker, before it knows its place in the job.
+struct Workshop {
+  JobConfig config;
+  DataSet train;
+  DataSet test;
+  Computation computation;
+
+  Trainer& trainer() const { return *computation.trainer; }
+};
+
+Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make) {
+  JobConfig config = parse_resolved_config(ticket.config, "launch ticket");
+  const std::filesystem::path cache = default_cache_folder();
+  DataSet train = DataSet::open(config.data, Split::kTrain, cache);
+  DataSet test = DataSet::open(config.data, Split::kTest, cache);
+  Computation computation = make({ticket, config, train});
+  return {std::move(config), std::move(train), std::move(test), std::move(computation)};
+}
+
+void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
+  Joined joined;
+  joined.port = shop.computation.meeting_port;
+  joined.role = Role::kWorker;
+  joined.index = ticket.index;
+  joined.pid = ::getpid();
+  joined.version_line = version_line("scavenger");
+  joined.parameters = shop.trainer().parameters();
+  joined.buffers = shop.trainer().buffers();
+  link.post(std::move(joined));
+}
+
+std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
+                                                const SyncGroup& group, IoThread& io,
+                                                ControlLink& link, const Clock& clock) {
+  if (shop.config.sync.strategy != SyncStrategy::kParameterServer)
+    return shop.computation.make_all_reduce(
+        {shop.config, ticket, shop.trainer(), shop.train.size(), io, link, clock});
+  const std::uint64_t flat_size = shop.trainer().parameters().flat_size();
+  const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
+  if (!ticket.has_shared_file) {
+    const auto shards = static_cast<std::uint32_t>(group.shards.size());
+    return std::make_unique<ps::HostSynchroniser>(
+        io.context(), clock, ps::ChunkLayout(flat_size, chunk_bytes, shards), ticket.credentials,
+        ps::WireFormat(shop.config.sync.wire_precision));
+  }
+  const OptimizerConfig& optimizer = shop.config.optimizer;
+  const auto vectors = static_cast<std::uint32_t>(ps::Optimizer(optimizer).state_names().size());
+  return std::make_unique<ps::ShmSynchroniser>(
+      ps::Segment::attach(kInheritedFile, {flat_size, chunk_bytes, vectors}), clock,
+      ps::ShmSynchroniser::Options{optimizer, shop.train.size(),
+                                   std::thread::hardware_concurrency()});
+}
+
+// Whoever takes a machine away says so with SIGTERM, if at all. The controller lets us go at a
+// boundary.
+void announce_departure(asio::signal_set& notice, ControlLink& link) {
+  notice.async_wait([&](const boost::system::error_code& error, int) {
+    if (error) return;
+    link.post(Leaving{"its worker got SIGTERM"});
+    announce_departure(notice, link);
+  });
+}
+
+void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoThread& io,
+                   const Clock& clock, ControlLink& link) {
+  const Workshop shop = set_up(ticket, make);
+  Trainer& trainer = shop.trainer();
+  log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
+           ticket.threads, shop.computation.place);
+  Worker worker(
+      {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
+      {.make_synchroniser =
+           [&](const SyncGroup& group) {
+             return make_synchroniser(shop, ticket, group, io, link, clock);
+           },
+       .use_threads = shop.computation.use_threads,
+       .post = [&link](ControlMessage message) { link.post(std::move(message)); },
+       .begins_iteration = [&link](std::uint64_t iteration) { link.note_iteration(iteration); },
+       .expect = shop.computation.expect,
+       .batches_ahead = shop.computation.batches_ahead});
+  say_joined(shop, ticket, link);
+  asio::signal_set notice(io.context(), SIGTERM);
+  announce_departure(notice, link);
+  worker.run();
+}
+
+}  // namespace
+
+int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make) {
+  std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to connections whose other end is gone
+  IoThread io;
+  const SteadyClock clock;
+  ControlLink link(io, ticket, clock);
+  try {
+    join_and_work(ticket, make, io, clock, link);
+    log_info("ended by the controller");
+    return 0;
+  } catch (const Error& error) {
+    log_error("{}", error.what());
+    const bool by_peer = dynamic_cast<const ConnectionError*>(&error) != nullptr;
+    const bool bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
+    link.post_last(Failed{Role::kWorker, ticket.index, error.what(), by_peer, bad_input});
+    return bad_input ? 2 : 1;
+  }
+}
+
+}  // namespace scavenger

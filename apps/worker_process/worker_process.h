@@ -1,0 +1,58 @@
+// The process of a worker, whatever computes its gradients: scavenger-worker does it with LibTorch,
+// the worker library with its host program.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/base/clock.h"
+#include "runtime/config/job_config.h"
+#include "runtime/data/data_set.h"
+#include "runtime/net/io_thread.h"
+#include "runtime/process/launch_ticket.h"
+#include "runtime/training/synchroniser.h"
+#include "runtime/training/trainer.h"
+#include "runtime/worker/control_link.h"
+
+namespace scavenger {
+
+// What an all-reduce synchroniser is made from. The references outlive it.
+struct AllReduceParts {
+  const JobConfig& config;
+  const LaunchTicket& ticket;
+  const Trainer& trainer;
+  std::uint64_t train_samples;
+  IoThread& io;
+  ControlLink& link;
+  const Clock& clock;
+};
+
+// What computes the gradients of this process, and how.
+struct Computation {
+  std::unique_ptr<Trainer> trainer;
+  std::function<void(std::uint32_t threads)> use_threads;
+  std::string place = "CPU";  // for the log
+  // Announces a batch to the trainer some iterations before it is trained on; called on the
+  // loader's thread. It may be empty.
+  std::function<void(const Batch& batch)> expect;
+  std::size_t batches_ahead = 2;  // that are assembled before their use
+  // All-reduce jobs only: the port where its workers meet, and what makes their synchroniser.
+  std::uint16_t meeting_port = 0;
+  std::function<std::unique_ptr<Synchroniser>(const AllReduceParts&)> make_all_reduce;
+};
+
+// What the computation is made for.
+struct ComputationSite {
+  const LaunchTicket& ticket;
+  const JobConfig& config;
+  const DataSet& train;
+};
+using MakeComputation = std::function<Computation(const ComputationSite&)>;
+
+// Connects to the controller, opens the data, makes the computation on this thread, and works on it
+// until the controller ends it. Returns the exit code; the controller has been told of any error.
+int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make);
+
+}  // namespace scavenger

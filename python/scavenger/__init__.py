@@ -1,0 +1,36 @@
+"""Train a PyTorch model of one's own with Scavenger: elastic data parallelism.
+
+The Python file of a model defines `make_model()` and `loss(model, batch)`; docs/python.md of the
+project describes them. `scavenger-train` runs the file with `"model": {"type": "python", "file":
+"train.py"}`, and starts this package's worker for it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+__version__ = "0.1.0"
+
+
+class Batch(NamedTuple):
+    """A batch of one of Scavenger's own data formats: tensors whose first dimension is samples.
+
+    `inputs` are features or tokens; `targets` are labels, values or tokens. Both are valid until
+    the function that got them returns.
+    """
+
+    inputs: "torch.Tensor"
+    targets: "torch.Tensor"
+
+
+def check(path: str) -> None:
+    """Load a model's file as a job would, make its model once, and print what was found."""
+    from scavenger import inspection
+
+    inspection.print_summary(path)
+
+
+__all__ = ["Batch", "check", "__version__"]

@@ -1,0 +1,84 @@
+"""What scavenger-train asks of a model's file before it starts anything."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+from typing import Any, Dict, Mapping
+
+from scavenger import user_file
+from scavenger.model_state import ModelState, make_module
+from scavenger.problems import UserError, blaming
+
+SPLITS = ("train", "test")
+
+
+def _size_of(dataset: Any, split: str) -> int:
+    place = f'make_dataset("{split}")'
+    if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
+        raise UserError(f"{place} returned {type(dataset).__name__}, which has no __getitem__ and "
+                        "__len__", "", "return a map-style data set")
+    with blaming(f"len({place})"):
+        size = len(dataset)
+    if size == 0:
+        raise UserError(f"{place} has no samples", "", "return at least one")
+    return size
+
+
+def _require_functions(file: user_file.UserFile, config: Mapping[str, Any]) -> None:
+    if config["data"]["train"]["format"] != "python":
+        return
+    for name in ("make_dataset", "loss"):
+        if getattr(file, name) is None:
+            raise UserError(f"there is no {name}, which data in Python needs", str(file.path),
+                            "define make_dataset(split) and loss(model, batch)")
+    if config["data"].get("classes") and file.evaluate is None:
+        raise UserError("data.classes promises an accuracy, and there is no evaluate()",
+                        str(file.path), 'define evaluate(model, batch), which returns {"loss": '
+                        'mean, "correct": count}, or leave out data.classes')
+
+
+def inspect(config: Mapping[str, Any]) -> Dict[str, int]:
+    """Load the file, make its model and its data sets once. Raises UserError."""
+    file = user_file.load(pathlib.Path(config["model"]["file"]))
+    _require_functions(file, config)
+    with blaming("make_model()"):
+        state = ModelState(make_module(file.make_model, config["seed"]))
+    answer = {"parameters": sum(parameter.numel() for parameter in state.parameters)}
+    if config["data"]["train"]["format"] == "python":
+        assert file.make_dataset is not None
+        for split in SPLITS:
+            with blaming(f'make_dataset("{split}")'):
+                dataset = file.make_dataset(split)
+            answer[f"{split}_samples"] = _size_of(dataset, split)
+    return answer
+
+
+def main() -> int:
+    """Read the configuration from standard input; the last line of the output is the answer."""
+    try:
+        answer = inspect(json.load(sys.stdin))
+    except UserError as error:
+        # Python's own words, where there are some, come before the line that says what is wrong.
+        head, _, traceback = error.what.partition("\n")
+        if traceback:
+            print(traceback)
+        remedy = f"; {error.remedy}" if error.remedy else ""
+        where = f"{error.where}: " if error.where else ""
+        print(f"{where}{head.rstrip(':')}{remedy}")
+        return 2
+    sys.stdout.flush()
+    print("\n" + json.dumps(answer))
+    return 0
+
+
+def print_summary(path: str) -> None:
+    """Print what a file has, or raise UserError."""
+    config = {"model": {"file": str(pathlib.Path(path).absolute())}, "seed": 1,
+              "data": {"train": {"format": "built-in"}}}
+    file = user_file.load(pathlib.Path(path).absolute())
+    if file.make_dataset is not None:
+        config["data"] = {"train": {"format": "python"}}
+    for name, value in inspect(config).items():
+        print(f"{name.replace('_', ' ')}: {value}")

@@ -1,0 +1,192 @@
+"""The loader processes of one worker. Threads would contend with training for Python's lock."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+import threading
+import time
+from typing import Any, Dict, List, Set, Tuple
+
+import torch.multiprocessing
+
+from scavenger import batches, native
+from scavenger.loader_process import Loaded, Request, run
+from scavenger.problems import UserError, sample_text
+
+MOST_LOADERS = 8
+BATCHES_AHEAD = 6
+WAIT_SHARE = 0.05  # of the time, above which another loader process is started
+JUDGED_SECONDS = 2.0
+SAYS_SECONDS = 60.0
+Key = Tuple[int, ...]
+
+
+class LoaderLost(Exception):
+    """A loader process was killed or crashed."""
+
+
+class _Loader:
+    """One process, with its requests and results."""
+
+    def __init__(self, path: pathlib.Path, seed: int, train_samples: int) -> None:
+        # Neither forked from a process with threads, nor in need of a data set that can be pickled:
+        # each process imports the file and makes the data set itself.
+        context = torch.multiprocessing.get_context("forkserver")
+        self.requests = context.Queue()
+        self.results, theirs = context.Pipe(duplex=False)
+        self.process = context.Process(
+            target=run, args=(str(path), seed, train_samples, self.requests, theirs), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.waiting = 0
+
+
+class LoaderPool:
+    """Loads batches ahead of their use, in the order of the requests.
+
+    `request` may be called on any thread, all else on the thread that trains.
+    """
+
+    def __init__(self, path: pathlib.Path, seed: int, train_samples: int) -> None:
+        self._arguments = (path, seed, train_samples)
+        self._loaders = [_Loader(*self._arguments)]
+        self._lock = threading.Lock()  # of the fields below; never held while something blocks
+        self._pending: Dict[Key, Tuple[int, _Loader]] = {}
+        self._dropped: Set[int] = set()
+        self._arrived: Dict[int, Loaded] = {}
+        self._next = 0
+        self._begin = time.monotonic()
+        self._waited = 0.0
+
+    def request(self, samples: List[int], first_position: int) -> Key:
+        """Begin to load these samples, unless they are being loaded."""
+        key = (first_position, *samples)
+        with self._lock:
+            if key not in self._pending:
+                loader = min(self._loaders, key=lambda each: each.waiting)
+                loader.waiting += 1
+                number = self._next
+                self._next += 1
+                self._pending[key] = (number, loader)
+                loader.requests.put(Request(number, samples, first_position))
+        return key
+
+    def take(self, samples: List[int], first_position: int) -> Any:
+        """Return the batch of these samples. Raises UserError, LoaderLost."""
+        key = self.request(samples, first_position)
+        start = time.monotonic()
+        with self._lock:
+            # Batches are used in the order of their requests, so earlier ones are needed no more.
+            for other in list(self._pending):
+                if other == key:
+                    break
+                self._dropped.add(self._pending.pop(other)[0])
+            number, loader = self._pending.pop(key)
+        while number not in self._arrived:
+            self._receive(loader, samples)
+        loaded = self._arrived.pop(number)
+        self._judge(time.monotonic() - start)
+        if loaded.problem is not None:
+            raise UserError(loaded.problem, loaded.where, loaded.remedy)
+        return loaded.batch
+
+    def _receive(self, loader: _Loader, samples: List[int]) -> None:
+        waited = 0.0
+        while not loader.results.poll(SAYS_SECONDS):
+            waited += SAYS_SECONDS
+            print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}",
+                  file=sys.stderr, flush=True)
+        try:
+            loaded = loader.results.recv()
+        except (EOFError, ConnectionError, FileNotFoundError) as error:
+            loader.process.join(1.0)
+            raise LoaderLost(f"a loader process ended with exit code {loader.process.exitcode} "
+                             f"while it loaded samples {sample_text(samples)}") from error
+        with self._lock:
+            loader.waiting -= 1
+            if loaded.number in self._dropped:
+                self._dropped.remove(loaded.number)
+                return
+        self._arrived[loaded.number] = loaded
+
+    def _judge(self, waited: float) -> None:
+        """Start another process if training waits for samples."""
+        self._waited += waited
+        passed = time.monotonic() - self._begin
+        if passed < JUDGED_SECONDS:
+            return
+        most = min(MOST_LOADERS, os.cpu_count() or 1)
+        if self._waited > WAIT_SHARE * passed and len(self._loaders) < most:
+            loader = _Loader(*self._arguments)
+            with self._lock:
+                self._loaders.append(loader)
+        self._begin, self._waited = time.monotonic(), 0.0
+
+
+class BuiltInSource:
+    """Rows of Scavenger's own data formats, in the library's memory."""
+
+    wait_seconds = 0.0
+
+    def open(self, batch: native.Batch) -> None:
+        """Begin to use this batch."""
+        self._tensors = batches.tensors_of(batch)
+        self._position = batch.first_position
+
+    def rows(self, first: int, last: int) -> Any:
+        """Return rows of the batch."""
+        return batches.rows(self._tensors, first, last)
+
+    def numbers(self, first: int, last: int) -> List[int]:
+        """Return the positions of these rows in the job's order."""
+        return list(range(self._position + first, self._position + last))
+
+
+class PoolSource:
+    """Rows of the user's own data set, from the loader processes."""
+
+    def __init__(self, pool: LoaderPool, ends: List[int], micro_batch: int) -> None:
+        self._pool = pool
+        self._ends = ends  # the number after the last sample of each split
+        self._micro_batch = micro_batch
+        self.wait_seconds = 0.0
+
+    def open(self, batch: native.Batch) -> None:
+        """Begin to use this batch."""
+        self._samples = batches.samples_of(batch)
+        self._position = batch.first_position
+        self._is_training = bool(batch.is_for_training)
+        self.wait_seconds = 0.0
+
+    def expect(self, batch: native.Batch) -> None:
+        """Begin to load a batch of the training."""
+        samples = batches.samples_of(batch)
+        most = self._micro_batch or batch.size
+        passes = (batch.size + most - 1) // most
+        for index in range(passes):
+            first, last = batch.size * index // passes, batch.size * (index + 1) // passes
+            self._pool.request(samples[first:last], batch.first_position + first)
+
+    def rows(self, first: int, last: int) -> Any:
+        """Return the user's own batch of these rows."""
+        samples = self._samples[first:last]
+        start = time.monotonic()
+        batch = self._pool.take(samples, self._position + first)
+        self.wait_seconds += time.monotonic() - start
+        if not self._is_training:
+            self._load_ahead(samples, self._position + first)
+        return batch
+
+    def _load_ahead(self, samples: List[int], position: int) -> None:
+        """Begin with the batch that most likely follows in an evaluation."""
+        first = samples[-1] + 1
+        end = next(end for end in self._ends if samples[-1] < end)
+        if first < end:
+            last = min(first + len(samples), end)
+            self._pool.request(list(range(first, last)), position + len(samples))
+
+    def numbers(self, first: int, last: int) -> List[int]:
+        """Return the numbers of these samples."""
+        return self._samples[first:last]

@@ -1,0 +1,100 @@
+"""What a loader process does: it makes batches of the user's own data set."""
+
+from __future__ import annotations
+
+import hashlib
+import pathlib
+from typing import Any, Dict, List, NamedTuple, Optional
+
+import torch
+from torch.utils.data import default_collate
+
+from scavenger import user_file
+from scavenger.problems import UserError, blaming, sample_text
+from scavenger.trainer import seed_everything
+
+
+class Request(NamedTuple):
+    """Samples to be loaded as one batch."""
+
+    number: int
+    samples: List[int]  # numbers; those of the test data follow those of the training data
+    first_position: int  # in the job's order, which decides the random numbers of each sample
+
+
+class Loaded(NamedTuple):
+    """The batch, or what went wrong."""
+
+    number: int
+    batch: Any
+    problem: Optional[str]
+    where: str = ""
+    remedy: str = ""
+
+
+class Datasets:
+    """The two splits, each made when its first sample is needed."""
+
+    def __init__(self, file: user_file.UserFile, seed: int, train_samples: int) -> None:
+        self._file = file
+        self._seed = seed
+        self._train_samples = train_samples
+        self._made: Dict[str, Any] = {}
+
+    def load(self, request: Request) -> Any:
+        """Return the collated batch. Raises UserError."""
+        samples = []
+        for offset, number in enumerate(request.samples):
+            seed_everything(self._key(request.first_position + offset))
+            is_train = number < self._train_samples
+            split = "train" if is_train else "test"
+            index = number if is_train else number - self._train_samples
+            dataset = self._dataset(split)
+            with blaming(f"the {split} data set", lambda: f" at sample {index}"):
+                samples.append(dataset[index])
+        collate = self._file.collate or default_collate
+        with blaming("collate()" if self._file.collate else "the default collate()",
+                     lambda: f" on samples {sample_text(request.samples)}"):
+            return collate(samples)
+
+    def _dataset(self, split: str) -> Any:
+        if split not in self._made:
+            assert self._file.make_dataset is not None
+            torch.manual_seed(self._seed)
+            with blaming(f'make_dataset("{split}")'):
+                self._made[split] = self._file.make_dataset(split)
+        return self._made[split]
+
+    def _key(self, position: int) -> int:
+        text = f"{self._seed} {position}".encode()
+        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
+
+
+def run(path: str, seed: int, train_samples: int, requests: Any, results: Any) -> None:
+    """Answer requests until there is a None, or nobody reads the results any more."""
+    torch.set_num_threads(1)
+    try:
+        datasets: Optional[Datasets] = Datasets(user_file.load(pathlib.Path(path)), seed,
+                                                train_samples)
+        failure: Optional[UserError] = None
+    except UserError as error:
+        datasets, failure = None, error
+    while True:
+        request = requests.get()
+        if request is None:
+            return
+        try:
+            if datasets is None:
+                assert failure is not None
+                raise failure
+            answer = Loaded(request.number, datasets.load(request), None)
+        except UserError as error:
+            answer = Loaded(request.number, None, error.what, error.where, error.remedy)
+        try:
+            results.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return
+        except Exception as error:  # the batch cannot be pickled
+            results.send(Loaded(request.number, None,
+                                f"a batch cannot be sent from a loader process: {error}", path,
+                                "have collate() return tensors, numbers, lists or dictionaries"))

@@ -1,0 +1,163 @@
+"""The tensors of a user's module: parameters that are views of shared memory, and buffers."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from typing import Any, Dict, List, Tuple
+
+import torch
+
+from scavenger import native
+from scavenger.problems import UserError
+
+FROZEN_MARK = "frozen:sha256"
+KEPT_VIEWS = 4  # flat vectors whose views are kept: the library alternates between two
+TYPES = {
+    torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16",
+    torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8",
+    torch.uint8: "U8", torch.bool: "BOOL",
+}
+
+
+def make_module(make_model: Any, seed: int) -> torch.nn.Module:
+    """Call make_model() with seeded random numbers and check what it returns. Raises UserError."""
+    torch.manual_seed(seed)
+    module = make_model()
+    if not isinstance(module, torch.nn.Module):
+        raise UserError(f"make_model() returned {type(module).__name__}, not a torch.nn.Module",
+                        "", "return the module itself")
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    if not trained:
+        raise UserError("the model has no parameters, so there is nothing to train", "make_model()",
+                        "leave requires_grad of some parameters on")
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad and parameter.dtype != torch.float32:
+            raise UserError(f"parameter {name} is of type {parameter.dtype}", "make_model()",
+                            "return model.float(); compute.precision trains in bfloat16")
+        if parameter.requires_grad and parameter.numel() == 0:
+            raise UserError(f"parameter {name} is empty", "make_model()",
+                            "give it its size in make_model()")
+        if parameter.device.type != "cpu":
+            raise UserError(f"parameter {name} is on {parameter.device}", "make_model()",
+                            "leave the model on the CPU")
+    return module
+
+
+def floats_at(address: int, count: int) -> torch.Tensor:
+    """Return the floats in memory at an address, without a copy."""
+    return torch.frombuffer((ctypes.c_float * count).from_address(address), dtype=torch.float32)
+
+
+class ModelState:
+    """Binds a module to the library's flat vectors, and describes its tensors to it."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self.module = module
+        self.names: List[str] = []
+        self.parameters: List[torch.nn.Parameter] = []
+        for name, parameter in module.named_parameters():  # tied ones come once
+            if parameter.requires_grad:
+                self.names.append(name)
+                self.parameters.append(parameter)
+        self.initial = [parameter.detach().clone() for parameter in self.parameters]
+        self.buffers = self._adopt_buffers()
+        self._mark = self._frozen_mark()
+        self._views: Dict[int, List[torch.Tensor]] = {}
+        self._kept: List[Any] = []  # memory of what describe() returned
+
+    def _adopt_buffers(self) -> List[Tuple[str, torch.nn.Module, str, torch.Tensor]]:
+        """Return (name, module, its name there, tensor) of each buffer of the state_dict."""
+        found = []
+        seen: Dict[int, str] = {}
+        for prefix, module in self.module.named_modules():
+            for name, buffer in module._buffers.items():
+                if buffer is None or buffer.numel() == 0 or id(buffer) in seen:
+                    continue
+                if name in module._non_persistent_buffers_set:
+                    continue
+                full = f"{prefix}.{name}" if prefix else name
+                if buffer.dtype not in TYPES:
+                    raise UserError(f"buffer {full} is of type {buffer.dtype}", "make_model()",
+                                    "use buffers of floats, integers or booleans")
+                own = buffer.detach().clone(memory_format=torch.contiguous_format)
+                seen[id(own)] = full
+                module._buffers[name] = own
+                found.append((full, module, name, own))
+        return found
+
+    def _frozen_mark(self) -> torch.Tensor:
+        """Return what identifies the parameters that are not trained; empty if there are none."""
+        digest = hashlib.sha256()
+        is_any = False
+        for name, parameter in self.module.named_parameters():
+            if parameter.requires_grad:
+                continue
+            is_any = True
+            digest.update(name.encode())
+            flat = parameter.detach().contiguous().flatten()
+            digest.update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
+        raw = digest.digest()
+        numbers = [raw[i] + 256 * raw[i + 1] for i in range(0, len(raw), 2)]
+        return torch.tensor(numbers if is_any else [], dtype=torch.float32)
+
+    def describe(self, model: native.Model) -> None:
+        """Fill in the tensors for the library."""
+        parameters = [self._tensor(name, tensor)
+                      for name, tensor in zip(self.names, self.parameters)]
+        buffers = [self._tensor(name, tensor) for name, _, _, tensor in self.buffers]
+        if self._mark.numel() > 0:
+            buffers.append(self._tensor(FROZEN_MARK, self._mark))
+        model.parameters = self._array(parameters)
+        model.parameter_count = len(parameters)
+        model.buffers = self._array(buffers)
+        model.buffer_count = len(buffers)
+
+    def _array(self, tensors: List[native.Tensor]) -> Any:
+        array = (native.Tensor * max(1, len(tensors)))(*tensors)
+        self._kept.append(array)
+        return array
+
+    def _tensor(self, name: str, tensor: torch.Tensor) -> native.Tensor:
+        shape = (ctypes.c_int64 * max(1, tensor.dim()))(*tensor.shape)
+        self._kept.append(shape)
+        return native.Tensor(name.encode(), TYPES[tensor.dtype].encode(), shape, tensor.dim(),
+                             tensor.data_ptr())
+
+    def views_of(self, address: int, offsets: List[int], flat_size: int) -> List[torch.Tensor]:
+        """Return a view of each parameter's part of the flat vector at this address."""
+        views = self._views.get(address)
+        if views is None:
+            if len(self._views) >= KEPT_VIEWS:
+                self._views.clear()
+            flat = floats_at(address, flat_size)
+            views = [flat[first:first + parameter.numel()].view(parameter.shape)
+                     for first, parameter in zip(offsets, self.parameters)]
+            self._views[address] = views
+        return views
+
+    def use_weights(self, views: List[torch.Tensor]) -> None:
+        """Make the parameters these views."""
+        for parameter, view in zip(self.parameters, views):
+            parameter.data = view
+
+    def write_initial_weights(self) -> None:
+        """Copy what make_model() has made into the weights in use."""
+        with torch.no_grad():
+            for parameter, value in zip(self.parameters, self.initial):
+                parameter.copy_(value)
+
+    def settle_buffers(self) -> None:
+        """Bring buffers that the model has replaced back to their place. Raises UserError."""
+        for name, module, key, own in self.buffers:
+            now = module._buffers.get(key)
+            if now is own:
+                continue
+            if now is None or now.shape != own.shape or now.dtype != own.dtype:
+                found = "None" if now is None else f"{list(now.shape)} of type {now.dtype}"
+                raise UserError(f"buffer {name} has become {found}, and was {list(own.shape)} of "
+                                f"type {own.dtype}", "", "give buffers their full size in "
+                                "make_model(): only their values may change")
+            with torch.no_grad():
+                own.copy_(now)
+            module._buffers[key] = own

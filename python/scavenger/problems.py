@@ -1,0 +1,56 @@
+"""Errors that the user can mend, and how an exception in a user's function is told."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import traceback
+from typing import Callable, Iterator, Optional, Sequence
+
+PACKAGE = str(pathlib.Path(__file__).parent)
+MOST_SAMPLES_TOLD = 8
+
+
+class UserError(Exception):
+    """Something that the user gave is wrong: what, where, and what to do about it."""
+
+    def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether PyTorch or Python reports a lack of memory."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "out of memory" in text or "can't allocate memory" in text
+
+
+def sample_text(samples: Sequence[int]) -> str:
+    """Return the numbers of some samples for a message."""
+    told = ", ".join(str(number) for number in samples[:MOST_SAMPLES_TOLD])
+    rest = len(samples) - MOST_SAMPLES_TOLD
+    return told + (f" and {rest} more" if rest > 0 else "")
+
+
+def own_traceback(error: BaseException) -> str:
+    """Return the traceback as Python prints it, without the frames of this package."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith(PACKAGE)]
+    head = ["Traceback (most recent call last):\n"] if frames else []
+    lines = head + traceback.format_list(frames)
+    lines += traceback.format_exception_only(type(error), error)
+    return "".join(lines).rstrip()
+
+
+@contextlib.contextmanager
+def blaming(function: str, where: Optional[Callable[[], str]] = None) -> Iterator[None]:
+    """Turn what a user's function raises within this block into a UserError with its traceback."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        place = where() if where else ""
+        raise UserError(f"{function} failed{place}:\n{own_traceback(error)}") from error

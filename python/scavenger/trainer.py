@@ -1,0 +1,240 @@
+"""One worker's forward and backward passes of a user's module."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import random
+import sys
+import time
+from typing import Any, Callable, ContextManager, List, Mapping, Optional, Protocol
+
+import torch
+
+from scavenger import native, objective
+from scavenger.model_state import ModelState
+from scavenger.problems import UserError, blaming, is_out_of_memory, sample_text
+from scavenger.user_file import UserFile
+
+
+class Source(Protocol):
+    """Where the rows of a batch come from."""
+
+    def open(self, batch: native.Batch) -> None:
+        """Begin to use this batch."""
+
+    def rows(self, first: int, last: int) -> Any:
+        """Return rows of the batch as the user's functions take them."""
+
+    def numbers(self, first: int, last: int) -> List[int]:
+        """Return the numbers of these rows for a message: of samples, or their positions."""
+
+    wait_seconds: float
+
+
+@dataclasses.dataclass
+class Settings:
+    """What the job's configuration says of a worker's passes."""
+
+    loss: Mapping[str, Any]
+    micro_batch: int  # most samples of a pass; 0: no limit
+    is_bfloat16: bool
+    shape: objective.DataShape
+    worker: int
+
+    @staticmethod
+    def of(config: Mapping[str, Any], data: Mapping[str, Any], worker: int) -> "Settings":
+        """Read them from the configuration and from the shape of the data."""
+        compute = config.get("compute", {})
+        micro_batch = compute.get("micro_batch", "auto")
+        has_batches = config["data"]["train"]["format"] != "python"
+        return Settings(
+            loss=config.get("loss", {}),
+            micro_batch=0 if micro_batch == "auto" else int(micro_batch),
+            is_bfloat16=compute.get("precision", "float32") == "bfloat16",
+            shape=objective.DataShape(data["target"], data["classes"], has_batches),
+            worker=worker,
+        )
+
+
+def seed_everything(key: int) -> None:
+    """Seed all generators that a user's functions may draw from."""
+    torch.default_generator.manual_seed(key)
+    random.seed(key)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(key & 0xFFFFFFFF)
+
+
+class Trainer:
+    """Computes gradients and evaluations. Each is asked for by the library's thread."""
+
+    def __init__(self, file: UserFile, state: ModelState, settings: Settings, source: Source,
+                 ready: Callable[[Any, int], None]) -> None:
+        self._file = file
+        self._state = state
+        self._module = state.module
+        self._settings = settings
+        self._source = source
+        self._ready = ready
+        self._micro_batch = settings.micro_batch
+        self._gradients: List[torch.Tensor] = []
+        self._has_value: List[bool] = []
+        self._told: List[bool] = []
+        self._is_last_pass = True
+        self._worker: Any = None
+        self._failure: Optional[BaseException] = None
+        for index, parameter in enumerate(state.parameters):
+            parameter.register_post_accumulate_grad_hook(self._hook(index))
+
+    def use_gradients(self, views: List[torch.Tensor]) -> None:
+        """Write gradients to these views from now on."""
+        self._gradients = views
+
+    def _hook(self, index: int) -> Callable[[torch.nn.Parameter], None]:
+        def collect(parameter: torch.nn.Parameter) -> None:
+            gradient = parameter.grad
+            parameter.grad = None
+            if gradient is None:
+                return
+            if self._told[index]:
+                raise UserError(
+                    f"the gradient of {self._state.names[index]} came twice in one backward pass",
+                    "loss()", "use checkpoint(..., use_reentrant=False), and call no backward()")
+            if gradient.layout != torch.strided:
+                gradient = gradient.to_dense()
+            if self._has_value[index]:
+                self._gradients[index].add_(gradient)
+            else:
+                self._gradients[index].copy_(gradient)
+                self._has_value[index] = True
+            if self._is_last_pass:
+                self._told[index] = True
+                self._ready(self._worker, index)
+        return collect
+
+    def _precision(self) -> ContextManager[Any]:
+        if self._settings.is_bfloat16:
+            return torch.autocast("cpu", dtype=torch.bfloat16)
+        return contextlib.nullcontext()
+
+    def _set_training(self, is_training: bool) -> None:
+        if self._module.training != is_training:
+            self._module.train(is_training)
+
+    def forward_backward(self, worker: Any, batch: native.Batch, key: int,
+                         step: native.Step) -> None:
+        """Compute the gradient of a batch's mean loss. Raises UserError."""
+        self._worker = worker
+        self._set_training(True)
+        self._source.open(batch)
+        before = [tensor.clone() for _, _, _, tensor in self._state.buffers]
+        while True:
+            seed_everything(key)
+            try:
+                self._passes(batch.size, step)
+                break
+            except Exception as error:
+                cause = error.__cause__ or error
+                if not is_out_of_memory(cause) or any(self._told):
+                    raise
+                self._halve(batch.size)
+                self._put_back(before)
+        step.data_wait_seconds = self._source.wait_seconds
+
+    def _put_back(self, before: List[torch.Tensor]) -> None:
+        with torch.no_grad():
+            for value, (_, _, _, tensor) in zip(before, self._state.buffers):
+                tensor.copy_(value)
+
+    def _halve(self, size: int) -> None:
+        now = min(self._micro_batch or size, size)
+        if now == 1:
+            raise UserError("memory does not suffice for one sample", "",
+                            "use a smaller model, or a machine with more memory")
+        self._micro_batch = now // 2
+
+    def _passes(self, size: int, step: native.Step) -> None:
+        count = len(self._state.parameters)
+        self._has_value = [False] * count
+        self._told = [False] * count
+        most = self._micro_batch or size
+        passes = (size + most - 1) // most
+        total = 0.0
+        step.forward_seconds = step.backward_seconds = 0.0
+        for index in range(passes):
+            first, last = size * index // passes, size * (index + 1) // passes
+            self._is_last_pass = index + 1 == passes
+            data = self._source.rows(first, last)
+            start = time.perf_counter()
+            share = (last - first) / size
+            loss = self._loss(data, first, last)
+            if share != 1.0:
+                loss = loss * share
+            total += float(loss.detach())
+            middle = time.perf_counter()
+            step.forward_seconds += middle - start
+            if not math.isfinite(total):
+                break
+            with blaming("the backward pass", lambda: self._place(first, last)):
+                loss.backward()
+            self._state.settle_buffers()
+            step.backward_seconds += time.perf_counter() - middle
+        step.loss = total
+
+    def _place(self, first: int, last: int) -> str:
+        numbers = sample_text(self._source.numbers(first, last))
+        return f" in worker {self._settings.worker}, on samples {numbers}"
+
+    def _loss(self, data: Any, first: int, last: int) -> torch.Tensor:
+        name = "loss()" if self._file.loss else "the model"
+        with blaming(name, lambda: self._place(first, last)), self._precision():
+            loss = self._loss_of(data)
+        if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            kind = (f"a tensor of shape {list(loss.shape)}" if isinstance(loss, torch.Tensor)
+                    else type(loss).__name__)
+            raise UserError(f"loss() returned {kind}, not one number", str(self._file.path),
+                            "return the mean over the batch's samples")
+        if loss.requires_grad or not torch.is_grad_enabled():
+            return loss
+        raise UserError("the loss does not depend on the model's parameters",
+                        str(self._file.path), "compute it without detach(), item() or no_grad()")
+
+    def _loss_of(self, data: Any) -> Any:
+        if self._file.loss is not None:
+            return self._file.loss(self._module, data)
+        shape = self._settings.shape
+        rows, targets = objective.predictions_of(objective.outputs_of(self._module, data), data,
+                                                 shape)
+        return objective.loss_of(rows, targets, self._settings.loss, shape)
+
+    def evaluate(self, batch: native.Batch, sums: native.Sums) -> None:
+        """Evaluate the model on a batch. Raises UserError."""
+        self._set_training(False)
+        self._source.open(batch)
+        with torch.no_grad():
+            data = self._source.rows(0, batch.size)
+            found = self._evaluation_of(data, batch.size)
+        for field in dataclasses.fields(found):
+            setattr(sums, field.name, getattr(found, field.name))
+
+    def _evaluation_of(self, data: Any, size: int) -> objective.Sums:
+        shape = self._settings.shape
+        if self._file.evaluate is not None:
+            with blaming("evaluate()", lambda: self._place(0, size)), self._precision():
+                result = self._file.evaluate(self._module, data)
+            needs_loss = isinstance(result, Mapping) and "loss" not in result
+            mean = float(self._loss(data, 0, size)) if needs_loss else 0.0
+            return objective.sums_from(result, size, mean)
+        if not shape.has_batches:
+            mean = float(self._loss(data, 0, size))
+            return objective.Sums(predictions=size, loss=mean * size)
+        with blaming("the model", lambda: self._place(0, size)), self._precision():
+            answer = objective.outputs_of(self._module, data)
+            rows, targets = objective.predictions_of(answer, data, shape)
+        if self._file.loss is not None:
+            mean = float(self._loss(data, 0, size))
+        else:
+            mean = float(objective.loss_of(rows, targets, self._settings.loss, shape))
+        return objective.sums_of(rows, targets, mean, shape)

@@ -1,0 +1,68 @@
+"""The functions of a model's Python file."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import pathlib
+import sys
+from types import ModuleType
+from typing import Any, Callable, Optional
+
+from scavenger.problems import UserError, blaming
+
+# Loader processes that are forked or spawned import the module again under this name.
+MODULE = "scavenger_user_file"
+
+
+@dataclasses.dataclass
+class UserFile:
+    """What a model's file defines; functions that it does not have are None."""
+
+    path: pathlib.Path
+    make_model: Callable[[], Any]
+    loss: Optional[Callable[..., Any]] = None
+    make_dataset: Optional[Callable[[str], Any]] = None
+    collate: Optional[Callable[[list], Any]] = None
+    evaluate: Optional[Callable[..., Any]] = None
+
+
+def _function(module: ModuleType, name: str, path: pathlib.Path) -> Any:
+    found = getattr(module, name, None)
+    if found is not None and not callable(found):
+        raise UserError(f"{name} is no function", str(path), f"define it: def {name}(...)")
+    return found
+
+
+def load_module(path: pathlib.Path) -> ModuleType:
+    """Import the file; its folder comes first where it looks for modules of its own."""
+    if not path.is_file():
+        raise UserError(f"there is no file {path}", "model.file", "correct the path")
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(MODULE, path)
+    if spec is None or spec.loader is None:
+        raise UserError("this is no Python file", str(path), "name a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[MODULE] = module
+    with blaming(f"importing {path.name}"):
+        spec.loader.exec_module(module)
+    return module
+
+
+def load(path: pathlib.Path) -> UserFile:
+    """Import the file and find its functions. Raises UserError."""
+    module = load_module(path)
+    make_model = _function(module, "make_model", path)
+    if make_model is None:
+        raise UserError("there is no make_model()", str(path),
+                        "define it: a function without arguments that returns a torch.nn.Module")
+    return UserFile(
+        path=path,
+        make_model=make_model,
+        loss=_function(module, "loss", path),
+        make_dataset=_function(module, "make_dataset", path),
+        collate=_function(module, "collate", path),
+        evaluate=_function(module, "evaluate", path),
+    )
