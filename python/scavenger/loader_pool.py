@@ -21,6 +21,8 @@ WAIT_SHARE = 0.05  # of the time, above which another loader process is started
 JUDGED_SECONDS = 2.0
 SAYS_SECONDS = 60.0
 Key = Tuple[int, ...]
+TRAINING = "training"
+EVALUATION = "evaluation"
 
 
 class LoaderLost(Exception):
@@ -53,37 +55,46 @@ class LoaderPool:
         self._arguments = (path, seed, train_samples)
         self._loaders = [_Loader(*self._arguments)]
         self._lock = threading.Lock()  # of the fields below; never held while something blocks
-        self._pending: Dict[Key, Tuple[int, _Loader]] = {}
+        self._pending: Dict[str, Dict[Key, Tuple[int, _Loader]]] = {TRAINING: {}, EVALUATION: {}}
         self._dropped: Set[int] = set()
         self._arrived: Dict[int, Loaded] = {}
         self._next = 0
         self._begin = time.monotonic()
         self._waited = 0.0
 
-    def request(self, samples: List[int], first_position: int) -> Key:
-        """Begin to load these samples, unless they are being loaded."""
+    def request(self, kind: str, samples: List[int], first_position: int) -> None:
+        """Begin to load these samples, for TRAINING or EVALUATION."""
+        with self._lock:
+            key = (first_position, *samples)
+            if key not in self._pending[kind]:
+                self._pending[kind][key] = self._send(samples, first_position)
+
+    def _send(self, samples: List[int], first_position: int) -> Tuple[int, _Loader]:
+        loader = min(self._loaders, key=lambda each: each.waiting)
+        loader.waiting += 1
+        self._next += 1
+        loader.requests.put(Request(self._next, samples, first_position))
+        return self._next, loader
+
+    def _claim(self, kind: str, samples: List[int], first_position: int) -> Tuple[int, _Loader]:
         key = (first_position, *samples)
         with self._lock:
-            if key not in self._pending:
-                loader = min(self._loaders, key=lambda each: each.waiting)
-                loader.waiting += 1
-                number = self._next
-                self._next += 1
-                self._pending[key] = (number, loader)
-                loader.requests.put(Request(number, samples, first_position))
-        return key
-
-    def take(self, samples: List[int], first_position: int) -> Any:
-        """Return the batch of these samples. Raises UserError, LoaderLost."""
-        key = self.request(samples, first_position)
-        start = time.monotonic()
-        with self._lock:
+            pending = self._pending[kind]
+            if key not in pending:  # nobody knew: half a batch, or the first one
+                return self._send(samples, first_position)
             # Batches are used in the order of their requests, so earlier ones are needed no more.
-            for other in list(self._pending):
+            for other in list(pending):
                 if other == key:
                     break
-                self._dropped.add(self._pending.pop(other)[0])
-            number, loader = self._pending.pop(key)
+                number, _ = pending.pop(other)
+                if self._arrived.pop(number, None) is None:
+                    self._dropped.add(number)
+            return pending.pop(key)
+
+    def take(self, kind: str, samples: List[int], first_position: int) -> Any:
+        """Return the batch of these samples. Raises UserError, LoaderLost."""
+        start = time.monotonic()
+        number, loader = self._claim(kind, samples, first_position)
         while number not in self._arrived:
             self._receive(loader, samples)
         loaded = self._arrived.pop(number)
@@ -139,6 +150,9 @@ class BuiltInSource:
         """Return rows of the batch."""
         return batches.rows(self._tensors, first, last)
 
+    def use_micro_batch(self, samples: int) -> None:
+        """Do nothing: rows of any number can be had."""
+
     def numbers(self, first: int, last: int) -> List[int]:
         """Return the positions of these rows in the job's order."""
         return list(range(self._position + first, self._position + last))
@@ -167,13 +181,14 @@ class PoolSource:
         passes = (batch.size + most - 1) // most
         for index in range(passes):
             first, last = batch.size * index // passes, batch.size * (index + 1) // passes
-            self._pool.request(samples[first:last], batch.first_position + first)
+            self._pool.request(TRAINING, samples[first:last], batch.first_position + first)
 
     def rows(self, first: int, last: int) -> Any:
         """Return the user's own batch of these rows."""
         samples = self._samples[first:last]
         start = time.monotonic()
-        batch = self._pool.take(samples, self._position + first)
+        kind = TRAINING if self._is_training else EVALUATION
+        batch = self._pool.take(kind, samples, self._position + first)
         self.wait_seconds += time.monotonic() - start
         if not self._is_training:
             self._load_ahead(samples, self._position + first)
@@ -185,7 +200,11 @@ class PoolSource:
         end = next(end for end in self._ends if samples[-1] < end)
         if first < end:
             last = min(first + len(samples), end)
-            self._pool.request(list(range(first, last)), position + len(samples))
+            self._pool.request(EVALUATION, list(range(first, last)), position + len(samples))
+
+    def use_micro_batch(self, samples: int) -> None:
+        """Announce passes of at most so many samples from now on."""
+        self._micro_batch = samples
 
     def numbers(self, first: int, last: int) -> List[int]:
         """Return the numbers of these samples."""

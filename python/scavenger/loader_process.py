@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
+import multiprocessing.connection
+import os
 import pathlib
+import threading
 from typing import Any, Dict, List, NamedTuple, Optional
 
 import torch
@@ -45,11 +49,11 @@ class Datasets:
         """Return the collated batch. Raises UserError."""
         samples = []
         for offset, number in enumerate(request.samples):
-            seed_everything(self._key(request.first_position + offset))
             is_train = number < self._train_samples
             split = "train" if is_train else "test"
             index = number if is_train else number - self._train_samples
-            dataset = self._dataset(split)
+            dataset = self._dataset(split)  # before the seed, which its making may change
+            seed_everything(self._key(request.first_position + offset))
             with blaming(f"the {split} data set", lambda: f" at sample {index}"):
                 samples.append(dataset[index])
         collate = self._file.collate or default_collate
@@ -70,8 +74,17 @@ class Datasets:
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
+def _die_with_worker() -> None:
+    """End this process when the worker has ended, however that was, and whatever is loading."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(0)
+
+
 def run(path: str, seed: int, train_samples: int, requests: Any, results: Any) -> None:
     """Answer requests until there is a None, or nobody reads the results any more."""
+    threading.Thread(target=_die_with_worker, daemon=True).start()
     torch.set_num_threads(1)
     try:
         datasets: Optional[Datasets] = Datasets(user_file.load(pathlib.Path(path)), seed,

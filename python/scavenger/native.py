@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import importlib
 import os
 import pathlib
 from typing import Any
@@ -140,6 +142,10 @@ def library_path() -> pathlib.Path:
 
 def load() -> Any:
     """Open the library and declare its functions. Raises OSError if it is missing or another one."""
+    # The wheel brings OpenSSL and zlib. Those of this Python come first, so that both use one.
+    for name in ("ssl", "zlib"):
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     library = ctypes.CDLL(str(library_path()))
     library.scavenger_worker_interface.restype = ctypes.c_uint32
     found = library.scavenger_worker_interface()

@@ -27,6 +27,9 @@ class Source(Protocol):
     def rows(self, first: int, last: int) -> Any:
         """Return rows of the batch as the user's functions take them."""
 
+    def use_micro_batch(self, samples: int) -> None:
+        """Expect rows to be asked for by at most so many from now on."""
+
     def numbers(self, first: int, last: int) -> List[int]:
         """Return the numbers of these rows for a message: of samples, or their positions."""
 
@@ -154,6 +157,7 @@ class Trainer:
             raise UserError("memory does not suffice for one sample", "",
                             "use a smaller model, or a machine with more memory")
         self._micro_batch = now // 2
+        self._source.use_micro_batch(self._micro_batch)
 
     def _passes(self, size: int, step: native.Step) -> None:
         count = len(self._state.parameters)

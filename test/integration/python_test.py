@@ -73,6 +73,9 @@ OWN_DATA = NOISY + """
 """
 
 
+sys.path.insert(0, str(job.SOURCE / "python"))
+
+
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
 class PythonTest(job.JobTest):
     def environment(self):
@@ -126,14 +129,14 @@ class PythonTest(job.JobTest):
         self.assertLess(job.largest_difference(own, configured), 1e-5)
 
     def test_a_killed_job_goes_on_with_the_bits_of_one_that_was_not(self):
-        config = self.configure(OWN_DATA, **self.own_data(), checkpoint={"every_iterations": 50},
-                                stop={"max_iterations": 400})
+        config = self.configure(OWN_DATA, **self.own_data(), checkpoint={"every_iterations": 40},
+                                stop={"max_iterations": 200})
         whole = self.weights_of("whole", config)
         run = self.run_folder("killed")
         process = self.start(config, "--quiet", "--run", run)
-        self.wait_for_event(run, "checkpoint")
+        self.wait_for_event(run, "checkpoint", timeout=300)
         process.send_signal(signal.SIGKILL)
-        process.communicate()
+        process.wait()
         self.train("--resume", run, "--quiet")
         self.assertEqual(whole, job.last_weights(run))
         self.check_state_dict(run)
@@ -152,7 +155,7 @@ class PythonTest(job.JobTest):
         config = self.configure(NOISY, stop={"max_epochs": 100000})
         run = self.run_folder()
         process = self.start(config, "--quiet", "--workers", 1, "--run", run)
-        self.wait_for_event(run, "iterations")
+        self.wait_for_event(run, "iterations", timeout=300)
         for workers in (2, 1):
             subprocess.run([job.programs / "scavenger-ctl", run, "resize", "--workers", str(workers), "--wait"],
                            check=True, stdout=subprocess.DEVNULL, timeout=120)
@@ -172,18 +175,54 @@ class PythonTest(job.JobTest):
             self.assertEqual(said.count(word), 1, said)
 
     def test_mistakes_in_the_file_are_told_before_anything_starts(self):
-        for source, words in [
-                ("x = 1", ["there is no make_model()"]),
-                ("def make_model():\n    raise ValueError('the answer is 42')", ["in make_model", "ValueError"]),
-                ("def make_model():\n    return 3", ["make_model() returned int, not a torch.nn.Module"]),
-                ("import torch\ndef make_model():\n    return torch.nn.ReLU()", ["nothing to train"]),
-                ("import no_such_module", ["No module named"]),
-                (MLP.replace("return Mlp()", "return Mlp().bfloat16()"), ["return model.float()"])]:
-            with self.subTest(words[0]):
-                said = self.said_of(source)
-                self.assertIn(words[0], said)
-                self.assertIn(words[-1], said)
-                self.assertFalse(self.run_folder().exists(), "something has started")
+        said = self.said_of("def make_model():\n    raise ValueError('the answer is 42')")
+        self.assert_told_once(said, "Traceback (most recent call last)", "in make_model", "ValueError: the answer is 42",
+                              "make_model() failed")
+        self.assertFalse(self.run_folder().exists(), "something has started")
+
+    def test_samples_are_loaded_ahead_by_processes(self):
+        from scavenger.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool
+        self.configure(OWN_DATA.replace("+ 0.01 * torch.randn(16)", "+ torch.randn(16)"))
+        pool = LoaderPool(self.folder / "train.py", 1, 512)
+        for position in (0, 2, 4):
+            pool.request(TRAINING, [position, position + 1], position)
+        inputs, labels = pool.take(EVALUATION, [512, 513], 0)
+        self.assertEqual((inputs.shape, labels.shape), ((2, 16), (2,)))
+        self.assertEqual(len(pool._pending[TRAINING]), 3)
+        ahead, _ = pool.take(TRAINING, [2, 3], 2)  # that at position 0 is needed no more
+        self.assertEqual(list(pool._pending[TRAINING]), [(4, 4, 5)])
+        alone, _ = pool.take(TRAINING, [3], 3)  # not announced; the same sample at the same position
+        self.assertTrue((ahead[1] == alone[0]).all())
+        elsewhere, _ = pool.take(TRAINING, [3], 700)
+        self.assertFalse((ahead[1] == elsewhere[0]).all())
+        process = pool._loaders[0].process
+        process.kill()
+        process.join()
+        with self.assertRaisesRegex(LoaderLost, "ended with exit code -9 while it loaded samples 9"):
+            pool.take(TRAINING, [9], 9)
+
+    def test_what_a_file_lacks_is_told(self):
+        from scavenger.inspection import inspect
+        from scavenger.problems import UserError
+        own_data = {"train": {"format": "python"}, "classes": CLASSES}
+        for source, data, words in [
+                ("x = 1", None, "there is no make_model"),
+                ("def make_model():\n    return 3", None, "returned int, not a torch.nn.Module"),
+                ("import torch\ndef make_model():\n    return torch.nn.ReLU()", None, "nothing to train"),
+                ("import no_such_module", None, "No module named 'no_such_module'"),
+                ("make_model = 3", None, "make_model is no function"),
+                (MLP.replace("return Mlp()", "return Mlp().bfloat16()"), None, "is of type torch.bfloat16"),
+                (NOISY, own_data, "there is no make_dataset"),
+                (OWN_DATA.replace("def evaluate", "def other"), own_data, "there is no evaluate"),
+                (OWN_DATA.replace("def __len__", "def other"), own_data, "has no __getitem__ and __len__"),
+                (OWN_DATA.replace("return self.size", "return 0"), own_data, "has no samples")]:
+            with self.subTest(words):
+                self.configure(source)
+                config = {"model": {"file": str(self.folder / "train.py")}, "seed": 1,
+                          "data": data or {"train": {"format": "synthetic"}}}
+                with self.assertRaises(UserError) as raised:
+                    inspect(config)
+                self.assertIn(words, raised.exception.what)
 
     def test_an_error_in_a_function_is_told_with_worker_and_samples(self):
         with self.subTest("loss"):

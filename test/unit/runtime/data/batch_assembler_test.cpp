@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "runtime/base/error.h"
 #include "runtime/base/random.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/runtime/data/data_files.h"
@@ -177,6 +178,27 @@ TEST_CASE("A batch's buffers are used again") {
 
   CHECK(batch.features.data() == buffer);
   CHECK(batch.features.size() == 240);
+}
+
+TEST_CASE("Samples of a data set in Python are numbers, of each split its own") {
+  const TemporaryFolder folder;
+  DataConfig config;
+  config.train = {.format = DataFormat::kPython, .samples = 7};
+  config.test = {.format = DataFormat::kPython, .samples = 3, .first_sample = 7};
+  const DataSet train = DataSet::open(config, Split::kTrain, folder.path() / "cache");
+  const DataSet test = DataSet::open(config, Split::kTest, folder.path() / "cache");
+  Batch batch;
+
+  BatchAssembler::for_training(train, config, kSeed).assemble(BatchPlace::whole(7, 7), batch);
+  CHECK(std::set(batch.tokens.begin(), batch.tokens.end()) ==
+        std::set<std::int64_t>{0, 1, 2, 3, 4, 5, 6});
+  CHECK(batch.tokens != std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6});
+  CHECK(batch.labels.empty());
+
+  BatchAssembler::for_evaluation(test, config).assemble(BatchPlace::whole(1, 2), batch);
+  CHECK(batch.tokens == std::vector<std::int64_t>{8, 9});
+  config.train.samples = 0;
+  CHECK_THROWS_AS(DataSet::open(config, Split::kTrain, folder.path() / "cache"), DataError);
 }
 
 }  // namespace scavenger
