@@ -35,8 +35,8 @@ struct TestHost {
     made.set_up = [](void* self, const scavenger_job* job, scavenger_model* model) {
       return static_cast<TestHost*>(self)->set_up(*job, *model);
     };
-    made.use_gradients = [](void* self, float* gradients) {
-      static_cast<TestHost*>(self)->gradients = gradients;
+    made.use_gradients = [](void* self, float* place) {
+      static_cast<TestHost*>(self)->gradients = place;
       return int{SCAVENGER_OK};
     };
     made.forward_backward = [](void* self, scavenger_worker*, const scavenger_batch* batch,

@@ -1,5 +1,6 @@
 // Models and data sets in Python: what is read, and what their worker does not do.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "runtime/config/metric.h"

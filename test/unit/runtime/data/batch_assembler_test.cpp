@@ -183,8 +183,9 @@ TEST_CASE("A batch's buffers are used again") {
 TEST_CASE("Samples of a data set in Python are numbers, of each split its own") {
   const TemporaryFolder folder;
   DataConfig config;
-  config.train = {.format = DataFormat::kPython, .samples = 7};
-  config.test = {.format = DataFormat::kPython, .samples = 3, .first_sample = 7};
+  config.train.format = config.test.format = DataFormat::kPython;
+  config.train.samples = config.test.first_sample = 7;
+  config.test.samples = 3;
   const DataSet train = DataSet::open(config, Split::kTrain, folder.path() / "cache");
   const DataSet test = DataSet::open(config, Split::kTest, folder.path() / "cache");
   Batch batch;
