@@ -60,13 +60,9 @@ def main() -> int:
     try:
         answer = inspect(json.load(sys.stdin))
     except UserError as error:
-        # Python's own words, where there are some, come before the line that says what is wrong.
-        head, _, traceback = error.what.partition("\n")
-        if traceback:
-            print(traceback)
         remedy = f"; {error.remedy}" if error.remedy else ""
         where = f"{error.where}: " if error.where else ""
-        print(f"{where}{head.rstrip(':')}{remedy}")
+        print(f"{where}{error.what}{remedy}")
         return 2
     sys.stdout.flush()
     print("\n" + json.dumps(answer))

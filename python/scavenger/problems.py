@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
+import sys
 import traceback
 from typing import Callable, Iterator, Optional, Sequence
 
@@ -44,13 +45,25 @@ def own_traceback(error: BaseException) -> str:
     return "".join(lines).rstrip()
 
 
+def innermost_place(error: BaseException) -> str:
+    """Return where the user's code raised it, as "train.py, line 9, in loss"."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if not frame.filename.startswith(PACKAGE)]
+    return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+
+
 @contextlib.contextmanager
 def blaming(function: str, where: Optional[Callable[[], str]] = None) -> Iterator[None]:
-    """Turn what a user's function raises within this block into a UserError with its traceback."""
+    """Turn what a user's function raises within this block into a UserError of one line.
+
+    The traceback goes to standard error: of scavenger-train before the job, else to the worker's log.
+    """
     try:
         yield
     except UserError:
         raise
     except Exception as error:
         place = where() if where else ""
-        raise UserError(f"{function} failed{place}:\n{own_traceback(error)}") from error
+        print(own_traceback(error), file=sys.stderr, flush=True)
+        cause = " ".join("".join(traceback.format_exception_only(type(error), error)).split())
+        raise UserError(f"{function} failed{place}: {cause}", innermost_place(error)) from error
