@@ -79,10 +79,20 @@ void Controller::extend_grant() {
 
 void Controller::on_iterations_done(const IterationsDone& event) {
   SCAVENGER_CHECK(event.rank < done_by_rank_.size());
-  done_by_rank_[event.rank] = std::max(done_by_rank_[event.rank], event.count);
-  if (state() != JobState::kTraining) return;  // where all are halted, the shards know better
+  std::uint64_t& own = done_by_rank_[event.rank];
+  // K reports of one iteration need not look at all K ranks each.
+  const bool gets_ahead = own <= done_ && event.count > done_;
+  own = std::max(own, event.count);
+  if (state() != JobState::kTraining) {  // where all are halted, the shards know better
+    behind_.reset();
+    return;
+  }
+  if (behind_ && gets_ahead) --*behind_;
+  if (!behind_)
+    behind_ = std::ranges::count_if(done_by_rank_, [this](auto done) { return done <= done_; });
+  if (*behind_ > 0) return;
   const std::uint64_t done = *std::min_element(done_by_rank_.begin(), done_by_rank_.end());
-  if (done == done_) return;
+  behind_.reset();
   const double seconds = (now_seconds_ - progress_seconds_) / static_cast<double>(done - done_);
   iteration_seconds_ =
       iteration_seconds_ == 0.0 ? seconds : 0.7 * iteration_seconds_ + 0.3 * seconds;

@@ -3,6 +3,7 @@
 // docs/design/architecture.md has the table of states.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -188,11 +189,12 @@ class Controller final {
   double configure_seconds_ = 0.0;
 
   std::vector<std::uint64_t> done_by_rank_;
-  std::uint64_t done_;              // iterations that all workers have finished
-  std::uint64_t granted_;           // iterations that workers may do
-  double progress_seconds_ = 0.0;   // when done_ last grew
-  double iteration_seconds_ = 0.0;  // smoothed
-  double boundary_seconds_ = 0.0;   // when the evaluation or the copying began
+  std::optional<std::ptrdiff_t> behind_;  // ranks that have done no more than done_
+  std::uint64_t done_;                    // iterations that all workers have finished
+  std::uint64_t granted_;                 // iterations that workers may do
+  double progress_seconds_ = 0.0;         // when done_ last grew
+  double iteration_seconds_ = 0.0;        // smoothed
+  double boundary_seconds_ = 0.0;         // when the evaluation or the copying began
   std::uint64_t next_evaluation_ = kNever;
   std::uint64_t next_checkpoint_ = kNever;
   double last_checkpoint_seconds_;

@@ -36,7 +36,7 @@ void Controller::on_machine_refused(const MachineRefused& event) {
   const ProcessName& process = event.process;
   if (state() == JobState::kEnding || std::ranges::count(roster_.starting(), process) == 0) return;
   const std::string refusal = fmt::format("no machine for {}: {}", process.text(), event.why);
-  roster_.lose(process, true);
+  roster_.refuse(process);
   if (event.retry_after_seconds) {
     const double delay_seconds =
         std::max(*event.retry_after_seconds, backoff_seconds(roster_.failures(process)));
@@ -133,9 +133,11 @@ void Controller::replace_soon(const ProcessName& process) {
 }
 
 void Controller::replace(const ProcessName& process) {
+  // One for which there was no machine has not been lost.
+  const bool shrinks =
+      plan_.faults.on_worker_loss == OnWorkerLoss::kShrink && !roster_.is_refused(process);
   if (process.role == Role::kWorker &&
-      (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink || roster_.is_leaving(process) ||
-       roster_.active_workers().size() > wanted_workers_))
+      (shrinks || roster_.is_leaving(process) || roster_.active_workers().size() > wanted_workers_))
     return roster_.forget(process);
   roster_.start(process, now_seconds_);
   actions_.push_back(StartProcess{process});
@@ -189,7 +191,7 @@ void Controller::on_process_stuck(const ProcessStuck& event) {
 
 // Goes on as soon as all that it needs is there.
 void Controller::gather() {
-  if (!roster_.halting().empty()) return;
+  if (roster_.is_any_halting()) return;
   if (state() == JobState::kHalting) machine_.follow(Cause::kAllHalted);
   // Workers write to shared memory until they have halted, so only then can its keeper say where
   // it stands; one that was started in place of another finds what that has left.
@@ -276,6 +278,7 @@ void Controller::configure() {
   }
   const auto count = static_cast<std::uint32_t>(ranks_.size());
   done_by_rank_.assign(count, done_);
+  behind_.reset();
   ready_.clear();
   configure_seconds_ = now_seconds_;
   next_workers_ = std::move(workers);
@@ -303,6 +306,8 @@ void Controller::on_process_ready(const ProcessReady& event) {
   if (event.membership_epoch != membership_.epoch) return;
   if (state() != JobState::kLoading && state() != JobState::kConnecting) return;
   ready_.insert(event.process);
+  const std::size_t workers = state() == JobState::kLoading ? 0 : ranks_.size();
+  if (ready_.size() < plan_.shards + workers) return;
   if (!unready().empty()) return;
   if (state() == JobState::kConnecting) return begin_training();
   configure_workers();

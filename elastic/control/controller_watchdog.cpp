@@ -26,7 +26,7 @@ std::string Controller::awaited_in_vain() const {
       return fmt::format("processes, and none is on its way (there are {})",
                          roster_.joined().empty() ? "none" : names_of(roster_.joined()));
     case JobState::kHalting:
-      if (!roster_.halting().empty()) return {};
+      if (roster_.is_any_halting()) return {};
       return "processes to halt, and none was asked to";
     case JobState::kTraining:
       if (paused_ || boundary_wanted_ || granted_ > done_) return {};

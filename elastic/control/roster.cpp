@@ -21,7 +21,7 @@ void Roster::start(const ProcessName& process, double now_seconds) {
   Process& started = processes_[process];
   started.life = Life::kStarting;
   started.start_seconds = now_seconds;
-  started.settled = started.leaving = started.is_running = false;
+  started.settled = started.leaving = started.is_running = started.refused = false;
   started.again_seconds.reset();
 }
 
@@ -47,8 +47,14 @@ bool Roster::lose(const ProcessName& process, bool with_machine) {
   if (lost.settled) lost.early_losses = 0;
   if (!lost.settled) ++(with_machine ? lost.failures : lost.early_losses);
   lost.life = lost.early_losses < kEarlyLossLimit ? Life::kGone : Life::kGivenUp;
-  lost.halting = lost.has_weights = false;
+  set_halting(lost, false);
+  lost.has_weights = false;
   return lost.life == Life::kGivenUp;
+}
+
+void Roster::refuse(const ProcessName& process) {
+  lose(process, true);
+  processes_.at(process).refused = true;
 }
 
 void Roster::give_up(const ProcessName& process) {
@@ -80,7 +86,21 @@ std::uint32_t Roster::failures(const ProcessName& process) const {
 void Roster::release(const ProcessName& process) {
   Process& released = processes_.at(process);
   released.life = Life::kReleased;
-  released.halting = released.has_weights = false;
+  set_halting(released, false);
+  released.has_weights = false;
+}
+
+void Roster::forget(const ProcessName& process) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end()) return;
+  set_halting(found->second, false);
+  processes_.erase(found);
+}
+
+void Roster::set_halting(Process& process, bool halting) {
+  if (halting && !process.halting) ++halting_;
+  if (!halting && process.halting) --halting_;
+  process.halting = halting;
 }
 
 std::vector<std::uint32_t> Roster::active_workers() const {
@@ -153,13 +173,13 @@ std::vector<ProcessName> Roster::late(double seconds, double now_seconds) const 
 }
 
 void Roster::ask_to_halt(const ProcessName& process) {
-  processes_.at(process).halting = true;
+  set_halting(processes_.at(process), true);
 }
 
 bool Roster::halted(const ProcessHalted& answer) {
   Process& process = processes_.at(answer.process);
   if (!process.halting) return false;
-  process.halting = false;
+  set_halting(process, false);
   process.iteration = answer.iteration;
   process.has_weights = answer.has_weights;
   return true;

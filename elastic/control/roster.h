@@ -33,6 +33,8 @@ class Roster final {
   void settle(const ProcessName& process);
   // True where it should not be started again. A machine that is taken away is nobody's fault.
   bool lose(const ProcessName& process, bool with_machine);
+  // No machine can be had for it now.
+  void refuse(const ProcessName& process);
   // No machine can be had for it.
   void give_up(const ProcessName& process);
   // It is gone, and to be asked for again at that time, or later where that fails again and again.
@@ -45,7 +47,7 @@ class Roster final {
   void release(const ProcessName& process);
   // It is to be let go at the next boundary, and another to take its place.
   void leave(const ProcessName& process) { processes_.at(process).leaving = true; }
-  void forget(const ProcessName& process) { processes_.erase(process); }
+  void forget(const ProcessName& process);
 
   bool knows(const ProcessName& process) const { return processes_.contains(process); }
   // It is there, on its way, or about to be asked for again.
@@ -56,6 +58,8 @@ class Roster final {
   std::vector<ProcessName> joined() const;            // workers, then shards
   std::vector<std::uint32_t> joined_workers() const;  // by index
   bool is_leaving(const ProcessName& process) const;
+  // There was no machine for it since it was asked for last.
+  bool is_refused(const ProcessName& process) const { return processes_.at(process).refused; }
   // Those that are there and do not leave.
   std::vector<std::uint32_t> staying_workers() const;
   // Those that are there and do not leave, on their way, or about to be started again.
@@ -71,6 +75,7 @@ class Roster final {
   // False where it was not asked.
   bool halted(const ProcessHalted& answer);
   std::vector<ProcessName> halting() const;
+  bool is_any_halting() const { return halting_ > 0; }
 
   // ---- What those that have halted hold. ----
   // The iteration that can be gone on from; nothing where the state is not complete any more.
@@ -90,6 +95,7 @@ class Roster final {
     std::uint32_t early_losses = 0;       // in a row, by its own fault
     std::uint32_t failures = 0;           // in a row, with its machine or for want of one
     std::optional<double> again_seconds;  // when it is to be asked for again
+    bool refused = false;
     bool leaving = false;
     bool halting = false;
     bool has_weights = false;
@@ -99,7 +105,10 @@ class Roster final {
   template <typename Predicate>
   std::vector<ProcessName> those(Predicate is) const;
 
+  void set_halting(Process& process, bool halting);
+
   std::map<ProcessName, Process> processes_;
+  std::uint32_t halting_ = 0;  // how many of them: K answers to a halt need not count K processes
 };
 
 }  // namespace scavenger::elastic

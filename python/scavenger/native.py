@@ -151,6 +151,7 @@ def load() -> Any:
     found = library.scavenger_worker_interface()
     if found != INTERFACE:
         raise OSError(f"{library_path()} has interface {found}, and this package needs {INTERFACE}")
+    library.scavenger_worker_version.restype = ctypes.c_char_p
     library.scavenger_worker_run.argtypes = [ctypes.POINTER(Host)]
     library.scavenger_worker_parameter_offsets.restype = ctypes.POINTER(ctypes.c_uint64)
     library.scavenger_worker_flat_size.restype = ctypes.c_uint64

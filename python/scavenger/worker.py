@@ -1,144 +1,35 @@
-"""The worker that scavenger-train starts for a model in Python: python -m scavenger.worker."""
+"""The worker that scavenger-train starts for a model in Python: python -m scavenger.worker.
+
+With the word inspect it looks at a model's file for scavenger-train; with --version it needs no
+torch.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import json
-import pathlib
 import sys
-from typing import Any, Callable, Dict, List, Optional
+from typing import List
 
-import torch
-
-from scavenger import native, user_file
-from scavenger.loader_pool import BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource
-from scavenger.model_state import ModelState, make_module
-from scavenger.problems import UserError, blaming, own_traceback
-from scavenger.trainer import Settings, Trainer
+from scavenger import native
 
 
-class Worker:
-    """Answers what the library asks of the host program."""
-
-    def __init__(self, library: Any) -> None:
-        self._library = library
-        self._state: Optional[ModelState] = None
-        self._trainer: Optional[Trainer] = None
-        self._pool_source: Optional[PoolSource] = None
-        self._offsets: List[int] = []
-        self._flat_size = 0
-
-    def set_up(self, job: native.Job, model: native.Model) -> None:
-        """Make the model and the loader processes that the configuration asks for."""
-        config = json.loads(job.config)
-        data = json.loads(job.data)
-        torch.set_num_threads(job.threads)
-        torch.set_flush_denormal(True)
-        file = user_file.load(pathlib.Path(config["model"]["file"]))
-        with blaming("make_model()"):
-            module = make_module(file.make_model, config["seed"])
-        module.train()
-        self._state = ModelState(module)
-        settings = Settings.of(config, data, job.index)
-        source: Any = BuiltInSource()
-        if not settings.shape.has_batches:
-            source = self._pool_source = self._make_pool(file, config, settings)
-            model.batches_ahead = BATCHES_AHEAD
-        self._trainer = Trainer(file, self._state, settings, source,
-                                self._library.scavenger_worker_gradient_ready)
-        self._state.describe(model)
-
-    def _make_pool(self, file: user_file.UserFile, config: Dict[str, Any],
-                   settings: Settings) -> PoolSource:
-        train = config["data"]["train"]["samples"]
-        test = config["data"]["test"]["samples"]
-        pool = LoaderPool(file.path, config["seed"], train)
-        return PoolSource(pool, [train, train + test], settings.micro_batch)
-
-    def _views(self, address: int) -> List[torch.Tensor]:
-        assert self._state is not None
-        if not self._offsets:
-            offsets = self._library.scavenger_worker_parameter_offsets()
-            self._offsets = [offsets[i] for i in range(len(self._state.parameters))]
-            self._flat_size = self._library.scavenger_worker_flat_size()
-        return self._state.views_of(address, self._offsets, self._flat_size)
-
-    def use_threads(self, threads: int) -> None:
-        """Compute with so many threads."""
-        if torch.get_num_threads() != threads:
-            torch.set_num_threads(threads)
-
-    def use_weights(self, address: int) -> None:
-        """Make the parameters views of this memory."""
-        assert self._state is not None
-        self._state.use_weights(self._views(address))
-
-    def use_gradients(self, address: int) -> None:
-        """Write gradients to this memory."""
-        assert self._trainer is not None
-        self._trainer.use_gradients(self._views(address))
-
-    def write_initial_weights(self) -> None:
-        """Write what make_model() has made."""
-        assert self._state is not None
-        self._state.write_initial_weights()
-
-    def forward_backward(self, worker: int, batch: Any, key: int, step: Any) -> None:
-        """Compute the gradient of a batch."""
-        assert self._trainer is not None
-        self._trainer.forward_backward(worker, batch.contents, key, step.contents)
-
-    def evaluate(self, batch: Any, sums: Any) -> None:
-        """Evaluate the model on a batch."""
-        assert self._trainer is not None
-        self._trainer.evaluate(batch.contents, sums.contents)
-
-    def expect(self, batch: Any) -> None:
-        """Begin to load a batch."""
-        if self._pool_source is not None:
-            self._pool_source.expect(batch.contents)
-
-
-def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int]:
-    """Return the function with exceptions as the library takes them."""
-    def call(_: Any, *arguments: Any) -> int:
-        try:
-            function(*arguments)
-            return native.OK
-        except UserError as error:
-            library.scavenger_worker_explain(error.what.encode(), error.where.encode(),
-                                             error.remedy.encode())
-            return native.BAD_INPUT
-        except BaseException as error:  # none may pass through C
-            library.scavenger_worker_explain(own_traceback(error).encode(), b"", b"")
-            return native.FAILED
-    return call
-
-
-def run() -> int:
-    """Work until the job ends; return the exit code."""
-    library = native.load()
-    worker = Worker(library)
-    host = native.Host(struct_bytes=ctypes.sizeof(native.Host), interface_version=native.INTERFACE)
-    host.set_up = native.SetUp(_answering(
-        library, lambda job, model: worker.set_up(job.contents, model.contents)))
-    host.use_threads = native.UseThreads(_answering(library, worker.use_threads))
-    host.use_weights = native.UseVector(_answering(library, worker.use_weights))
-    host.use_gradients = native.UseVector(_answering(library, worker.use_gradients))
-    host.write_initial_weights = native.Plain(_answering(library, worker.write_initial_weights))
-    host.forward_backward = native.ForwardBackward(_answering(library, worker.forward_backward))
-    host.evaluate = native.Evaluate(_answering(library, worker.evaluate))
-    host.expect = native.Expect(_answering(library, worker.expect))
-    return int(library.scavenger_worker_run(ctypes.byref(host)))
+def version_line() -> str:
+    """Return the version as each program prints it."""
+    version: bytes = native.load().scavenger_worker_version()
+    return "scavenger-python-worker " + version.decode().split(" ", 1)[1]
 
 
 def main(words: List[str]) -> int:
-    """Run the worker, or, with the word inspect, look at a model's file for scavenger-train."""
+    """Run the worker; return its exit code."""
+    if words[:1] == ["--version"]:
+        print(version_line())
+        return 0
     if words[:1] == ["inspect"]:
         from scavenger import inspection
 
         return inspection.main()
-    return run()
+    from scavenger import host_program
+
+    return host_program.run()
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ class DocumentedCommandsTest(unittest.TestCase):
         complaint = self.complaint(words)
         for _ in range(3):
             if "subcommand is required" in complaint:
-                words = (*words, "list" if words[-1] == "gcp" else "status")
+                words = (*words, "list" if words[-1] in ("gcp", "k8s") else "status")
             elif "is required;" in complaint:
                 words = (*words, "VALUE")
             else:

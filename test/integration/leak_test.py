@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -34,8 +35,7 @@ class Log:
         self.path = run / "events.jsonl"
         self.read = 0
         self.memberships = 0
-        self.trained_epoch = 0  # of the last iterations
-        self.trained = 0        # events with iterations
+        self.recovered_epoch = 0  # the last membership that has trained
         self.worker_pid = None  # of worker 0
 
     def update(self):
@@ -48,9 +48,8 @@ class Log:
         for event in map(json.loads, whole.splitlines()):
             if event["event"] == "membership":
                 self.memberships += 1
-            elif event["event"] in ("iterations", "iteration_block"):
-                self.trained += 1
-                self.trained_epoch = event["membership_epoch"]
+            elif event["event"] == "recovery":
+                self.recovered_epoch = event["membership_epoch"]
             elif event["event"] == "process_started" and event["role"] == "worker" and event["index"] == 0:
                 self.worker_pid = event["pid"]
 
@@ -64,13 +63,20 @@ class Log:
 
 class LeakTest(job.JobTest):
     def settled(self, pid):
-        """The smallest memory and number of files of a while in which nothing changes."""
+        """The smallest memory and number of files of a while in which the job only trains."""
         seen = []
         for _ in range(10):
-            before = self.log.trained
-            self.log.wait_until(lambda: self.log.trained > before)
+            before = self.iteration()
+            self.log.wait_until(lambda: self.iteration() > before)
             seen.append((resident_kib(pid), open_files(pid)))
         return min(memory for memory, _ in seen), min(files for _, files in seen)
+
+    def iteration(self):
+        """As the job says. Its log may keep iterations back: hundreds of changes use up its bytes of some minutes."""
+        answer = subprocess.run([str(job.programs / "scavenger-ctl"), str(self.log.path.parent), "status"], check=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, text=True,
+                                env=self.environment())
+        return int(re.search(r"iteration (\d+)", answer.stdout)[1])
 
     def resize(self, count):
         """Most change B only, which takes no new process; some change K."""
@@ -84,9 +90,9 @@ class LeakTest(job.JobTest):
         """The only worker is killed, is started again, and trains."""
         for _ in range(count):
             self.log.update()
-            trained_epoch = self.log.trained_epoch
+            before = self.log.recovered_epoch
             os.kill(self.log.worker_pid, signal.SIGKILL)
-            self.log.wait_until(lambda: self.log.trained_epoch > trained_epoch)
+            self.log.wait_until(lambda: self.log.recovered_epoch > before)
 
     def growth(self, process, change, count):
         memory, files = self.settled(process.pid)
@@ -102,7 +108,7 @@ class LeakTest(job.JobTest):
         run = self.run_folder()
         process = self.start(*CONFIG, "--workers", 1, "--batch-size", 64, "--run", run)
         self.log = Log(run)
-        self.log.wait_until(lambda: self.log.trained > 0)
+        self.log.wait_until(lambda: self.log.worker_pid)
         self.resize(WARM_UP)
         self.assertLess(self.growth(process, self.resize, 100), KIB_PER_RESIZE)
         self.lose(WARM_UP_LOSSES)
@@ -111,7 +117,7 @@ class LeakTest(job.JobTest):
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
         self.log.update()
-        self.assertGreater(self.log.memberships, WARM_UP + 100 + WARM_UP_LOSSES + 20)
+        self.assertGreaterEqual(self.log.memberships, WARM_UP + 100 + WARM_UP_LOSSES + 20)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@
 namespace scavenger::elastic {
 namespace {
 
-constexpr std::uint64_t kJobs = 40;
+constexpr std::uint64_t kJobs = 20;
 
 std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
   const char* const text = std::getenv(name);
@@ -43,9 +43,9 @@ void draw_world(Draw& draw, JobScenario& scenario) {
   market.notice_share = draw.between(0.0, 1.0);
   scenario.config.provider.spot = market.mean_life_seconds > 0.0;
   Mishaps& mishaps = scenario.mishaps;
-  if (draw.with_share(0.4)) mishaps.mean_seconds_to_crash = draw.between(300.0, 3000.0);
-  if (draw.with_share(0.3)) mishaps.mean_seconds_to_hang = draw.between(500.0, 5000.0);
-  if (draw.with_share(0.2)) mishaps.mean_seconds_to_shard_crash = draw.between(300.0, 3000.0);
+  if (draw.with_share(0.4)) mishaps.mean_seconds_to_crash = draw.between(100.0, 2000.0);
+  if (draw.with_share(0.3)) mishaps.mean_seconds_to_hang = draw.between(100.0, 2000.0);
+  if (draw.with_share(0.2)) mishaps.mean_seconds_to_shard_crash = draw.between(100.0, 2000.0);
   if (draw.with_share(0.2)) mishaps.early_crash_share = 0.1;
   if (draw.with_share(0.3)) scenario.disk.write_seconds = draw.between(1.0, 60.0);
   if (draw.with_share(0.15)) scenario.disk.refusal_share = draw.between(0.0, 0.1);
@@ -109,6 +109,8 @@ bool may_fail(const JobScenario& scenario, const std::string& reason) {
   const bool crashes = mishaps.mean_seconds_to_crash > 0.0 || mishaps.early_crash_share > 0.0 ||
                        mishaps.mean_seconds_to_shard_crash > 0.0;
   if (says("could not be written")) return scenario.disk.refusal_share > 0.0;
+  if (says("no workers are left"))
+    return scenario.config.faults.on_worker_loss == OnWorkerLoss::kShrink;
   if (says("times in a row")) return crashes || mishaps.mean_seconds_to_hang > 0.0;
   return false;
 }

@@ -72,6 +72,7 @@ class SimulatedJob final {
   SimulatedCluster& cluster() { return *cluster_; }
   Coordinator& coordinator() { return *coordinator_; }
   const ClusterCounts& counts() const { return counts_; }
+  const MachineCatalogue& catalogue() const { return provider_.catalogue(); }
 
  private:
   JobWorld world();

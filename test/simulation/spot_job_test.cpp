@@ -7,12 +7,13 @@
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/search_replay.h"
+#include "runtime/config/config_file.h"
 #include "test/simulation/simulated_job.h"
 
 namespace scavenger::elastic {
 namespace {
 
-constexpr std::uint64_t kJobs = 10;
+constexpr std::uint64_t kJobs = 2;
 constexpr Market kOnDemand{.price_per_hour = 0.10};
 constexpr Market kSpot{.price_per_hour = 0.03, .mean_life_seconds = 300.0};
 
@@ -125,9 +126,10 @@ TEST_CASE("Jobs that search on spot machines settle, reach their target, and cos
       const auto* step = std::get_if<fact::SearchStep>(&logged.event);
       return step != nullptr && step->phase == fact::SearchPhase::kSettled;
     });
-    const JobConfig config = searching(market, seed).config;
-    SearchReplay replay({config, search_grid(config.search), {}, {}});
-    for (const LoggedEvent& logged : events) REQUIRE(replay.add(logged) == std::nullopt);
+    const JobConfig config = read_resolved_config(job.folder() / "config.json");
+    SearchReplay replay(
+        {config, search_grid(config.search), {}, machine_pool(config, job.catalogue())});
+    for (const LoggedEvent& logged : events) CHECK(replay.add(logged).value_or("") == "");
     spot.add(taken);
     on_demand.add(kept);
   }

@@ -10,6 +10,7 @@
 #include "elastic/coordinator/job/job_start.h"
 #include "elastic/events/event.h"
 #include "runtime/training/data_shape.h"
+#include "runtime/training/evaluation_sums.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger::elastic {

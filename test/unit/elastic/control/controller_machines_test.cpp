@@ -36,6 +36,20 @@ TEST_CASE("a job starts without a machine that cannot be had now, and asks for i
   CHECK(job.feed(TimePassed{}) == Lines{"start worker 1"});
 }
 
+TEST_CASE(
+    "a machine that cannot be had now is no loss: also a job that shrinks asks for it again") {
+  ControllerPlan plan = small_plan();
+  plan.faults.on_worker_loss = OnWorkerLoss::kShrink;
+  ScriptedJob job(plan);
+  job.feed(ProcessJoined{kShard0});
+  for (const ProcessName& worker : {kWorker0, kWorker1})
+    job.feed(MachineRefused{worker, "none left", 10.0});
+
+  job.pass(10.5);
+
+  CHECK(job.feed(TimePassed{}) == Lines{"start worker 0", "start worker 1"});
+}
+
 TEST_CASE("the more often there is no machine, the longer the next try is away, up to a minute") {
   ScriptedJob job = training_job();
   job.feed(ReshapeWanted{3, 10, "more"});

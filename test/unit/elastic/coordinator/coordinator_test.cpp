@@ -103,7 +103,7 @@ TEST_CASE("What cannot be obeyed is refused, and what people ask is answered") {
   SimulatedJob job(calm_job());
   nlohmann::json status;
   bool refused = false;
-  job.loop().after(100.0, [&] {
+  job.loop().after(101.0, [&] {
     status = job.coordinator().obey(command::Status{});
     try {
       job.coordinator().obey(command::Resize{5, 4});

@@ -137,8 +137,7 @@ inline std::vector<RunEvent> one_of_each() {
       sample_start(),
       resumed,
       fact::ProcessStarted{.role = Role::kShard, .index = 1, .pid = 4711, .log = "ps1.log"},
-      fact::ProcessJoined{
-          .role = Role::kWorker, .index = 3, .pid = 4712, .start_seconds = 0.75},
+      fact::ProcessJoined{.role = Role::kWorker, .index = 3, .pid = 4712, .start_seconds = 0.75},
       fact::ProcessLost{.role = Role::kWorker,
                         .index = 3,
                         .pid = 4712,

@@ -81,10 +81,14 @@ TEST_CASE("A probe of a type nobody tried is named if it is expected to repay it
   CHECK((!hopeless.probe || hopeless.rows[hopeless.probe->row].type == "small"));
   // A job of seconds: nothing repays two minutes of a VM.
   CHECK(!make_vm_plan(small_model(), two_types(0.4), {}).probe);
-  // Thousands of dollars of training are worth it.
+  // Thousands of dollars of training are worth it, if the race is close: at a price at which the
+  // medians would differ by 5 %.
   KnownModel large = small_model();
   large.record.signature.samples_per_epoch = 4000000000;
-  const VmPlan worth = make_vm_plan(large, two_types(0.4), {});
+  const VmPlan apart = make_vm_plan(large, two_types(0.4), {});
+  const double ratio =
+      row_of(apart, "wide").outcome.cost.q50 / row_of(apart, "small").outcome.cost.q50;
+  const VmPlan worth = make_vm_plan(large, two_types(0.4 * 1.05 / ratio), {});
   REQUIRE(worth.probe);
   CHECK(worth.rows[worth.probe->row].type == "wide");
   CHECK(worth.probe->dollars < 0.1);

@@ -43,11 +43,17 @@ TEST_CASE("A catalogue with a fault is refused with its line") {
     CHECK_THROWS_AS(read_vm_types(written(text)), InputError);
 }
 
+MachinePrice price_of(double dollars) {
+  MachinePrice price;
+  price.per_hour = dollars;
+  return price;
+}
+
 TEST_CASE("Types of a provider need a price and cores, and no GPU") {
   MachineCatalogue catalogue;
   catalogue.entries = {
-      {.type = "n2-standard-4", .cores = 4.0, .on_demand = MachinePrice{0.2}},
-      {.type = "a2-highgpu-1g", .cores = 12.0, .gpus = 1.0, .on_demand = MachinePrice{3.0}},
+      {.type = "n2-standard-4", .cores = 4.0, .on_demand = price_of(0.2)},
+      {.type = "a2-highgpu-1g", .cores = 12.0, .gpus = 1.0, .on_demand = price_of(3.0)},
       {.type = "unsold", .cores = 4.0}};
   const auto types = vm_types_of(catalogue);
   REQUIRE(types.size() == 1);

@@ -89,9 +89,10 @@ TEST_CASE("A probe is worth more where nothing is known") {
 }
 
 TEST_CASE("A machine whose features nobody knows has wider bars than one whose features are") {
-  std::vector<MachineFeatures> types = {
-      type_of("a", 1.0, 1.0, 1.0), type_of("b", 2.0, 1.0, 1.0), {}};
-  types[2].name = "c";
+  MachineFeatures unknown;
+  unknown.name = "c";
+  const std::vector<MachineFeatures> types = {type_of("a", 1.0, 1.0, 1.0),
+                                              type_of("b", 2.0, 1.0, 1.0), unknown};
   const MachineModel model(types, {observe(types, 0, 1.0, 8.0), observe(types, 0, 1.0, 64.0)});
   CHECK(model.predict({2, 1.0, 1.0, 32.0}).log_variance >
         1.5 * model.predict({1, 1.0, 1.0, 32.0}).log_variance);

@@ -168,12 +168,14 @@ TEST_CASE("A configuration that is not there, or is a folder, is an error that s
 }
 
 const std::vector<std::string> kVariants = {"sgd, step, mlp, csv",
+                                            "python",
                                             "adam, constant, cnn, idx",
                                             "adamw, cosine, resnet18, synthetic",
                                             "cifar100",
                                             "arrays",
                                             "text",
-                                            "parallel_text"};
+                                            "parallel_text",
+                                            "kubernetes"};
 
 std::vector<std::string> splits(const std::string& source) {
   return {"data.train=" + source, "data.test=" + source};
@@ -227,7 +229,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                      "labels_name":"v"})");
     all.emplace_back(
         R"(provider={"type":"ssh","hosts":[{"destination":"a","address":"10.0.0.2","workers":2,
-            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"program_folder":"/opt/s/bin"})");
+            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"launch_prefix":["env"],
+            "prelude":["true"],"program_folder":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
                            R"(model={"type":"plugin","path":"/lib.so"})",
                            R"(stop={"target":{"metric":"mse","value":0.3}})"});
@@ -235,7 +238,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all = splits(R"({"format":"text","files":["/a.txt"],"from":0.25,"to":0.75})");
     all.emplace_back(
         R"(provider={"type":"slurm","partition":"spot","cores":2,"price_per_hour":0.1,
-            "options":["--qos=low"],"wait_seconds":5,"program_folder":"/opt/s/bin"})");
+            "options":["--qos=low"],"launch_options":["--mpi=none"],"launch_prefix":["env"],
+            "prelude":["true"],"wait_seconds":5,"program_folder":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.sequence_length=64",
                            R"(data.vocabulary={"tokens":"characters","lowercase":true,
                                "min_frequency":2,"max_size":100})",
@@ -254,6 +258,16 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                                "shared_embeddings":"all"})",
                            R"(data.buckets={"size":64,"window":640})", "evaluation.beam_width=4",
                            R"(stop={"target":{"metric":"bleu","value":32}})"});
+  } else if (variant == "python") {
+    all = {"data.scale=0.5", R"(model={"type":"python","file":"/train.py"})"};
+  } else if (variant == "kubernetes") {
+    all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");
+    all.emplace_back("data.scale=0.5");
+    all.emplace_back(
+        R"(provider={"type":"kubernetes","context":"c","kubeconfig":"/k","namespace":"n","image":"i:1",
+            "pod_template":{},"watch_nodes":true,"spot":true,
+            "machines":[{"type":"a","cores":2,"memory_gib":4,"node_labels":{"zone":"a"},
+            "price_per_hour":0.1}]})");
   } else if (variant == "sgd, step, mlp, csv") {
     const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";
     all.insert(all.end(),
