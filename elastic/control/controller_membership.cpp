@@ -158,6 +158,7 @@ void Controller::halt_all(Cause cause, double limit_seconds) {
   machine_.follow(cause);
   stuck_seconds_.reset();
   retry_seconds_.reset();
+  awaits_disk_ = false;
   halt_seconds_ = now_seconds_;
   halt_limit_seconds_ = limit_seconds;
   shards_asked_ = false;

@@ -206,6 +206,19 @@ TEST_CASE("a best model waits for the disk also after a loss") {
   CHECK(causes_of(job) == std::vector{Cause::kAllReady, Cause::kDiskBusy});
 }
 
+TEST_CASE("a disk that is free after a loss is not waited for again") {
+  ScriptedJob job = evaluating_job();
+  job.feed(EvaluationDone{0.5, 0.5});
+  job.lose(kWorker1);
+  job.halted({kShard0, kWorker0});
+  job.written();
+  job.feed(ProcessJoined{kWorker1});
+  job.all_ready();
+  REQUIRE(job.controller().state() == JobState::kSnapshotting);
+  job.copied();
+  CHECK(causes_of(job) == std::vector{Cause::kReshapeDue});  // the worker that joined meanwhile
+}
+
 // ---- Faults that the table has shown. ----
 
 TEST_CASE("a connection that was lost before the end does not bring the job back") {
