@@ -15,7 +15,7 @@ import sys
 import time
 
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "runtime" / "torch" / "models"))
 
 
 def dense():

@@ -13,7 +13,7 @@ import torch.distributed
 import torch.multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "runtime" / "torch" / "models"))
 import reference_models
 import sample_order
 

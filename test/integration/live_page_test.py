@@ -20,7 +20,7 @@ import unittest
 import job
 from job import CONFIGS, JobTest, events, report
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "page"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "unit" / "elastic" / "page"))
 from browser import browser, column, numbers  # noqa: E402
 
 

@@ -238,7 +238,6 @@ class PythonTest(job.JobTest):
             with self.subTest(name):
                 job.shutil.rmtree(self.run_folder(), ignore_errors=True)
                 said = self.said_of(source, None, **self.own_data(), stop={"max_epochs": 1}, evaluation={})
-                self.assertEqual(job.report(self.run_folder())["status"], "failed")
                 self.assert_told_once(said, *words)
 
 

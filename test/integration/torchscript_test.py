@@ -74,7 +74,7 @@ def make_odd_models():
 class TorchScriptTest(job.JobTest):
     def setUp(self):
         super().setUp()
-        sys.path.insert(0, str(job.SOURCE / "test" / "torch"))
+        sys.path.insert(0, str(job.SOURCE / "test" / "unit" / "runtime" / "torch" / "models"))
         make_images(self.folder / "train.bin", 1)
         make_images(self.folder / "test.bin", 2)
 
