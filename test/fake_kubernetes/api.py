@@ -234,12 +234,22 @@ class Api:
         return {"kind": target.kind.kind + "List", "apiVersion": target.kind.group_version, "metadata": meta, "items": found[start:end]}
 
     def _watch(self, target, parameters, headers):
-        position = int(parameters.get("resourceVersion") or 0)
-        initial = [] if position else self.store.find(target.kind.resource, target.namespace, parameters.get("labelSelector", ""))
+        """From a version on; or from what there is now, which a bookmark of its own ends if that is asked for (as by kubectl since 1.35)."""
+        sends_initial = parameters.get("sendInitialEvents") == "true"
+        if sends_initial and parameters.get("resourceVersionMatch") != "NotOlderThan":
+            raise Refused(422, "Invalid", "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+        position = 0 if sends_initial else int(parameters.get("resourceVersion") or 0)
+        initial = [] if position else self.store.find(target.kind.resource, target.namespace, parameters.get("labelSelector", ""), parameters.get("fieldSelector", ""))
         position = position or self.store.version
         if position < self.store.forgotten:
             raise Refused(410, "Expired", f"too old resource version: {position} ({self.store.forgotten})")
         return self._events(target, parameters, headers, copy.deepcopy(initial), position)
+
+    @staticmethod
+    def _bookmark(target, position, ends_initial=False):
+        annotations = {"annotations": {"k8s.io/initial-events-end": "true"}} if ends_initial else {}
+        mark = {"kind": target.kind.kind, "apiVersion": target.kind.group_version, "metadata": {"resourceVersion": str(position), **annotations}}
+        return (json.dumps({"type": "BOOKMARK", "object": mark}) + "\n").encode()
 
     def _events(self, target, parameters, headers, initial, position):
         """Bytes, until the watch ends; cut off anywhere if a fault strikes."""
@@ -249,6 +259,8 @@ class Api:
                                                if wants_table(headers) else item}) + "\n").encode()
         for item in initial:
             yield line("ADDED", item)
+        if parameters.get("sendInitialEvents") == "true" and wants_bookmarks:
+            yield self._bookmark(target, position, ends_initial=True)
         bookmark = time.monotonic() + BOOKMARK_SECONDS
         epoch = self.settings.get("epoch", 0)
         while time.monotonic() < end and epoch == self.settings.get("epoch", 0):
@@ -269,8 +281,7 @@ class Api:
                 yield piece
             if wants_bookmarks and time.monotonic() >= bookmark:
                 bookmark = time.monotonic() + BOOKMARK_SECONDS
-                mark = {"kind": target.kind.kind, "apiVersion": target.kind.group_version, "metadata": {"resourceVersion": str(position)}}
-                yield (json.dumps({"type": "BOOKMARK", "object": mark}) + "\n").encode()
+                yield self._bookmark(target, position)
 
     @staticmethod
     def _visible(target, parameters, change):
