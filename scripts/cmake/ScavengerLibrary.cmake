@@ -13,6 +13,8 @@ target_compile_options(scavenger_flags INTERFACE -Wall -Wextra -Wshadow -Wconver
 target_compile_options(scavenger_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>)
 # g++ collects garbage less often: an eighth less processor time to compile, for a third more memory (1.4 GB at most).
 target_compile_options(scavenger_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1500000>)
+# A path in a message begins at the project's root. So all clones make the same objects, and share the compiler's cache.
+target_compile_options(scavenger_flags INTERFACE -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
 # Results must not depend on the instruction set: no fused multiply-add unless it is written out.
 target_compile_options(scavenger_flags INTERFACE -ffp-contract=off)
 if(SCAVENGER_UNITY)  # there, what stands in an unnamed namespace comes from an included file
