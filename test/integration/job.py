@@ -61,9 +61,10 @@ class JobTest(unittest.TestCase):
             self.assertEqual(done.returncode, check, done.stdout)
         return done.stdout
 
-    def start(self, *arguments):
+    def start(self, *arguments, output=subprocess.PIPE):
+        """A pipe that nobody reads stops the job after 64 KiB: one that says much needs a file as `output`."""
         process = subprocess.Popen(self.command(*arguments), env=self.environment(), cwd=self.folder, text=True,
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                    start_new_session=True)
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         return process

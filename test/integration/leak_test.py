@@ -57,8 +57,11 @@ class Log:
         deadline = time.monotonic() + timeout
         while self.update() or not what():
             if time.monotonic() > deadline:
-                raise AssertionError(f"not seen within {timeout} s in {self.path}")
+                raise AssertionError(f"not seen within {timeout} s in {self.path}, which ends:\n" + self.end())
             time.sleep(0.02)
+
+    def end(self):
+        return b"\n".join(self.path.read_bytes().splitlines()[-30:]).decode() if self.path.exists() else "(no log)"
 
 
 class LeakTest(job.JobTest):
@@ -106,7 +109,9 @@ class LeakTest(job.JobTest):
 
     def test_memory_and_files_do_not_grow_with_changes_of_membership(self):
         run = self.run_folder()
-        process = self.start(*CONFIG, "--workers", 1, "--batch-size", 64, "--run", run)
+        said = open(self.folder / "said.txt", "w", encoding="utf-8")
+        self.addCleanup(said.close)
+        process = self.start(*CONFIG, "--workers", 1, "--batch-size", 64, "--run", run, output=said)
         self.log = Log(run)
         self.log.wait_until(lambda: self.log.worker_pid)
         self.resize(WARM_UP)
@@ -114,8 +119,7 @@ class LeakTest(job.JobTest):
         self.lose(WARM_UP_LOSSES)
         self.assertLess(self.growth(process, self.lose, 20), KIB_PER_LOSS)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130)
+        self.assertEqual(process.wait(timeout=60), 130)
         self.log.update()
         self.assertGreaterEqual(self.log.memberships, WARM_UP + 100 + WARM_UP_LOSSES + 20)
 
