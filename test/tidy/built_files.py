@@ -3,16 +3,13 @@
 import pathlib
 import re
 
-from source_tree import Finding
-
-# Compiled by a condition of test/CMakeLists.txt, or on purpose not at all.
-CMAKE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "kubernetes", "elastic", "apps", "test")
+from source_tree import CODE_FOLDERS, Finding
 
 
 def listed_files(tree):
     """Paths of all .cpp that a CMakeLists.txt names, from the folder that it is in."""
     listed = set()
-    for path in tree.files(".txt", folders=CMAKE_FOLDERS):
+    for path in tree.files(".txt", folders=CODE_FOLDERS):
         if path.endswith("CMakeLists.txt"):
             code = re.sub(r"#[^\n]*", "", tree.text(path))
             listed |= {str(pathlib.PurePosixPath(path).parent / name) for name in re.findall(r"[\w./-]+\.cpp\b", code)}

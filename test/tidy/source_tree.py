@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import re
 
-CODE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "kubernetes", "elastic", "apps", "python", "test")
+CODE_FOLDERS = ("runtime", "noise", "perfmodel", "ps", "cloud_gcp", "kubernetes", "elastic", "md", "apps", "python", "test")
 CPP_SUFFIXES = (".h", ".cpp", ".inc")
 
 
