@@ -67,6 +67,15 @@ class DynamicBatchingTest(job.JobTest):
         done = subprocess.run([str(replay), str(run)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def assert_begins_with_what_is_known(self, new, known):
+        """Worker 1's part of the batch is nearer to what it had than to an even one.
+
+        How slow worker 1 is beside the others depends on what else this machine does, so no number is demanded: on a
+        machine that starves the others it may have more than they. A job that forgets it begins with even shares.
+        """
+        known_part, part, even = known[1] / sum(known[:len(new)]), new[1] / sum(new), 1 / len(new)
+        self.assertLess(abs(part - known_part), abs(part - even) + 0.02, f"{new} after {known}")
+
     def shares_follow_a_throttled_worker(self, *settings):
         if not cpu_quota.can_limit():
             self.skipTest("needs root and the cpu controller of cgroup version 1")
@@ -109,14 +118,14 @@ class DynamicBatchingTest(job.JobTest):
 
         os.kill(pids[2], signal.SIGKILL)
         self.wait_until("the others go on", lambda: any(len(each) == 2 for each in shares(run)))
-        two = next(each for each in shares(run) if len(each) == 2)
-        self.assertLess(two[1], two[0] / 2, "what is known of the slow worker is used at once")
+        alone = next(index for index, each in enumerate(shares(run)) if len(each) == 2)
+        self.assert_begins_with_what_is_known(shares(run)[alone], shares(run)[alone - 1])
         self.wait_until("the lost one is replaced", lambda: len(shares(run)[-1]) == 3)
         before = len(shares(run))
         subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "resize", "--batch-size", "768", "--wait"],
                        check=True, timeout=240, stdout=subprocess.DEVNULL)
-        resized = next(each for each in shares(run)[before:] if sum(each) == 768)
-        self.assertLess(resized[1], 128)
+        resized = next(index for index, each in enumerate(shares(run)) if index >= before and sum(each) == 768)
+        self.assert_begins_with_what_is_known(shares(run)[resized], shares(run)[resized - 1])
         self.stop(run, process)
         self.assert_no_sample_is_lost(run)
 
@@ -124,7 +133,7 @@ class DynamicBatchingTest(job.JobTest):
         known = len(shares(run))
         self.train("--resume", run, "--quiet", "--set", "stop.max_epochs=null", "--set", "stop.max_seconds=1000",
                    "--set", f"stop.max_iterations={job.events(run, 'end')[-1]['iteration'] + 20}")
-        self.assertLess(shares(run)[known][1], 128)
+        self.assert_begins_with_what_is_known(shares(run)[known], shares(run)[known - 1])
         self.assert_replay_decides_the_same(run)
 
     def unequal_shares_learn_what_even_ones_learn(self, *settings):
