@@ -37,6 +37,11 @@ struct ControllerPlan {
   std::optional<EarlyStopState> early_stop;  // the same
 };
 
+// It has more than 25 methods, one for each event and one for each step that several events lead
+// to, and more than 20 fields, the state that a step decides by. Pure parts of it are classes of
+// their own: the processes (Roster), states and transitions (StateMachine), boundaries, shares and
+// early stopping. What is left decides together: a lost worker, for instance, changes the
+// membership, the grant, the checkpoint that is due and how the job ends.
 class Controller final {
  public:
   Controller(ControllerPlan plan, double now_seconds);
@@ -116,6 +121,7 @@ class Controller final {
   bool reshape_is_due() const;
   std::string reshape_reason() const;
   std::vector<std::uint32_t> next_ranks() const;
+  std::size_t next_worker_count() const;  // of next_ranks()
   void take_ranks();
   void release_the_others();
 

@@ -34,7 +34,7 @@ void Controller::on_process_started(const ProcessStarted& event) {
 // without it.
 void Controller::on_machine_refused(const MachineRefused& event) {
   const ProcessName& process = event.process;
-  if (state() == JobState::kEnding || std::ranges::count(roster_.starting(), process) == 0) return;
+  if (state() == JobState::kEnding || !roster_.is_starting(process)) return;
   const std::string refusal = fmt::format("no machine for {}: {}", process.text(), event.why);
   roster_.refuse(process);
   if (event.retry_after_seconds) {
@@ -61,7 +61,7 @@ void Controller::on_process_joined(const ProcessJoined& event) {
   if (state() == JobState::kEnding || !roster_.knows(event.process)) return;
   roster_.join(event.process);
   if (event.process.role == Role::kWorker) never_joined_ = 0;
-  if (next_ranks().size() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
+  if (next_worker_count() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
   if (state() == JobState::kGathering) return gather();
   if (state() == JobState::kTraining && reshape_is_due()) go_to_boundary();
 }
@@ -96,7 +96,7 @@ void Controller::on_process_lost(const ProcessLost& event) {
     return fail(loss + " (faults.on_worker_loss is stop)");
   if (losses_ > faults.max_losses)
     return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
-  if (never_joined_ >= Roster::kEarlyLossLimit && roster_.joined_workers().empty())
+  if (never_joined_ >= Roster::kEarlyLossLimit && roster_.joined_worker_count() == 0)
     return fail(
         fmt::format("{}: {} workers in a row never joined the job, and nobody else is there", loss,
                     never_joined_));
@@ -202,11 +202,11 @@ void Controller::gather() {
     halt_seconds_ = now_seconds_;
     return ask_to_halt({{Role::kShard, 0}});
   }
-  const bool someone_starts = !roster_.starting().empty();
-  const bool someone_comes = someone_starts || !roster_.deferred().empty();
+  const bool someone_starts = roster_.starting_count() > 0;
+  const bool someone_comes = someone_starts || roster_.deferred_count() > 0;
   const bool all_wait = !has_trained_ && someone_starts;  // a job starts with all that can be had
   if (all_wait || !roster_.all_shards_joined()) return;
-  if (roster_.joined_workers().empty()) {
+  if (roster_.joined_worker_count() == 0) {
     if (!someone_comes) fail("no workers are left");
     return;
   }
@@ -223,7 +223,7 @@ void Controller::gather() {
 void Controller::on_checkpoint_found(const CheckpointFound& event) {
   if (state() != JobState::kRestoring) return;
   machine_.follow(Cause::kCheckpointFound);
-  if (!roster_.all_shards_joined() || roster_.joined_workers().empty()) return gather();
+  if (!roster_.all_shards_joined() || roster_.joined_worker_count() == 0) return gather();
   if (event.iteration)
     go_on_from(StateSource::kCheckpoint, *event.iteration, event.position);
   else

@@ -58,8 +58,10 @@ void Controller::on_shares_wanted(const SharesWanted& event) {
 // part leaves at the boundary.
 void Controller::staff() {
   std::vector<std::uint32_t> active = roster_.active_workers();
+  std::uint32_t free_index = 0;
   for (auto count = static_cast<std::uint32_t>(active.size()); count < wanted_workers_; ++count) {
-    const ProcessName worker{Role::kWorker, roster_.free_worker_index()};
+    free_index = roster_.free_worker_index(free_index);
+    const ProcessName worker{Role::kWorker, free_index};
     roster_.start(worker, now_seconds_);
     actions_.push_back(StartProcess{worker});
   }
@@ -67,7 +69,7 @@ void Controller::staff() {
     const ProcessName last{Role::kWorker, active.back()};
     active.pop_back();
     if (roster_.has_joined(last)) continue;
-    if (std::ranges::count(roster_.deferred(), last) > 0) {
+    if (roster_.is_deferred(last)) {
       roster_.forget(last);
       continue;
     }
@@ -82,7 +84,7 @@ void Controller::on_process_left(const ProcessLeft& event) {
 
 void Controller::on_process_leaving(const ProcessLeaving& event) {
   const ProcessName& worker = event.process;
-  const bool comes = std::ranges::count(roster_.starting(), worker) > 0;
+  const bool comes = roster_.is_starting(worker);
   const bool is_there = roster_.has_joined(worker) && !roster_.is_leaving(worker);
   if (state() == JobState::kEnding || !(comes || is_there)) return;
   actions_.push_back(Announce{fmt::format("{} leaves: {}", worker.text(), event.reason)});
@@ -108,6 +110,12 @@ std::vector<std::uint32_t> Controller::next_ranks() const {
   return ranks;
 }
 
+std::size_t Controller::next_worker_count() const {
+  const std::size_t staying = roster_.staying_worker_count();
+  const std::size_t there = staying > 0 ? staying : roster_.joined_worker_count();
+  return std::min<std::size_t>(there, wanted_workers_);
+}
+
 bool Controller::reshape_is_due() const {
   if (!shares_reason_.empty() || !rate_reason_.empty()) return true;
   const std::vector<std::uint32_t> ranks = next_ranks();
@@ -117,8 +125,8 @@ bool Controller::reshape_is_due() const {
            std::ranges::find(ranks, index) == ranks.end();
   };
   if (std::ranges::any_of(ranks_, leaves)) return true;
-  const bool all_have_come = roster_.active_workers().size() <=
-                             roster_.staying_workers().size() + roster_.deferred().size();
+  const bool all_have_come =
+      roster_.active_workers().size() <= roster_.staying_worker_count() + roster_.deferred_count();
   return all_have_come ||
          (ranks.size() > ranks_.size() && now_seconds_ - newcomer_seconds_ > kCompanySeconds);
 }

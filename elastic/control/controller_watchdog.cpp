@@ -22,7 +22,7 @@ constexpr double kLongestLookSeconds = 1.0;
 std::string Controller::awaited_in_vain() const {
   switch (state()) {
     case JobState::kGathering:
-      if (!roster_.starting().empty() || !roster_.deferred().empty() || writing_) return {};
+      if (roster_.starting_count() > 0 || roster_.deferred_count() > 0 || writing_) return {};
       return fmt::format("processes, and none is on its way (there are {})",
                          roster_.joined().empty() ? "none" : names_of(roster_.joined()));
     case JobState::kHalting:

@@ -17,60 +17,90 @@ std::vector<ProcessName> Roster::those(Predicate is) const {
   return names;
 }
 
-void Roster::start(const ProcessName& process, double now_seconds) {
-  Process& started = processes_[process];
-  started.life = Life::kStarting;
-  started.start_seconds = now_seconds;
-  started.settled = started.leaving = started.is_running = started.refused = false;
-  started.again_seconds.reset();
+void Roster::count(const ProcessName& name, const Process& process, bool is_added) {
+  const auto add = [is_added](std::size_t& total, bool counts) {
+    if (counts && is_added) ++total;
+    if (counts && !is_added) --total;
+  };
+  const bool is_worker = name.role == Role::kWorker;
+  const bool has_joined = process.life == Life::kJoined;
+  add(counts_.starting, process.life == Life::kStarting);
+  add(counts_.deferred, process.life == Life::kGone && process.again_seconds.has_value());
+  add(counts_.joined_workers, is_worker && has_joined);
+  add(counts_.staying_workers, is_worker && has_joined && !process.leaving);
+  add(counts_.absent_shards, !is_worker && !has_joined);
+  add(counts_.halting, process.halting);
 }
 
-void Roster::run(const ProcessName& process, double now_seconds) {
-  const auto found = processes_.find(process);
-  if (found == processes_.end() || found->second.life != Life::kStarting) return;
-  found->second.is_running = true;
-  found->second.start_seconds = now_seconds;
+template <typename Change>
+void Roster::change(const ProcessName& name, Change change) {
+  Process& process = processes_.at(name);
+  count(name, process, false);
+  change(process);
+  count(name, process, true);
 }
 
-void Roster::join(const ProcessName& process) {
-  processes_.at(process).life = Life::kJoined;
-}
-
-void Roster::settle(const ProcessName& process) {
-  Process& settled = processes_.at(process);
-  settled.settled = settled.has_weights = true;
-  settled.failures = 0;
-}
-
-bool Roster::lose(const ProcessName& process, bool with_machine) {
-  Process& lost = processes_.at(process);
-  if (lost.settled) lost.early_losses = 0;
-  if (!lost.settled) ++(with_machine ? lost.failures : lost.early_losses);
-  lost.life = lost.early_losses < kEarlyLossLimit ? Life::kGone : Life::kGivenUp;
-  set_halting(lost, false);
-  lost.has_weights = false;
-  return lost.life == Life::kGivenUp;
-}
-
-void Roster::refuse(const ProcessName& process) {
-  lose(process, true);
-  processes_.at(process).refused = true;
-}
-
-void Roster::give_up(const ProcessName& process) {
-  processes_.at(process).life = Life::kGivenUp;
-}
-
-void Roster::defer(const ProcessName& process, double now_seconds, double delay_seconds) {
-  Process& deferred = processes_.at(process);
-  deferred.life = Life::kGone;
-  deferred.again_seconds = now_seconds + delay_seconds;
-}
-
-std::vector<ProcessName> Roster::deferred() const {
-  return those([](const auto&, const Process& p) {
-    return p.life == Life::kGone && p.again_seconds.has_value();
+void Roster::start(const ProcessName& name, double now_seconds) {
+  const auto [place, is_new] = processes_.try_emplace(name);
+  if (is_new) count(name, place->second, true);
+  change(name, [&](Process& process) {
+    process.life = Life::kStarting;
+    process.start_seconds = now_seconds;
+    process.settled = process.leaving = process.is_running = process.refused = false;
+    process.again_seconds.reset();
   });
+}
+
+void Roster::run(const ProcessName& name, double now_seconds) {
+  const auto found = processes_.find(name);
+  if (found == processes_.end() || found->second.life != Life::kStarting) return;
+  change(name, [&](Process& process) {
+    process.is_running = true;
+    process.start_seconds = now_seconds;
+  });
+}
+
+void Roster::join(const ProcessName& name) {
+  change(name, [](Process& process) { process.life = Life::kJoined; });
+}
+
+void Roster::settle(const ProcessName& name) {
+  change(name, [](Process& process) {
+    process.settled = process.has_weights = true;
+    process.failures = 0;
+  });
+}
+
+bool Roster::lose(const ProcessName& name, bool with_machine) {
+  change(name, [&](Process& process) {
+    if (process.settled) process.early_losses = 0;
+    if (!process.settled) ++(with_machine ? process.failures : process.early_losses);
+    process.life = process.early_losses < kEarlyLossLimit ? Life::kGone : Life::kGivenUp;
+    process.halting = process.has_weights = false;
+  });
+  return processes_.at(name).life == Life::kGivenUp;
+}
+
+void Roster::refuse(const ProcessName& name) {
+  lose(name, true);
+  change(name, [](Process& process) { process.refused = true; });
+}
+
+void Roster::give_up(const ProcessName& name) {
+  change(name, [](Process& process) { process.life = Life::kGivenUp; });
+}
+
+void Roster::defer(const ProcessName& name, double now_seconds, double delay_seconds) {
+  change(name, [&](Process& process) {
+    process.life = Life::kGone;
+    process.again_seconds = now_seconds + delay_seconds;
+  });
+}
+
+bool Roster::is_deferred(const ProcessName& process) const {
+  const auto found = processes_.find(process);
+  return found != processes_.end() && found->second.life == Life::kGone &&
+         found->second.again_seconds.has_value();
 }
 
 std::vector<ProcessName> Roster::deferred_until(double now_seconds) const {
@@ -83,24 +113,22 @@ std::uint32_t Roster::failures(const ProcessName& process) const {
   return processes_.at(process).failures;
 }
 
-void Roster::release(const ProcessName& process) {
-  Process& released = processes_.at(process);
-  released.life = Life::kReleased;
-  set_halting(released, false);
-  released.has_weights = false;
+void Roster::release(const ProcessName& name) {
+  change(name, [](Process& process) {
+    process.life = Life::kReleased;
+    process.halting = process.has_weights = false;
+  });
 }
 
-void Roster::forget(const ProcessName& process) {
-  const auto found = processes_.find(process);
+void Roster::leave(const ProcessName& name) {
+  change(name, [](Process& process) { process.leaving = true; });
+}
+
+void Roster::forget(const ProcessName& name) {
+  const auto found = processes_.find(name);
   if (found == processes_.end()) return;
-  set_halting(found->second, false);
+  count(name, found->second, false);
   processes_.erase(found);
-}
-
-void Roster::set_halting(Process& process, bool halting) {
-  if (halting && !process.halting) ++halting_;
-  if (!halting && process.halting) --halting_;
-  process.halting = halting;
 }
 
 std::vector<std::uint32_t> Roster::active_workers() const {
@@ -112,8 +140,8 @@ std::vector<std::uint32_t> Roster::active_workers() const {
   return indices;
 }
 
-std::uint32_t Roster::free_worker_index() const {
-  std::uint32_t index = 0;
+std::uint32_t Roster::free_worker_index(std::uint32_t from) const {
+  std::uint32_t index = from;
   while (processes_.contains({Role::kWorker, index})) ++index;
   return index;
 }
@@ -129,8 +157,9 @@ bool Roster::has_joined(const ProcessName& process) const {
   return found != processes_.end() && found->second.life == Life::kJoined;
 }
 
-std::vector<ProcessName> Roster::starting() const {
-  return those([](const auto&, const Process& p) { return p.life == Life::kStarting; });
+bool Roster::is_starting(const ProcessName& process) const {
+  const auto found = processes_.find(process);
+  return found != processes_.end() && found->second.life == Life::kStarting;
 }
 
 std::vector<ProcessName> Roster::gone() const {
@@ -160,28 +189,23 @@ std::vector<std::uint32_t> Roster::staying_workers() const {
   return indices;
 }
 
-bool Roster::all_shards_joined() const {
-  return std::ranges::all_of(processes_, [](const auto& entry) {
-    return entry.first.role != Role::kShard || entry.second.life == Life::kJoined;
-  });
-}
-
 std::vector<ProcessName> Roster::late(double seconds, double now_seconds) const {
   return those([&](const auto&, const Process& p) {
     return p.life == Life::kStarting && p.is_running && now_seconds - p.start_seconds > seconds;
   });
 }
 
-void Roster::ask_to_halt(const ProcessName& process) {
-  set_halting(processes_.at(process), true);
+void Roster::ask_to_halt(const ProcessName& name) {
+  change(name, [](Process& process) { process.halting = true; });
 }
 
 bool Roster::halted(const ProcessHalted& answer) {
-  Process& process = processes_.at(answer.process);
-  if (!process.halting) return false;
-  set_halting(process, false);
-  process.iteration = answer.iteration;
-  process.has_weights = answer.has_weights;
+  if (!processes_.at(answer.process).halting) return false;
+  change(answer.process, [&](Process& process) {
+    process.halting = false;
+    process.iteration = answer.iteration;
+    process.has_weights = answer.has_weights;
+  });
   return true;
 }
 

@@ -1,6 +1,7 @@
 // The processes of a job: who is there, who is on its way, and what they hold. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@ enum class StateHome {
   kWorkers,  // every worker all of it: lost with the last one
 };
 
+// It has more than 25 methods, each of which is one question or one change of a process.
 class Roster final {
  public:
   // A process that is lost this often in a row before it was ready is not started again.
@@ -39,21 +41,26 @@ class Roster final {
   void give_up(const ProcessName& process);
   // It is gone, and to be asked for again at that time, or later where that fails again and again.
   void defer(const ProcessName& process, double now_seconds, double delay_seconds);
-  std::vector<ProcessName> deferred() const;
+  bool is_deferred(const ProcessName& process) const;
   std::vector<ProcessName> deferred_until(double now_seconds) const;
   // How often in a row it was lost with its machine before it took part.
   std::uint32_t failures(const ProcessName& process) const;
   // It is no part of the job any more, and may still run until forget().
   void release(const ProcessName& process);
   // It is to be let go at the next boundary, and another to take its place.
-  void leave(const ProcessName& process) { processes_.at(process).leaving = true; }
+  void leave(const ProcessName& process);
   void forget(const ProcessName& process);
 
   bool knows(const ProcessName& process) const { return processes_.contains(process); }
   // It is there, on its way, or about to be asked for again.
   bool expects(const ProcessName& process) const;
   bool has_joined(const ProcessName& process) const;
-  std::vector<ProcessName> starting() const;
+  // How many there are, counted as they come and go: K processes that join ask K times.
+  std::size_t starting_count() const { return counts_.starting; }
+  std::size_t deferred_count() const { return counts_.deferred; }
+  std::size_t joined_worker_count() const { return counts_.joined_workers; }
+  std::size_t staying_worker_count() const { return counts_.staying_workers; }
+  bool is_starting(const ProcessName& process) const;
   std::vector<ProcessName> gone() const;              // and not given up
   std::vector<ProcessName> joined() const;            // workers, then shards
   std::vector<std::uint32_t> joined_workers() const;  // by index
@@ -64,9 +71,9 @@ class Roster final {
   std::vector<std::uint32_t> staying_workers() const;
   // Those that are there and do not leave, on their way, or about to be started again.
   std::vector<std::uint32_t> active_workers() const;
-  // The least index that no worker has.
-  std::uint32_t free_worker_index() const;
-  bool all_shards_joined() const;
+  // The least index from `from` on that no worker has.
+  std::uint32_t free_worker_index(std::uint32_t from) const;
+  bool all_shards_joined() const { return counts_.absent_shards == 0; }
   // Those that have run for more than `seconds`, and have not joined.
   std::vector<ProcessName> late(double seconds, double now_seconds) const;
 
@@ -75,7 +82,7 @@ class Roster final {
   // False where it was not asked.
   bool halted(const ProcessHalted& answer);
   std::vector<ProcessName> halting() const;
-  bool is_any_halting() const { return halting_ > 0; }
+  bool is_any_halting() const { return counts_.halting > 0; }
 
   // ---- What those that have halted hold. ----
   // The iteration that can be gone on from; nothing where the state is not complete any more.
@@ -102,13 +109,25 @@ class Roster final {
     std::uint64_t iteration = 0;
   };
 
+  // How many of the processes are what, so that K answers need not count K processes each.
+  struct Counts {
+    std::size_t starting = 0;
+    std::size_t deferred = 0;
+    std::size_t joined_workers = 0;
+    std::size_t staying_workers = 0;  // joined, and not leaving
+    std::size_t absent_shards = 0;
+    std::size_t halting = 0;
+  };
+
   template <typename Predicate>
   std::vector<ProcessName> those(Predicate is) const;
-
-  void set_halting(Process& process, bool halting);
+  // The only way to change a process of the roster.
+  template <typename Change>
+  void change(const ProcessName& name, Change change);
+  void count(const ProcessName& name, const Process& process, bool is_added);
 
   std::map<ProcessName, Process> processes_;
-  std::uint32_t halting_ = 0;  // how many of them: K answers to a halt need not count K processes
+  Counts counts_;
 };
 
 }  // namespace scavenger::elastic
