@@ -18,7 +18,7 @@ LAYERS = [
     ["runtime/torch/models"],
     ["runtime/torch/trainer"],
     ["noise", "perfmodel/fit", "ps/core", "cloud_gcp/pricing", "md"],
-    ["perfmodel/time", "ps/shard", "cloud_gcp/api", "kubernetes/api"],
+    ["perfmodel/survival", "perfmodel/time", "ps/shard", "cloud_gcp/api", "kubernetes/api"],
     ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider", "kubernetes/provider"],
     ["perfmodel/plan", "ps/host", "ps/process"],
     ["perfmodel/search", "perfmodel/machines"],
