@@ -1,5 +1,7 @@
 // scavenger-plan: what every (K, B) would take and cost, from what was measured of a few; and the
 // store of measurements.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <charconv>
@@ -21,7 +23,7 @@
 #include "elastic/planning/number_list.h"
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
-#include "elastic/planning/vm_plan.h"
+#include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/duration.h"
 #include "runtime/base/error.h"
@@ -332,20 +334,18 @@ class VmsCommand final {
     command_->add_option("--token-file", sources_.store.token_file, "Of a store's service");
     command_->add_option("--model", sources_.model, "Which model of the store");
     declare_table(*command_, sources_, "As for a plan", "As for a plan");
-    command_->add_option("--catalog", catalog_, "gcp, or a CSV file (docs/machines.md)");
-    command_->add_option("--region", region_, "Of --catalog gcp");
-    command_->add_option("--types", patterns_, "Only these: n2d-*,c3-*");
+    declare_machines();
     command_->add_option("--policy", policy_, "min-time, min-cost or knee");
     command_->add_option("--max-cost", question_.limits.max_cost, "Dollars")->check(kPositive);
     command_->add_option("--max-time", max_time_, "90s, 45m, 3h");
     command_->add_option("--confidence", question_.confidence, "With which the limits hold")
         ->check(CLI::Range(0.5, 0.99));
-    command_->add_option("--max-vms", question_.most_vms, "Of any type")
-        ->check(CLI::Range(1.0, 1000.0));
-    command_->add_flag("--spot", question_.spot, "Spot machines, too");
-    command_->add_option("--spot-losses", question_.spot_losses_per_hour, "Per VM and hour")
-        ->check(kNotNegative);
+    command_
+        ->add_option("--profile-budget", question_.profile_budget,
+                     "Dollars that the next probe may cost (3 % of the job)")
+        ->check(kPositive);
     command_->add_flag("--json", json_, "One JSON document");
+    command_->add_option("--html", page_, "Write a page with cost against time to this file");
   }
 
   bool is_called() const { return command_->parsed(); }
@@ -355,6 +355,43 @@ class VmsCommand final {
     question_.policy = perfmodel::parse_policy(policy_);
     if (!max_time_.empty()) question_.limits.max_seconds = parse_duration(max_time_, "--max-time");
     if (sources_.samples_per_epoch > 0.0) question_.samples_per_epoch = sources_.samples_per_epoch;
+    std::size_t unscored = 0;
+    const std::vector<elastic::VmType> types = machines(unscored);
+    const elastic::KnownModel known = elastic::gather_model(sources_);
+    elastic::VmPlan made = elastic::make_vm_plan(known, types, question_);
+    if (unscored > 0)
+      made.notes.push_back(
+          fmt::format("{} types without a score in {} were left out", unscored, scores_));
+    if (!page_.empty()) write_file_atomically(page_, elastic::vm_plan_page(made, known.title));
+    std::cout << (json_ ? elastic::vm_plan_json(made, known.title)
+                        : elastic::vm_plan_text(made, known.title));
+    return made.choice ? 0 : 1;
+  }
+
+ private:
+  void declare_machines() {
+    command_->add_option("--catalog", catalog_, "gcp, or a CSV file (docs/machines.md)");
+    command_->add_option("--region", region_, "Of --catalog gcp");
+    command_->add_option("--coremark", scores_, "Scores of the types of --catalog gcp")
+        ->check(CLI::ExistingFile);
+    command_->add_option("--types", patterns_, "Only these: n2d-*,c3-*");
+    command_->add_option("--max-vms", question_.most_vms, "In all")->check(CLI::Range(1.0, 1000.0));
+    command_->add_option("--max-vcpus", question_.most_vcpus, "Of all VMs together: a quota")
+        ->check(kPositive);
+    command_->add_option("--mix", question_.most_types, "Types in one plan at most: 1 or 2")
+        ->check(CLI::Range(1, 2));
+    command_->add_flag("--spot", question_.spot, "Spot machines, too");
+    command_
+        ->add_option("--spot-losses", question_.spot_losses_per_hour,
+                     "Per VM and hour, if neither its type nor a run says more")
+        ->check(kNotNegative);
+    command_
+        ->add_option("--fixed-price", question_.fixed_price_per_hour,
+                     "Dollars per hour of the machine of the controller and its shards")
+        ->check(kNotNegative);
+  }
+
+  std::vector<elastic::VmType> machines(std::size_t& unscored) const {
     std::vector<elastic::VmType> types =
         catalog_ == "gcp"
             ? elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()))
@@ -363,18 +400,15 @@ class VmsCommand final {
       std::erase_if(types, [this](const elastic::VmType& type) {
         return !elastic::fits_patterns(type.features.name, patterns_);
       });
-    const elastic::KnownModel known = elastic::gather_model(sources_);
-    const elastic::VmPlan made = elastic::make_vm_plan(known, types, question_);
-    std::cout << (json_ ? elastic::vm_plan_json(made, known.title)
-                        : elastic::vm_plan_text(made, known.title));
-    return made.choice ? 0 : 1;
+    if (!scores_.empty()) unscored = elastic::score_types(types, scores_);
+    return types;
   }
 
- private:
   CLI::App* command_ = nullptr;
   elastic::PlanSources sources_;
   elastic::VmQuestion question_;
   std::string catalog_ = "gcp", region_ = "us-central1", patterns_, policy_ = "min-cost", max_time_;
+  std::string scores_, page_;
   bool json_ = false;
 };
 

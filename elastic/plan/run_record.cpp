@@ -145,6 +145,25 @@ std::string machine_type(const JobConfig& config, const fact::Host& host) {
   return fmt::format("{} x {}", host.cores, host.cpu);
 }
 
+std::map<std::string, SpotExposure> spot_exposures(const RunNumbers& numbers) {
+  std::map<std::string, SpotExposure> exposures;
+  std::map<std::string, Timed<fact::Machine>> there;  // by name
+  const auto end = [&](const Timed<fact::Machine>& begun, double time, bool lost) {
+    SpotExposure& exposure = exposures[begun.fact.machine_type];
+    exposure.vm_hours += std::max(0.0, time - begun.time) / 3600.0;
+    exposure.losses += lost ? 1.0 : 0.0;
+  };
+  for (const auto& timed : numbers.machines.latest) {
+    if (!timed.fact.spot) continue;
+    if (timed.fact.change == fact::MachineChange::kReady) there[timed.fact.name] = timed;
+    const bool lost = timed.fact.change == fact::MachineChange::kLost;
+    if (!lost && timed.fact.change != fact::MachineChange::kReleased) continue;
+    if (const auto begun = there.extract(timed.fact.name)) end(begun.mapped(), timed.time, lost);
+  }
+  for (const auto& [name, begun] : there) end(begun, numbers.seconds, false);
+  return exposures;
+}
+
 RecordedRun read_run(const std::filesystem::path& run_folder) {
   if (!std::filesystem::exists(run_folder / "events.jsonl"))
     throw InputError(
@@ -156,8 +175,11 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
   EventLogReader log(run_folder / "events.jsonl");
   while (const auto logged = log.next()) summary.apply(*logged);
   const RunNumbers& numbers = summary.numbers();
+  std::optional<std::uint64_t> bytes_per_sample;
+  for (const auto& timed : numbers.sample_memory.latest)
+    bytes_per_sample = std::max(bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
   return {record_of(config, numbers, machine_type(config, numbers.start.host)),
-          numbers.room_samples()};
+          numbers.room_samples(), bytes_per_sample, spot_exposures(numbers)};
 }
 
 }  // namespace scavenger::elastic

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "elastic/history/run_numbers.h"
+#include "elastic/plan/known_model.h"
 #include "perfmodel/store/model_record.h"
 #include "runtime/config/job_config.h"
 
@@ -30,8 +32,14 @@ std::string machine_type(const JobConfig& config, const fact::Host& host);
 
 struct RecordedRun {
   perfmodel::ModelRecord record;
-  std::optional<std::uint64_t> room_samples;  // RunNumbers::room_samples()
+  std::optional<std::uint64_t> room_samples;      // RunNumbers::room_samples()
+  std::optional<std::uint64_t> bytes_per_sample;  // the largest that a worker measured
+  std::map<std::string, SpotExposure> spot;       // spot_exposures()
 };
+
+// How long a run's spot machines were there, and how often one was taken away, by type. Those that
+// are there still count until the run's last event; of a very long run the latest machines count.
+std::map<std::string, SpotExposure> spot_exposures(const RunNumbers& numbers);
 
 // Reads a run folder. Throws InputError where it is none.
 RecordedRun read_run(const std::filesystem::path& run_folder);

@@ -52,11 +52,13 @@ RecordedRun read_source(const std::string& source, const PlanSources& sources) {
     refuse("there is no such file or folder", source,
            "name a run folder, a table (CSV or JSON), or what scavenger-plan export wrote");
   const std::string text = read_file(source);
-  if (is_export(text)) return {perfmodel::parse_model_record(text, source), {}};
+  if (is_export(text)) return {perfmodel::parse_model_record(text, source), {}, {}, {}};
   return {
       perfmodel::read_observation_table(
           source, {parse_pairs(sources.columns, "--column"), parse_pairs(sources.rows, "--where")},
           sources.samples_per_epoch),
+      {},
+      {},
       {}};
 }
 
@@ -85,7 +87,13 @@ std::string difference(const perfmodel::ModelSignature& a, const perfmodel::Mode
 KnownModel gather_sources(const PlanSources& sources) {
   KnownModel known;
   for (const std::string& source : sources.paths) {
-    auto [record, room_samples] = read_source(source, sources);
+    auto [record, room_samples, bytes_per_sample, spot] = read_source(source, sources);
+    if (bytes_per_sample)
+      known.bytes_per_sample = std::max(*bytes_per_sample, known.bytes_per_sample.value_or(0));
+    for (const auto& [type, exposure] : spot) {
+      known.spot[type].vm_hours += exposure.vm_hours;
+      known.spot[type].losses += exposure.losses;
+    }
     if (room_samples)
       known.room_samples = std::min(*room_samples, known.room_samples.value_or(*room_samples));
     if (known.title.empty()) {

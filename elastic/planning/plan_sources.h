@@ -1,13 +1,12 @@
 // Where a plan gets its observations from: run folders, tables, exports, a store.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "perfmodel/store/model_record.h"
+#include "elastic/plan/known_model.h"
 #include "perfmodel/store/model_store.h"
 #include "perfmodel/store/sqlite_store.h"
 
@@ -35,14 +34,6 @@ enum class Knowledge {
 };
 // Of --mode: "measured", "none", "universal". Throws InputError for another word.
 Knowledge parse_knowledge(const std::string& mode);
-
-// What is known of one model, and from where.
-struct KnownModel {
-  perfmodel::ModelRecord record;
-  std::string title;
-  std::vector<std::string> notes;
-  std::optional<std::uint64_t> room_samples = {};  // of one pass, as the runs' workers measured it
-};
 
 // All sources together, which must be of one model; with the store's rows of it if one is named.
 // With kSimilar: the model of the store that is most similar to the sources'. Throws InputError.

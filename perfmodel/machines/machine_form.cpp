@@ -46,7 +46,7 @@ std::string describe(const MachineForm& form) {
       text = "rounds";
       break;
   }
-  if (form.overlap) text += " + overlap";
+  if (form.overlap > 1.0) text += form.overlap > 2.0 ? " + overlap" : " + half overlap";
   if (form.floor) text += " + floor";
   return text;
 }
@@ -55,7 +55,7 @@ std::vector<MachineForm> machine_forms(bool with_floor) {
   std::vector<MachineForm> forms;
   for (const bool floor : {false, true}) {
     if (floor && !with_floor) continue;
-    for (const bool overlap : {true, false})
+    for (const double overlap : {4.0, 2.0, 1.0})
       for (const LinkShape shape : {LinkShape::kSpread, LinkShape::kRounds, LinkShape::kShard})
         forms.push_back({shape, overlap, floor});
   }
@@ -73,7 +73,7 @@ MachineSeconds evaluate(const MachineForm& form, const MachineParameters& parame
   const double host = std::exp(parameters[kLogHost]) * doublings;
   const double compute = filled.value * (1.0 + host);
   const double sync = std::exp(parameters[kLogSync]) * multiplier(form.shape, use.vms);
-  const Norm total = norm(compute, sync, form.overlap ? 4.0 : 1.0);
+  const Norm total = norm(compute, sync, form.overlap);
 
   MachineSeconds seconds;
   seconds.log_seconds = std::log(total.value);

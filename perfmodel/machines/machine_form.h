@@ -3,7 +3,8 @@
 //   c(b) = a + c b; with a floor (f^8 + (a + c b)^8)^(1/8)      b samples on one worker
 //   C    = c(b) (1 + h log2 g)        g workers on one VM share its memory, its bus, its loader
 //   S    = 0 for one VM, else s m(N)  N VMs
-//   tau  = C + S, or (C^4 + S^4)^(1/4) where synchronisation runs beside the backward pass
+//   tau  = (C^n + S^n)^(1/n)    n = 1: one after the other; 4: synchronisation hides behind the
+//                               backward pass; 2: a part of it does
 //
 // Parameters are logarithms: a machine's speed, a link's and a kernel's overhead are factors, and
 // what is known of them before a measurement is a normal distribution of the logarithm. Pure.
@@ -34,7 +35,7 @@ enum class LinkShape {
 
 struct MachineForm {
   LinkShape shape = LinkShape::kSpread;
-  bool overlap = true;
+  double overlap = 4.0;  // n
   bool floor = false;
 
   bool operator==(const MachineForm&) const = default;

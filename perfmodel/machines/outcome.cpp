@@ -52,6 +52,13 @@ Quantiles quantiles_of(std::vector<double> values) {
 
 }  // namespace
 
+// FNV-1a (Fowler, Noll and Vo).
+std::uint64_t type_stream(std::string_view type) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : type) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash >> 1U;  // two uniforms of each stream
+}
+
 OutcomeDraws::OutcomeDraws(std::uint64_t seed, std::size_t draws)
     : seed_(seed), draws_(std::max<std::size_t>(draws, 10)) {}
 
@@ -85,26 +92,28 @@ Outcome OutcomeDraws::of(const JobOutlook& outlook, const SpeedVariance& varianc
   std::size_t in_time = 0, in_cost = 0, in_both = 0;
   const double iteration_spread = variance.iterations / std::sqrt(outlook.iterations);
   for (std::size_t draw = 0; draw < draws_; ++draw) {
-    const double error =
-        outlook.log_iteration_spread * normal(seed_, Stream::kModel, outlook.type_stream, draw) +
-        outlook.log_epochs_spread * normal(seed_, Stream::kEpochs, 0, draw) +
-        std::hypot(variance.drift, iteration_spread) * normal(seed_, Stream::kDrift, 0, draw);
+    double error = 0.0;
+    for (const ModelError& one : outlook.errors)
+      error += one.log_spread * normal(seed_, Stream::kModel, one.type_stream, draw);
+    error += outlook.log_epochs_spread * normal(seed_, Stream::kEpochs, 0, draw) +
+             std::hypot(variance.drift, iteration_spread) * normal(seed_, Stream::kDrift, 0, draw);
     const double slower = slowdown(draw, outlook.vms, outlook.sharing, variance);
     double trained = outlook.iterations * std::exp(outlook.log_iteration_seconds + error) *
                      ((1.0 - outlook.sync_share) * slower + outlook.sync_share);
     double absent = 0.0;  // VM-seconds that nobody computes in, or pays for
     if (outlook.spot) {
-      const double mean = outlook.spot->losses_per_vm_hour * outlook.vms * trained / 3600.0;
+      const double spot_vms = outlook.spot->vms > 0.0 ? outlook.spot->vms : outlook.vms;
+      const double mean = outlook.spot->losses_per_vm_hour * spot_vms * trained / 3600.0;
       const double losses = poisson(mean, uniform(seed_, Stream::kLosses, 0, draw),
                                     normal(seed_, Stream::kLosses, 1, draw));
       absent = losses * outlook.spot->replacement_seconds;
-      trained += absent / outlook.vms;
+      trained += absent / outlook.vms + losses * outlook.spot->standstill_seconds;
+      absent = std::min(absent, spot_vms * trained);
       outcome.losses += losses / static_cast<double>(draws_);
     }
     const double total = outlook.startup_seconds + trained;
-    const double cost =
-        cluster_cost(total, outlook.vms, outlook.price) -
-        std::min(absent, outlook.vms * trained) / 3600.0 * outlook.price.worker_per_hour;
+    double cost = cluster_cost(total, outlook.vms, outlook.price);
+    if (outlook.spot) cost -= absent / 3600.0 * outlook.spot->price_per_hour;
     const bool time_holds = !limits.max_seconds || total <= *limits.max_seconds;
     const bool cost_holds = !limits.max_cost || cost <= *limits.max_cost;
     in_time += time_holds ? 1 : 0;

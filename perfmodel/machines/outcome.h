@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "perfmodel/plan/cost.h"
@@ -28,17 +29,25 @@ struct SpeedVariance {
 };
 
 struct SpotRisk {
+  double vms = 0.0;  // of the outlook's, the others cannot be taken away; 0: all
   double losses_per_vm_hour = 0.0;
   double replacement_seconds = 120.0;  // from the loss until the replacement computes
+  double standstill_seconds = 0.0;     // of the whole job, for each loss: work done again
+  double price_per_hour = 0.0;         // of one spot VM, which an absent one does not cost
 };
 
-// One candidate: a job on `vms` machines of a type.
+// What the model does not know of one machine type. Candidates with the type share its errors.
+struct ModelError {
+  std::uint64_t type_stream = 0;
+  double log_spread = 0.0;  // standard deviation of ln(seconds per iteration)
+};
+
+// One candidate: a job on `vms` machines.
 struct JobOutlook {
-  std::uint64_t type_stream = 0;  // candidates of one type share the errors of its model
   double vms = 1.0;
   double log_iteration_seconds = 0.0;
-  double log_iteration_spread = 0.0;  // standard deviation, of what the model does not know
-  double sync_share = 0.0;            // of an iteration
+  std::vector<ModelError> errors;  // of each of its types, weighted by the type's share
+  double sync_share = 0.0;         // of an iteration
   double iterations = 1.0;
   double log_epochs_spread = 0.0;  // standard deviation of ln(epochs), between seeds too
   double startup_seconds = 0.0;    // until all VMs compute; paid for
@@ -67,6 +76,9 @@ struct OutcomeLimits {
   std::optional<double> max_seconds{};
   std::optional<double> max_cost{};
 };
+
+// The same for the same name on every machine.
+std::uint64_t type_stream(std::string_view type);
 
 class OutcomeDraws final {
  public:

@@ -25,7 +25,7 @@ LAYERS = [
     ["elastic/control", "elastic/events", "elastic/model_service", "elastic/page/assets", "elastic/providers"],
     ["elastic/batching", "elastic/decisions", "elastic/history"],
     ["elastic/plan", "elastic/rate", "elastic/report"],
-    ["elastic/page", "elastic/search"],
+    ["elastic/page", "elastic/search", "elastic/vms"],
     ["elastic/coordinator/checkpoints", "elastic/coordinator/commands"],
     ["elastic/coordinator/job"],
     ["elastic/coordinator/advice", "elastic/coordinator/staffing"],

@@ -4,7 +4,7 @@
 
 #include "elastic/planning/number_list.h"
 #include "runtime/base/error.h"
-#include "test/unit/elastic/planning/known_model.h"
+#include "test/unit/elastic/plan/known_model.h"
 
 namespace scavenger::elastic {
 namespace {

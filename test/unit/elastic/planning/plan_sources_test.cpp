@@ -5,7 +5,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "test/support/temporary_folder.h"
-#include "test/unit/elastic/planning/known_model.h"
+#include "test/unit/elastic/plan/known_model.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "test/unit/elastic/planning/known_model.h"
+#include "test/unit/elastic/plan/known_model.h"
 
 namespace scavenger::elastic {
 

@@ -27,7 +27,7 @@ TEST_CASE("The gradient of every machine form is its derivative") {
 }
 
 TEST_CASE("One VM does not synchronise, and several workers on it cost the host's term") {
-  const MachineForm form{LinkShape::kShard, false, false};
+  const MachineForm form{LinkShape::kShard, 1.0, false};
   const MachineSeconds one = evaluate(form, kParameters, {0, 1.0, 1.0, 30.0});
   CHECK(std::exp(one.log_seconds) == Approx(0.05));
   CHECK(one.sync_share == Approx(0.0).margin(1e-12));
@@ -40,7 +40,7 @@ TEST_CASE("One VM does not synchronise, and several workers on it cost the host'
 TEST_CASE("Overlapped synchronisation is hidden until it is longer than compute") {
   MachineParameters parameters = kParameters;
   parameters[kLogSync] = std::log(0.005);
-  const MachineForm form{LinkShape::kSpread, true, false};
+  const MachineForm form{LinkShape::kSpread, 4.0, false};
   CHECK(evaluate(form, parameters, {0, 8.0, 1.0, 30.0}).sync_share < 0.001);
   parameters[kLogSync] = std::log(0.5);
   CHECK(evaluate(form, parameters, {0, 8.0, 1.0, 30.0}).sync_share > 0.9);

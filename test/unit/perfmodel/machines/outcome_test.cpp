@@ -10,7 +10,7 @@ JobOutlook outlook_of(double vms, Sharing sharing) {
   JobOutlook outlook;
   outlook.vms = vms;
   outlook.log_iteration_seconds = std::log(0.1);
-  outlook.log_iteration_spread = 0.1;
+  outlook.errors = {{1, 0.1}};
   outlook.iterations = 36000.0;
   outlook.price.worker_per_hour = 1.0;
   outlook.sharing = sharing;
@@ -60,7 +60,8 @@ TEST_CASE("Spot machines lose what their hazard and their replacement say") {
   const OutcomeDraws draws(2, 4000);
   JobOutlook outlook = outlook_of(4.0, Sharing::kDynamic);
   const Outcome safe = draws.of(outlook, {});
-  outlook.spot = SpotRisk{.losses_per_vm_hour = 0.5, .replacement_seconds = 360.0};
+  outlook.spot =
+      SpotRisk{.losses_per_vm_hour = 0.5, .replacement_seconds = 360.0, .price_per_hour = 1.0};
   const Outcome spot = draws.of(outlook, {});
   // Of one hour, four VMs lose 2 in the mean; each is away for a tenth of an hour.
   CHECK(spot.losses == Approx(2.0).epsilon(0.05));

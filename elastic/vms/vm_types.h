@@ -2,7 +2,7 @@
 // the reading of the file.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -18,17 +18,26 @@ struct VmType {
   perfmodel::MachineFeatures features;
   double price = 0.0;  // dollars per hour, on demand
   std::optional<double> spot_price;
+  std::optional<double> spot_losses;  // of each spot VM and hour
+  std::optional<double> vcpus;
+  std::optional<double> memory_gib;
   std::optional<double> max_count;
 };
 
 // CSV with a header: type, vcpu and price are required; coremark (of all cores), mem_gb_s,
-// nic_gbit, spot_price, max_count and family may be missing or empty. Without coremark the rate is
-// the number of vCPUs. Throws InputError with the line.
+// nic_gbit, ram_gib, spot_price, spot_losses, max_count and family may be missing or empty. Without
+// coremark the rate is the number of vCPUs. Throws InputError with the line.
 std::vector<VmType> read_vm_types(const std::filesystem::path& file);
 
 // Of a provider; types without a price on demand, and those with GPUs, are left out: nothing in the
 // catalogue says what a GPU does for a job.
 std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue);
+
+// Gives types their rate from a table of CoreMark scores, as github.com/Cyclenerd publishes it for
+// Compute Engine (MACHINE_TYPE;CPU;vCores;COREMARK_SCORE;...). Types that it does not know are
+// removed, since scores and numbers of cores do not compare. Returns how many were removed. Throws
+// InputError with the line.
+std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path& file);
 
 // Whether a name fits one of the patterns, comma separated, with * for any characters: "n2d-*".
 bool fits_patterns(const std::string& name, const std::string& patterns);

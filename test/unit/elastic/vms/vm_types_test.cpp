@@ -1,4 +1,4 @@
-#include "elastic/planning/vm_types.h"
+#include "elastic/vms/vm_types.h"
 
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -59,6 +59,31 @@ TEST_CASE("Types of a provider need a price and cores, and no GPU") {
   REQUIRE(types.size() == 1);
   CHECK(types[0].features.name == "n2-standard-4");
   CHECK(types[0].price == 0.2);
+}
+
+TEST_CASE("A table of CoreMark gives rates, and types that it lacks are left out") {
+  const auto scores = std::filesystem::temp_directory_path() / "scavenger_vm_scores_test.csv";
+  std::ofstream(scores) << "MACHINE_TYPE;CPU;vCores;COREMARK_SCORE;STANDARD_DEVIATION;SAMPLES\n"
+                           "a-4 ;Ice Lake ;4;66,000 ;0.61 ;2336\n"
+                           "a-4 ;Rome ;4;74,000 ;0.61 ;236\n"
+                           ";;;;;\n";
+  auto types = read_vm_types(written("type,vcpu,price\na-4,4,1\nb-4,4,1\n"));
+  CHECK(score_types(types, scores) == 1);
+  REQUIRE(types.size() == 1);
+  CHECK(types[0].features.rate == 70000.0);
+  CHECK(types[0].features.core_rate == 17500.0);
+  std::ofstream(scores) << "MACHINE_TYPE;CPU;vCores;COREMARK_SCORE;X\na-4;Ice Lake;4;fast;1\n";
+  CHECK_THROWS_AS(score_types(types, scores), InputError);
+  std::ofstream(scores) << "type,coremark\n";
+  CHECK_THROWS_AS(score_types(types, scores), InputError);
+}
+
+TEST_CASE("What a catalogue says of memory and of losses is kept") {
+  const auto types =
+      read_vm_types(written("type,vcpu,price,ram_gib,spot_price,spot_losses\na,8,1,32,0.2,0.1\n"));
+  CHECK(types[0].memory_gib == 32.0);
+  CHECK(types[0].spot_losses == 0.1);
+  CHECK(types[0].vcpus == 8.0);
 }
 
 TEST_CASE("Patterns name types") {

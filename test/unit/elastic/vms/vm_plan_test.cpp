@@ -1,11 +1,11 @@
-#include "elastic/planning/vm_plan.h"
+#include "elastic/vms/vm_plan.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "runtime/base/error.h"
-#include "test/unit/elastic/planning/known_model.h"
+#include "test/unit/elastic/plan/known_model.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -28,8 +28,9 @@ std::vector<VmType> two_types(double price) {
 }
 
 const VmRow& row_of(const VmPlan& plan, const std::string& type, bool spot = false) {
-  const auto found = std::ranges::find_if(
-      plan.rows, [&](const VmRow& row) { return row.type == type && row.spot == spot; });
+  const auto found = std::ranges::find_if(plan.rows, [&](const VmRow& row) {
+    return !row.is_mix() && row.base().type == type && row.base().spot == spot;
+  });
   REQUIRE(found != plan.rows.end());
   return *found;
 }
@@ -48,12 +49,12 @@ TEST_CASE("A type where the job ran has narrower bars than one that the catalogu
 }
 
 TEST_CASE("The cheapest plan is chosen, and a type that is given away is") {
-  CHECK(make_vm_plan(small_model(), two_types(40.0), {}).rows[0].type == "small");
+  CHECK(make_vm_plan(small_model(), two_types(40.0), {}).rows[0].base().type == "small");
   const VmPlan plan = make_vm_plan(small_model(), two_types(0.001), {});
   REQUIRE(plan.choice);
-  CHECK(plan.rows[*plan.choice].type == "wide");
-  REQUIRE(plan.runner_up);
-  CHECK(plan.rows[*plan.runner_up].type == "small");
+  CHECK(plan.rows[*plan.choice].base().type == "wide");
+  REQUIRE(!plan.fallbacks.empty());
+  CHECK(plan.rows[plan.fallbacks[0]].base().type == "small");
 }
 
 TEST_CASE("A limit that nothing keeps is named, with the plan that keeps it likeliest") {
@@ -78,7 +79,7 @@ TEST_CASE("Limits are kept by the choice with the confidence that was asked for"
 
 TEST_CASE("A probe of a type nobody tried is named if it is expected to repay itself") {
   const VmPlan hopeless = make_vm_plan(small_model(), two_types(400.0), {});
-  CHECK((!hopeless.probe || hopeless.rows[hopeless.probe->row].type == "small"));
+  CHECK((!hopeless.probe || hopeless.rows[hopeless.probe->row].base().type == "small"));
   // A job of seconds: nothing repays two minutes of a VM.
   CHECK(!make_vm_plan(small_model(), two_types(0.4), {}).probe);
   // Thousands of dollars of training are worth it, if the race is close: at a price at which the
@@ -90,7 +91,7 @@ TEST_CASE("A probe of a type nobody tried is named if it is expected to repay it
       row_of(apart, "wide").outcome.cost.q50 / row_of(apart, "small").outcome.cost.q50;
   const VmPlan worth = make_vm_plan(large, two_types(0.4 * 1.05 / ratio), {});
   REQUIRE(worth.probe);
-  CHECK(worth.rows[worth.probe->row].type == "wide");
+  CHECK(worth.rows[worth.probe->row].base().type == "wide");
   CHECK(worth.probe->dollars < 0.1);
   CHECK(worth.probe->gain > 0.01);
 }
@@ -114,6 +115,59 @@ TEST_CASE("Spot machines are rows of their own, and lose some of their machines"
   const VmRow& spot = row_of(plan, "small", true);
   CHECK(spot.outcome.losses > 0.0);
   CHECK(spot.outcome.cost.q50 < row_of(plan, "small").outcome.cost.q50);
+}
+
+TEST_CASE("A probe that costs more than its budget is not named") {
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 4000000000;
+  const VmPlan apart = make_vm_plan(large, two_types(0.4), {});
+  const double ratio =
+      row_of(apart, "wide").outcome.cost.q50 / row_of(apart, "small").outcome.cost.q50;
+  VmQuestion question;
+  REQUIRE(make_vm_plan(large, two_types(0.4 * 1.05 / ratio), question).probe);
+  question.profile_budget = 1e-4;
+  CHECK(!make_vm_plan(large, two_types(0.4 * 1.05 / ratio), question).probe);
+}
+
+TEST_CASE("What runs saw of losses weighs by its hours against the assumption") {
+  VmQuestion question;
+  question.spot = true;
+  question.spot_losses_per_hour = 0.05;
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 10000000;
+  const double assumed =
+      row_of(make_vm_plan(large, two_types(0.4), question), "small", true).outcome.losses;
+  large.spot["small"] = {.vm_hours = 180.0, .losses = 179.0};  // one an hour, with the prior
+  const double seen =
+      row_of(make_vm_plan(large, two_types(0.4), question), "small", true).outcome.losses;
+  CHECK(seen > 5.0 * assumed);
+}
+
+TEST_CASE("A spot plan under a limit of time says when it has to go on demand") {
+  VmQuestion question;
+  question.spot = true;
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 10000000;
+  const VmPlan free = make_vm_plan(large, two_types(0.4), question);
+  const double needed = row_of(free, "small").outcome.seconds.q90;
+  question.limits.max_seconds = 3.0 * needed;
+  const VmPlan plan = make_vm_plan(large, two_types(0.4), question);
+  const VmRow& spot = row_of(plan, "small", true);
+  REQUIRE(spot.guard);
+  CHECK(spot.guard->slack_seconds > 0.0);
+  CHECK(spot.guard->slack_seconds < *question.limits.max_seconds);
+  CHECK(spot.guard->on_demand_cost > spot.outcome.cost.q90);
+  CHECK(!row_of(plan, "small").guard);
+  if (plan.rows[*plan.choice].guard)
+    CHECK(vm_plan_text(plan, "digits").find("Deadline:") != std::string::npos);
+}
+
+TEST_CASE("The machine of the controller and its shards is part of the cost") {
+  VmQuestion question;
+  const VmPlan without = make_vm_plan(small_model(), two_types(0.4), question);
+  question.fixed_price_per_hour = 10.0;
+  const VmPlan with = make_vm_plan(small_model(), two_types(0.4), question);
+  CHECK(row_of(with, "small").outcome.cost.q50 > 10.0 * row_of(without, "small").outcome.cost.q50);
 }
 
 TEST_CASE("A machine that the catalogue lacks is told") {

@@ -1,4 +1,4 @@
-#include "elastic/planning/vm_types.h"
+#include "elastic/vms/vm_types.h"
 
 #include <fmt/format.h>
 
@@ -80,6 +80,9 @@ VmType type_of(const Row& row) {
   type.features.link = row.number("nic_gbit");
   type.price = row.required("price");
   type.spot_price = row.number("spot_price");
+  type.spot_losses = row.number("spot_losses");
+  type.vcpus = cores;
+  type.memory_gib = row.number("ram_gib");
   type.max_count = row.number("max_count");
   return type;
 }
@@ -95,9 +98,9 @@ bool fits(std::string_view name, std::string_view pattern) {
 }  // namespace
 
 std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
-  static const std::set<std::string> kColumns = {"type",     "family",     "vcpu",
-                                                 "coremark", "mem_gb_s",   "nic_gbit",
-                                                 "price",    "spot_price", "max_count"};
+  static const std::set<std::string> kColumns = {
+      "type",    "family", "vcpu",       "coremark",    "mem_gb_s", "nic_gbit",
+      "ram_gib", "price",  "spot_price", "spot_losses", "max_count"};
   std::istringstream lines(read_file(file));
   std::string line;
   std::getline(lines, line);
@@ -136,7 +139,9 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
     type.features.name = entry.type;
     type.features.family = family_of(entry.type);
     type.features.rate = entry.cores;
-    type.features.core_rate = 1.0;
+    type.features.core_rate = std::min(1.0, entry.cores);  // of a share of one core
+    type.vcpus = entry.cores;
+    if (entry.memory_gib > 0.0) type.memory_gib = entry.memory_gib;
     if (entry.link_megabits > 0.0) type.features.link = entry.link_megabits / 1000.0;
     type.price = entry.on_demand->per_hour;
     if (entry.spot) type.spot_price = entry.spot->per_hour;
@@ -144,6 +149,42 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
     types.push_back(std::move(type));
   }
   return types;
+}
+
+std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path& file) {
+  std::istringstream lines(read_file(file));
+  std::string line;
+  std::getline(lines, line);
+  if (!line.starts_with("MACHINE_TYPE;CPU;vCores;COREMARK_SCORE"))
+    refuse(file, 1, "the header is not MACHINE_TYPE;CPU;vCores;COREMARK_SCORE;...");
+  struct Score {
+    double sum = 0.0;
+    double processors = 0.0;
+  };
+  std::map<std::string, Score> scores;  // a type may come with several processors: their mean
+  for (std::size_t number = 2; std::getline(lines, line); ++number) {
+    std::ranges::replace(line, ',', '\n');  // of thousands
+    std::ranges::replace(line, ';', ',');
+    std::vector<std::string> cells = cells_of(line);
+    if (cells.empty() || cells[0].empty()) continue;  // between families
+    if (cells.size() < 4) refuse(file, number, "there are fewer than four cells");
+    std::erase_if(cells[3], [](char c) { return c == '\n' || c == ' '; });
+    const Row row(file, number, {{"type", cells[0]}, {"COREMARK_SCORE", cells[3]}});
+    scores[cells[0]].sum += row.required("COREMARK_SCORE");
+    scores[cells[0]].processors += 1.0;
+  }
+  std::size_t unknown = 0;
+  std::erase_if(types, [&](VmType& type) {
+    const auto found = scores.find(type.features.name);
+    if (found == scores.end()) {
+      ++unknown;
+      return true;
+    }
+    type.features.rate = found->second.sum / found->second.processors;
+    if (type.vcpus) type.features.core_rate = *type.features.rate / *type.vcpus;
+    return false;
+  });
+  return unknown;
 }
 
 bool fits_patterns(const std::string& name, const std::string& patterns) {

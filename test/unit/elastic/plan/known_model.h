@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "elastic/planning/plan_sources.h"
+#include "elastic/plan/known_model.h"
 
 namespace scavenger::elastic {
 

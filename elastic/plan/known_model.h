@@ -1,0 +1,31 @@
+// What is known of one model, and from where: the basis of every plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "perfmodel/store/model_record.h"
+
+namespace scavenger::elastic {
+
+// How long spot machines of one type were there, and how many of them were taken away. Those that
+// were returned count with their hours only.
+struct SpotExposure {
+  double vm_hours = 0.0;
+  double losses = 0.0;
+};
+
+struct KnownModel {
+  perfmodel::ModelRecord record;
+  std::string title;
+  std::vector<std::string> notes;
+  std::optional<std::uint64_t> room_samples = {};  // of one pass, as the runs' workers measured it
+  // What each sample of a pass adds to a worker's memory, the largest that was measured.
+  std::optional<std::uint64_t> bytes_per_sample = {};
+  std::map<std::string, SpotExposure> spot = {};  // by machine type
+};
+
+}  // namespace scavenger::elastic

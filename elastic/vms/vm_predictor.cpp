@@ -1,0 +1,228 @@
+#include "elastic/vms/vm_predictor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "elastic/vms/vm_memory.h"
+#include "perfmodel/store/observations.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using perfmodel::MachinePrediction;
+using perfmodel::MachineUse;
+
+constexpr double kSeedSpread = 0.05;  // of ln(epochs) between seeds; MLPerf's median is 0.034
+// For which a job stands still after a loss: docs/design/architecture.md has what was measured.
+constexpr double kStandstillSeconds = 1.0;
+
+double samples_of(const KnownModel& known, const VmQuestion& question) {
+  const auto recorded = static_cast<double>(known.record.signature.samples_per_epoch);
+  const double samples = question.samples_per_epoch.value_or(recorded);
+  if (samples > 0.0) return samples;
+  throw DataError({.what = "the number of samples of an epoch is not known",
+                   .where = "scavenger-plan vms",
+                   .remedy = "give it: --samples 60000"});
+}
+
+}  // namespace
+
+VmPredictor::Types VmPredictor::types_of(const perfmodel::ModelRecord& record,
+                                         const std::vector<VmType>& catalogue) {
+  Types types;
+  const auto add = [&types](const perfmodel::MachineFeatures& features) {
+    if (types.places.emplace(features.name, types.features.size()).second)
+      types.features.push_back(features);
+  };
+  for (const VmType& type : catalogue) add(type.features);
+  for (const perfmodel::TimeRow& row : record.times) {
+    perfmodel::MachineFeatures unknown;
+    unknown.name = row.machine;
+    add(unknown);
+  }
+  return types;
+}
+
+std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(
+    const perfmodel::ModelRecord& record, const Types& types) {
+  std::vector<perfmodel::MachineObservation> observations;
+  std::set<std::string> machines;
+  for (const perfmodel::TimeRow& row : record.times) machines.insert(row.machine);
+  for (const std::string& machine : machines) {
+    perfmodel::ModelRecord own = record;
+    std::erase_if(own.times, [&](const perfmodel::TimeRow& row) { return row.machine != machine; });
+    for (const perfmodel::TimeObservation& o : perfmodel::observations_of(own).times)
+      observations.push_back(
+          {{types.places.at(machine), o.configuration.workers, 1.0, o.configuration.local_batch()},
+           o.seconds,
+           o.standard_error});
+  }
+  return observations;
+}
+
+VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& catalogue,
+                         const VmQuestion& question)
+    : known_(known),
+      question_(question),
+      samples_(samples_of(known, question)),
+      types_(types_of(known.record, catalogue)),
+      model_(types_.features, observations_of(known.record, types_)) {
+  learn_epochs();
+  if (basis_ == perfmodel::PlanBasis::kJob)
+    limits_ = question.limits;
+  else if (question.limits.max_seconds || question.limits.max_cost)
+    notes_.emplace_back("limits were set aside: nothing says how many epochs the job takes");
+  for (std::size_t i = catalogue.size(); i < types_.features.size(); ++i)
+    notes_.push_back(fmt::format(
+        "the catalogue does not know \"{}\", on which the job ran: what it says of the other types "
+        "is little; add it to a catalogue file",
+        types_.features[i].name));
+  for (const perfmodel::TimeRow& row : known.record.times) batches_.insert(row.batch_size);
+  if (basis_ == perfmodel::PlanBasis::kJob)
+    for (const perfmodel::EpochRow& row : known.record.epochs) batches_.insert(row.batch_size);
+}
+
+// ---- The length of the job. ----
+
+void VmPredictor::learn_epochs() {
+  const perfmodel::Observations all = perfmodel::observations_of(known_.record);
+  if (!perfmodel::tells_epochs(all.epochs, all.noise, all.noise_scale)) {
+    basis_ = perfmodel::PlanBasis::kEpoch;
+    return;
+  }
+  epochs_ = perfmodel::choose_statistical_model(all.epochs, all.noise, all.noise_scale).model;
+  if (!epochs_->relative()) return;
+  basis_ = perfmodel::PlanBasis::kReferenceEpoch;
+  reference_batch_ = epochs_->reference_batch();
+}
+
+// False if the line was followed too far.
+bool VmPredictor::fill_epochs(double batch, perfmodel::JobOutlook& outlook) const {
+  const perfmodel::Estimate epochs =
+      epochs_ ? epochs_->epochs(batch) : perfmodel::Estimate{1.0, 0.0, 1.0, 1.0};
+  if (!(epochs.value > 0.0)) return false;
+  outlook.iterations = epochs.value * samples_ / batch;
+  const double relative = std::min(epochs.standard_error / epochs.value, 1.0);
+  outlook.log_epochs_spread = epochs_ ? std::hypot(relative, kSeedSpread) : 0.0;
+  return true;
+}
+
+// ---- One cluster. ----
+
+// The shares with which all workers finish together (dynamic), or the same for all.
+bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
+                          std::vector<VmGroup>& groups) const {
+  double vms = 0.0;
+  for (const VmPart& part : parts) vms += part.vms;
+  if (batch < vms) return false;
+  for (const VmPart& part : parts)
+    groups.push_back({part.type->features.name, types_.places.at(part.type->features.name),
+                      part.vms, part.spot, batch / vms,
+                      part.spot ? part.type->spot_price.value() : part.type->price});
+  const auto log_seconds = [&](const VmGroup& group, double share) {
+    return model_.predict(MachineUse{group.type_index, vms, 1.0, share}).log_mean;
+  };
+  if (groups.size() == 2 && question_.sharing == perfmodel::Sharing::kDynamic &&
+      groups[0].type_index != groups[1].type_index) {
+    constexpr int kHalvings = 12;
+    double low = 1.0, high = (batch - groups[1].vms) / groups[0].vms;
+    for (int i = 0; i < kHalvings && high > low; ++i) {
+      const double share = 0.5 * (low + high);
+      const double other = (batch - groups[0].vms * share) / groups[1].vms;
+      (log_seconds(groups[0], share) < log_seconds(groups[1], other) ? low : high) = share;
+    }
+    groups[0].share = 0.5 * (low + high);
+    groups[1].share = (batch - groups[0].vms * groups[0].share) / groups[1].vms;
+  }
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto room = room_in_memory(*parts[i].type, known_);
+    if (groups[i].share < 1.0 || (room && std::ceil(groups[i].share) > *room)) return false;
+  }
+  return true;
+}
+
+// The mean of a Gamma posterior: an exponential life with censoring knows losses and hours only.
+double VmPredictor::losses_per_hour(const VmType& type) const {
+  const double prior = type.spot_losses.value_or(question_.spot_losses_per_hour);
+  const auto seen = known_.spot.find(type.features.name);
+  if (seen == known_.spot.end()) return prior;
+  const double weight = question_.spot_losses_weight_hours;
+  return (prior * weight + seen->second.losses) / (weight + seen->second.vm_hours);
+}
+
+perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts) const {
+  perfmodel::SpotRisk risk;
+  risk.replacement_seconds = kVmStartSeconds;
+  risk.standstill_seconds = kStandstillSeconds;
+  for (const VmPart& part : parts) {
+    if (!part.spot) continue;
+    risk.vms += part.vms;
+    risk.losses_per_vm_hour += part.vms * losses_per_hour(*part.type);
+    risk.price_per_hour += part.vms * *part.type->spot_price;
+  }
+  risk.losses_per_vm_hour /= risk.vms;
+  risk.price_per_hour /= risk.vms;
+  return risk;
+}
+
+VmEvidence VmPredictor::evidence_of(const MachineUse& use) const {
+  VmEvidence best = VmEvidence::kCatalogue;
+  for (const perfmodel::MachineObservation& o : model_.observations()) {
+    if (o.use.type != use.type) continue;
+    best = std::max(best, VmEvidence::kProfiled);
+    if (o.use.vms == use.vms && o.use.local_batch == use.local_batch) return VmEvidence::kMeasured;
+  }
+  return best;
+}
+
+DeadlineGuard VmPredictor::guard_of(std::span<const VmPart> parts, double batch) const {
+  std::vector<VmPart> safe(parts.begin(), parts.end());
+  for (VmPart& part : safe) part.spot = false;
+  const auto on_demand = row(safe, batch);
+  return {*limits_.max_seconds - on_demand->outcome.seconds.q90, on_demand->outcome.cost.q90};
+}
+
+std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batch) const {
+  VmRow row;
+  if (!balance(parts, batch, row.groups)) return std::nullopt;
+  row.batch = batch;
+  perfmodel::JobOutlook outlook;
+  outlook.vms = row.vms();
+  row.evidence = VmEvidence::kMeasured;
+  double spread = 0.0;
+  for (const VmGroup& group : row.groups) {
+    const MachineUse use{group.type_index, outlook.vms, 1.0, group.share};
+    const MachinePrediction prediction = model_.predict(use);
+    // A mix waits for its slower link, and for the slower group if a share could not follow it.
+    if (&group == row.groups.data() || prediction.log_mean > outlook.log_iteration_seconds) {
+      outlook.log_iteration_seconds = prediction.log_mean;
+      outlook.sync_share = std::clamp(prediction.sync_share, 0.0, 1.0);
+    }
+    const double weight = group.vms * group.share / batch;
+    outlook.errors.push_back(
+        {perfmodel::type_stream(group.type), weight * std::sqrt(prediction.log_variance)});
+    spread += outlook.errors.back().log_spread;
+    row.evidence = std::min(row.evidence, evidence_of(use));
+    row.price_per_hour += group.vms * group.price_per_hour;
+  }
+  if (row.is_mix() && row.evidence == VmEvidence::kMeasured) row.evidence = VmEvidence::kProfiled;
+  row.log_variance = spread * spread;
+  row.iteration_seconds = std::exp(outlook.log_iteration_seconds);
+  if (!fill_epochs(batch, outlook)) return std::nullopt;
+  const bool whole = basis_ == perfmodel::PlanBasis::kJob;
+  outlook.startup_seconds = whole ? kVmStartSeconds : 0.0;
+  outlook.price.worker_per_hour = row.price_per_hour / outlook.vms;
+  outlook.price.fixed_per_hour = question_.fixed_price_per_hour;
+  if (!whole) outlook.price.billing = perfmodel::kExactBilling;
+  outlook.sharing = question_.sharing;
+  const bool has_spot = row.spot_share() > 0.0;
+  if (has_spot) outlook.spot = risk_of(parts);
+  row.outcome = draws_.of(outlook, question_.variance, limits_);
+  if (has_spot && limits_.max_seconds) row.guard = guard_of(parts, batch);
+  return row;
+}
+
+}  // namespace scavenger::elastic

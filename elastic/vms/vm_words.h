@@ -1,0 +1,15 @@
+// What text and page of a plan both say. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "elastic/vms/vm_plan.h"
+
+namespace scavenger::elastic {
+
+std::string vm_duration_text(double seconds);  // "90 s", "45 min", "3.5 h"
+// The choice, its deadline, the fall-backs and the next probe; or what stands in the way.
+std::vector<std::string> vm_decision_lines(const VmPlan& plan);
+
+}  // namespace scavenger::elastic
