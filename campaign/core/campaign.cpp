@@ -1,0 +1,143 @@
+#include "campaign/core/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/check.h"
+
+namespace scavenger::campaign {
+namespace {
+
+constexpr double kHostRetrySeconds = 2.0;
+constexpr double kRefusedRetrySeconds = 5.0;
+constexpr std::uint32_t kMostBrokenHosts = 5;
+
+}  // namespace
+
+Campaign::Campaign(CampaignPlan plan)
+    : plan_(std::move(plan)),
+      space_(plan_.config.space),
+      order_(space_, plan_.config.selection, plan_.config.seed),
+      life_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0),
+      max_simulations_(plan_.config.stop.max_simulations),
+      max_cost_(plan_.config.stop.max_cost) {}
+
+CampaignActions Campaign::step(const CampaignEvent& event, double now_seconds) {
+  SCAVENGER_CHECK(now_seconds >= now_seconds_);
+  now_seconds_ = now_seconds;
+  std::visit([this](const auto& happened) { on(happened); }, event);
+  schedule();
+  return std::exchange(actions_, {});
+}
+
+// ---- The process. ----
+
+void Campaign::on(const event::Started& started) {
+  max_simulations_ = started.max_simulations;
+  max_cost_ = started.max_cost;
+  for (const auto& [id, machine] : machines_) drop_tasks_of(id);
+  for (const auto& [id, machine] : machines_)
+    if (ledger_.is_open(id)) ledger_.close(id, now_seconds_);
+  machines_.clear();
+  broken_hosts_ = 0;
+  request_again_seconds_ = 0.0;
+  end_.reset();
+  recent_failures_.clear();
+  for (const auto& [point, simulation] : simulations_)
+    if (simulation.state == SimulationState::kJudging) actions_.push_back(action::Judge{point});
+}
+
+void Campaign::on(const event::StopAsked& asked) {
+  begin_end("stopped", asked.reason, asked.at_once ? 0.0 : grace_seconds());
+}
+
+// ---- Machines. ----
+
+void Campaign::on(const event::MachineReady& ready) {
+  const auto found = machines_.find(ready.machine);
+  if (found == machines_.end()) return;
+  MachineRecord& machine = found->second;
+  machine.facts = ready;
+  const std::uint32_t slots = slots_of(ready.cores);
+  machine.ready_seconds = now_seconds_ - ready.charged_seconds;
+  ledger_.open(ready.machine, slots,
+               {ready.price_per_hour, ready.on_demand_price_per_hour, ready.minimum_seconds},
+               machine.ready_seconds);
+  last_slots_ = slots;
+  if (machine.state == MachineState::kLeaving) return;
+  machine.slots.assign(slots, std::nullopt);
+  machine.state = MachineState::kStarting;
+  machine.state_seconds = now_seconds_;
+  actions_.push_back(action::StartHost{ready.machine});
+}
+
+void Campaign::on(const event::MachineRefused& refused) {
+  machines_.erase(refused.machine);
+  if (refused.retry_seconds < 0.0) {
+    if (machines_.empty())
+      begin_end("failed", "no machine is available: " + refused.reason, grace_seconds());
+    request_again_seconds_ = now_seconds_ + 60.0;
+    return;
+  }
+  const double pause = refused.retry_seconds > 0.0 ? refused.retry_seconds : kRefusedRetrySeconds;
+  request_again_seconds_ = std::max(request_again_seconds_, now_seconds_ + pause);
+}
+
+void Campaign::on(const event::MachineNotice& notice) {
+  const auto found = machines_.find(notice.machine);
+  if (found == machines_.end()) return;
+  found->second.has_notice = true;
+  for (const auto& slot : found->second.slots)
+    if (slot) request_stop(*slot, tasks_.at(*slot));
+}
+
+void Campaign::on(const event::MachineLost& lost) {
+  const auto found = machines_.find(lost.machine);
+  if (found == machines_.end()) return;
+  drop_tasks_of(lost.machine);
+  if (ledger_.is_open(lost.machine)) {
+    if (found->second.state != MachineState::kLeaving) ++losses_;
+    life_.add_life(now_seconds_ - found->second.ready_seconds, lost.was_taken);
+    ledger_.close(lost.machine, now_seconds_);
+  }
+  machines_.erase(found);
+}
+
+void Campaign::on(const event::MachineReleased& released) {
+  const auto found = machines_.find(released.machine);
+  if (found == machines_.end()) return;
+  if (ledger_.is_open(released.machine)) {
+    life_.add_life(now_seconds_ - found->second.ready_seconds, false);
+    ledger_.close(released.machine, now_seconds_);
+  }
+  machines_.erase(found);
+}
+
+void Campaign::on(const event::HostJoined& joined) {
+  const auto found = machines_.find(joined.machine);
+  if (found == machines_.end() || found->second.state != MachineState::kStarting) return;
+  found->second.state = MachineState::kReady;
+  found->second.state_seconds = now_seconds_;
+  broken_hosts_ = 0;
+  for (std::uint32_t slot = 0; slot < found->second.slots.size(); ++slot)
+    ledger_.enter(joined.machine, slot, Ledger::Phase::kIdle, now_seconds_);
+}
+
+// The machine is returned: it may be what is broken. Another one is asked for.
+void Campaign::on(const event::HostLost& lost) {
+  const auto found = machines_.find(lost.machine);
+  if (found == machines_.end() || found->second.state == MachineState::kLeaving) return;
+  if (found->second.state == MachineState::kStarting) ++broken_hosts_;
+  drop_tasks_of(lost.machine);
+  release(lost.machine);
+  request_again_seconds_ = std::max(request_again_seconds_, now_seconds_ + kHostRetrySeconds);
+  if (broken_hosts_ >= kMostBrokenHosts)
+    begin_end("failed",
+              fmt::format("scavenger-task did not start on {} machines in a row: {}", broken_hosts_,
+                          lost.how),
+              grace_seconds());
+}
+
+}  // namespace scavenger::campaign

@@ -1,0 +1,223 @@
+// The part of the campaign that follows each simulation on its machine.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "campaign/core/campaign.h"
+#include "runtime/base/check.h"
+
+namespace scavenger::campaign {
+namespace {
+
+constexpr std::size_t kRecentSimulations = 20;
+
+Ledger::Phase ledger_phase(TaskPhase phase) {
+  switch (phase) {
+    case TaskPhase::kSending:
+      return Ledger::Phase::kStart;
+    case TaskPhase::kRunning:
+      return Ledger::Phase::kRun;
+    case TaskPhase::kKeeping:
+      return Ledger::Phase::kCheckpoint;
+  }
+  check_failed("a phase of the enumeration", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+// ---- Steps of a task. ----
+
+void Campaign::enter(TaskRecord& task, TaskPhase phase) {
+  if (task.phase == TaskPhase::kKeeping && phase == TaskPhase::kRunning)
+    checkpoint_cost_.add(now_seconds_ - task.phase_seconds);
+  ledger_.enter(task.machine, task.slot, ledger_phase(phase), now_seconds_);
+  task.phase = phase;
+  task.phase_seconds = now_seconds_;
+}
+
+void Campaign::plan_segment(TaskRecord& task) const {
+  const SimulationConfig& simulation = plan_.config.simulation;
+  const SimulationRecord& record = simulations_.at(task.point);
+  task.from = record.steps();
+  task.until = simulation.steps;
+  if (simulation.checkpoint.mode == CheckpointMode::kSelf) return;
+  double interval = simulation.checkpoint.interval_seconds;
+  if (interval == 0.0)
+    interval = checkpoint_interval_seconds(checkpoint_cost_.seconds(), life_.seconds());
+  task.until = segment_end(
+      {task.from, simulation.steps, simulation.step_multiple, interval, record.steps_per_second});
+}
+
+void Campaign::start_task(MachineId machine, std::uint32_t slot, PointIndex point) {
+  const TaskId id = next_task_++;
+  TaskRecord& task = tasks_[id];
+  task.point = point;
+  task.machine = machine;
+  task.slot = slot;
+  SimulationRecord& record = simulations_.at(point);
+  record.state = SimulationState::kRunning;
+  machines_.at(machine).slots.at(slot) = id;
+  plan_segment(task);
+  enter(task, TaskPhase::kSending);
+  actions_.push_back(
+      action::StartTask{id, machine, point, record.segments.size(), task.from, task.until});
+}
+
+void Campaign::request_stop(TaskId id, TaskRecord& task) {
+  if (task.was_stopped || !plan_.config.simulation.stop.can_stop()) return;
+  task.was_stopped = true;
+  task.kill_seconds = now_seconds_ + grace_seconds();
+  actions_.push_back(action::StopTask{id});
+}
+
+// The machine's slot is free again. The simulation's state is the caller's.
+void Campaign::drop_task(TaskId id, Spent spent) {
+  const TaskRecord task = tasks_.at(id);
+  tasks_.erase(id);
+  ledger_.enter(task.machine, task.slot, Ledger::Phase::kIdle, now_seconds_);
+  ledger_.settle(task.machine, task.slot, spent);
+  machines_.at(task.machine).slots.at(task.slot).reset();
+}
+
+void Campaign::end_task(TaskId id) {
+  actions_.push_back(action::EndTask{id});
+  drop_task(id, Spent::kRedone);
+}
+
+void Campaign::drop_tasks_of(MachineId machine) {
+  const auto slots = machines_.at(machine).slots;
+  for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
+    if (!*slot) continue;
+    const PointIndex point = tasks_.at(**slot).point;
+    drop_task(**slot, Spent::kRedone);
+    put_back(point);
+  }
+}
+
+// At the head of the queue: it was chosen before all that wait.
+void Campaign::put_back(PointIndex point) {
+  simulations_.at(point).state = SimulationState::kWaiting;
+  waiting_.push_front(point);
+}
+
+// The machine's seconds that the simulation has computed, kept or not.
+double Campaign::computed_seconds(const TaskRecord& task) const {
+  return simulations_.at(task.point).cost().seconds +
+         ledger_.unsettled_seconds(task.machine, task.slot, now_seconds_);
+}
+
+// When it has computed for too long; nothing while it does not compute.
+std::optional<double> Campaign::limit_seconds_of(const TaskRecord& task) const {
+  if (task.phase != TaskPhase::kRunning) return std::nullopt;
+  const double limit = plan_.config.simulation.limit_hours * 3600.0;
+  return now_seconds_ + limit - computed_seconds(task);
+}
+
+// ---- News of tasks. ----
+
+void Campaign::on(const event::SegmentBegan& began) {
+  const auto found = tasks_.find(began.task);
+  if (found != tasks_.end() && found->second.phase != TaskPhase::kRunning)
+    enter(found->second, TaskPhase::kRunning);
+}
+
+void Campaign::on(const event::SegmentEnded& ended) {
+  const auto found = tasks_.find(ended.task);
+  if (found == tasks_.end() || found->second.phase != TaskPhase::kRunning) return;
+  found->second.run_seconds = now_seconds_ - found->second.phase_seconds;
+  enter(found->second, TaskPhase::kKeeping);
+}
+
+void Campaign::on(const event::SegmentKept& kept) {
+  const auto found = tasks_.find(kept.task);
+  if (found == tasks_.end() || found->second.phase != TaskPhase::kKeeping) return;
+  TaskRecord& task = found->second;
+  SimulationRecord& record = simulations_.at(task.point);
+  const std::uint64_t until = std::clamp(kept.until, task.from, task.until);
+  record.segments.push_back(
+      {task.from, until, ledger_.settle(task.machine, task.slot, Spent::kUseful)});
+  if (until > task.from && task.run_seconds > 0.0)
+    record.steps_per_second = static_cast<double>(until - task.from) / task.run_seconds;
+  const PointIndex point = task.point;
+  if (until >= plan_.config.simulation.steps) {
+    end_task(kept.task);
+    record.state = SimulationState::kJudging;
+    actions_.push_back(action::Judge{point});
+  } else if (end_ || task.was_stopped || machines_.at(task.machine).has_notice) {
+    end_task(kept.task);
+    put_back(point);
+  } else {
+    plan_segment(task);
+    actions_.push_back(action::RunSegment{kept.task, task.from, task.until});
+  }
+}
+
+void Campaign::on(const event::CheckpointKept& kept) {
+  const auto found = tasks_.find(kept.task);
+  if (found == tasks_.end()) return;
+  TaskRecord& task = found->second;
+  enter(task, task.phase);  // what it has computed so far is counted
+  simulations_.at(task.point)
+      .segments.push_back(
+          {task.from, task.from, ledger_.settle(task.machine, task.slot, Spent::kUseful)});
+}
+
+void Campaign::on(const event::CheckpointDamaged& damaged) {
+  const auto found = tasks_.find(damaged.task);
+  if (found == tasks_.end()) return;
+  TaskRecord& task = found->second;
+  SimulationRecord& record = simulations_.at(task.point);
+  while (record.segments.size() > damaged.kept) {
+    ledger_.move(Spent::kUseful, Spent::kRedone, record.segments.back().cost);
+    record.segments.pop_back();
+  }
+  plan_segment(task);
+  actions_.push_back(action::StartTask{damaged.task, task.machine, task.point,
+                                       record.segments.size(), task.from, task.until});
+}
+
+void Campaign::on(const event::TaskFailed& failed) {
+  const auto found = tasks_.find(failed.task);
+  if (found == tasks_.end()) return;
+  const TaskRecord task = found->second;
+  SimulationRecord& record = simulations_.at(task.point);
+  const bool has_diverged = failed.how == "diverged";
+  actions_.push_back(action::EndTask{failed.task});
+  drop_task(failed.task, has_diverged ? Spent::kDiscarded : Spent::kRedone);
+  if (has_diverged)
+    return give_up(record, SimulationState::kDiverged, failed.reason, failed.log_tail);
+  if (failed.how == "failed") {
+    ++record.failures;
+    record.failed_on = task.machine;
+    record.reason = failed.reason;
+    record.log_tail = failed.log_tail;
+    if (record.failures >= plan_.config.simulation.tries)
+      return give_up(record, SimulationState::kFailed, failed.reason, failed.log_tail);
+  }
+  put_back(task.point);
+}
+
+void Campaign::on(const event::Judged& judged) {
+  const auto found = simulations_.find(judged.point);
+  if (found == simulations_.end() || found->second.state != SimulationState::kJudging) return;
+  SimulationRecord& record = found->second;
+  if (!judged.fault.empty())
+    return give_up(record, SimulationState::kDiverged, judged.fault, judged.log_tail);
+  record.state = SimulationState::kDone;
+  record.reason.clear();
+  record.log_tail.clear();
+  recent_failures_.push_back(false);
+  if (recent_failures_.size() > kRecentSimulations) recent_failures_.pop_front();
+}
+
+void Campaign::give_up(SimulationRecord& simulation, SimulationState state,
+                       const std::string& reason, const std::string& log_tail) {
+  simulation.state = state;
+  simulation.reason = reason;
+  simulation.log_tail = log_tail;
+  ledger_.move(Spent::kUseful, Spent::kDiscarded, simulation.cost());
+  recent_failures_.push_back(state == SimulationState::kFailed);
+  if (recent_failures_.size() > kRecentSimulations) recent_failures_.pop_front();
+}
+
+}  // namespace scavenger::campaign

@@ -1,0 +1,48 @@
+// How long the segments of simulations are, from one checkpoint to the next. Pure.
+#pragma once
+
+#include <cstdint>
+
+namespace scavenger::campaign {
+
+// What is assumed of machines' lives: the mean of a gamma prior that counts as one loss after
+// `prior_seconds`, and of all that was seen.
+class MeanLife final {
+ public:
+  explicit MeanLife(double prior_seconds) : seconds_(prior_seconds) {}
+  void add_life(double seconds, bool was_lost);
+  double seconds() const { return seconds_ / losses_; }
+
+ private:
+  double seconds_;
+  double losses_ = 1.0;
+};
+
+// The mean of what checkpoints cost: from the end of a segment until the next one computes.
+class CheckpointCost final {
+ public:
+  void add(double seconds);
+  double seconds() const;  // never 0
+
+ private:
+  double sum_seconds_ = 0.0;
+  double count_ = 0.0;
+};
+
+// sqrt(2 delta M) (Young 1974; Daly 2006): least expected loss if checkpoints take delta seconds
+// and machines live M seconds in the mean.
+double checkpoint_interval_seconds(double checkpoint_seconds, double mean_life_seconds);
+
+struct SegmentQuestion {
+  std::uint64_t from = 0;
+  std::uint64_t steps = 0;  // of the whole simulation
+  std::uint64_t multiple = 1;
+  double interval_seconds = 0.0;
+  double steps_per_second = 0.0;  // 0: unknown
+};
+
+// The step at which the segment ends. Without a measured speed it is 1/64 of the simulation, to
+// measure one. The rest is taken along if it is less than a fifth of the segment.
+std::uint64_t segment_end(const SegmentQuestion& question);
+
+}  // namespace scavenger::campaign

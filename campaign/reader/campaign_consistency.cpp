@@ -1,0 +1,170 @@
+#include "campaign/reader/campaign_consistency.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "campaign/space/placeholders.h"
+#include "campaign/space/space.h"
+#include "runtime/base/text.h"
+
+namespace scavenger::campaign {
+namespace {
+
+bool is_plain_name(const std::string& name) {
+  return !name.empty() && name.find('/') == std::string::npos && name != "." && name != "..";
+}
+
+class ConsistencyCheck final {
+ public:
+  explicit ConsistencyCheck(const CampaignConfig& config) : config_(config) {}
+
+  std::vector<Violation> run() {
+    check_space();
+    check_command();
+    check_files();
+    check_checkpoint();
+    check_result();
+    check_limits();
+    return std::move(violations_);
+  }
+
+ private:
+  void fail(const std::string& place, std::string what, std::string remedy) {
+    violations_.push_back({JsonPointer(place), std::move(what), std::move(remedy)});
+  }
+  void check_space();
+  void check_parameter(const std::string& name, const ParameterConfig& parameter);
+  void check_command();
+  void check_files();
+  void check_checkpoint();
+  void check_result();
+  void check_limits();
+
+  const CampaignConfig& config_;
+  std::vector<Violation> violations_;
+};
+
+void ConsistencyCheck::check_parameter(const std::string& name, const ParameterConfig& parameter) {
+  const std::string place = "/space/" + name;
+  if (!is_parameter_name(name) || is_reserved_name(name))
+    return fail(place, fmt::format("a parameter cannot be named \"{}\"", name),
+                "use letters, digits and \"_\", and none of from, until, steps and seed");
+  const bool has_range = !parameter.range.empty();
+  if (has_range == !parameter.values.empty())
+    return fail(place, has_range ? "it has both values and a range" : "it has no values",
+                "write \"values\": [...], or \"range\": [first, last] and \"step\"");
+  if (has_range != (parameter.step > 0.0))
+    return fail(place, has_range ? "its range has no step" : "it has a step, but no range",
+                "write \"range\": [first, last] and \"step\"");
+  if (has_range && parameter.range[0] > parameter.range[1])
+    return fail(place + "/range", "the first value is above the last", "exchange them");
+  if (has_range && (parameter.range[1] - parameter.range[0]) / parameter.step > 1e6)
+    return fail(place + "/step", "the range has more than a million values", "use a larger step");
+  const std::vector<double> values = values_of(parameter);
+  if (std::set<double>(values.begin(), values.end()).size() != values.size())
+    fail(place + "/values", "a value is there twice", "remove one of them");
+}
+
+void ConsistencyCheck::check_space() {
+  if (config_.space.empty())
+    return fail("/space", "the space has no parameters",
+                "add one: \"c\": {\"values\": [0.1, 0.5, 1]}");
+  for (const auto& [name, parameter] : config_.space) check_parameter(name, parameter);
+  if (!violations_.empty()) return;
+  if (!is_space_small_enough(config_.space))
+    fail("/space", fmt::format("the space has more than {} points", kMostPoints),
+         "use fewer values");
+}
+
+void ConsistencyCheck::check_command() {
+  std::set<std::string> known = {"from", "until", "steps", "seed"};
+  std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, parameter] : config_.space) {
+    known.insert(name);
+    names.push_back(name);
+  }
+  const std::vector<std::string>& command = config_.simulation.command;
+  bool names_steps = false;
+  for (std::size_t i = 0; i < command.size(); ++i)
+    for (const std::string& name : placeholders_in(command[i])) {
+      names_steps |= name == "until" || name == "steps";
+      if (!known.contains(name))
+        fail(fmt::format("/simulation/command/{}", i), fmt::format("there is no {{{}}}", name),
+             "use " + join_words(names) + ", or write {{ and }} for braces");
+    }
+  if (!names_steps && config_.simulation.checkpoint.mode == CheckpointMode::kSegments)
+    fail("/simulation/command", "the command does not say how far a segment goes",
+         "put {until} or {steps} into it, or set checkpoint.mode to self");
+}
+
+void ConsistencyCheck::check_files() {
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < config_.simulation.files.size(); ++i) {
+    std::filesystem::path path = config_.simulation.files[i];
+    if (!path.has_filename()) path = path.parent_path();  // "folder/"
+    if (!names.insert(path.filename().string()).second)
+      fail(fmt::format("/simulation/files/{}", i), "two files have the same name",
+           "rename one of them");
+  }
+  for (std::size_t i = 0; i < config_.simulation.templates.size(); ++i) {
+    const std::filesystem::path path = config_.simulation.templates[i];
+    const std::string first = path.empty() ? std::string() : path.begin()->string();
+    if (!names.contains(first))
+      fail(fmt::format("/simulation/templates/{}", i),
+           fmt::format("\"{}\" is not among simulation.files", first),
+           "add it to simulation.files");
+  }
+}
+
+void ConsistencyCheck::check_checkpoint() {
+  const SimulationConfig& simulation = config_.simulation;
+  const SimulationStop& stop = simulation.stop;
+  if (!stop.file.empty() && !stop.signal.empty())
+    fail("/simulation/stop", "it has both a file and a signal", "leave one of them out");
+  if (!stop.file.empty() && !is_plain_name(stop.file))
+    fail("/simulation/stop/file", "the file is not in the simulation's folder",
+         "write a name without \"/\"");
+  if (stop.reached && !is_plain_name(stop.reached->file))
+    fail("/simulation/stop/reached/file", "the file is not in the simulation's folder",
+         "write a name without \"/\"");
+  if (simulation.result.merge == MergeRule::kMeanBySteps && stop.can_stop() && !stop.reached)
+    fail("/simulation/stop", "it is not known how many steps a stopped segment has",
+         "add stop.reached, leave stop out, or set result.merge to last");
+  if (simulation.checkpoint.mode == CheckpointMode::kSelf &&
+      simulation.result.merge == MergeRule::kMeanBySteps)
+    fail("/simulation/result/merge",
+         "a simulation that is not cut into segments has no means of them",
+         "set result.merge to last, or checkpoint.mode to segments");
+}
+
+void ConsistencyCheck::check_result() {
+  const auto& profile = config_.simulation.result.profile;
+  if (profile && !profile->errors.empty() && profile->errors.size() != profile->y.size())
+    fail("/simulation/result/profile/errors",
+         fmt::format("there are {} columns of errors for {} of values", profile->errors.size(),
+                     profile->y.size()),
+         "name one for each, or none");
+  for (const auto& [key, range] : config_.simulation.valid.ranges)
+    if (range[0] > range[1])
+      fail("/simulation/valid/ranges", fmt::format("the range of \"{}\" is empty", key),
+           "write the lowest value first");
+}
+
+void ConsistencyCheck::check_limits() {
+  if (config_.selection.holdout == 0 || !violations_.empty()) return;
+  const std::size_t points = Space(config_.space).size();
+  if (config_.selection.holdout > points)
+    fail("/selection/holdout", fmt::format("the space has only {} points", points), "use fewer");
+}
+
+}  // namespace
+
+std::vector<Violation> find_inconsistencies(const CampaignConfig& config) {
+  return ConsistencyCheck(config).run();
+}
+
+}  // namespace scavenger::campaign
