@@ -14,6 +14,7 @@
 #include "apps/command_line/checkpoint_choice.h"
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
+#include "elastic/coordinator/job/run_folder.h"
 #include "elastic/evaluation/prediction_file.h"
 #include "elastic/evaluation/restored_model.h"
 #include "elastic/history/evaluation_metric.h"
@@ -22,9 +23,11 @@
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
+#include "runtime/config/config_file.h"
 #include "runtime/config/metric.h"
 #include "runtime/data/batch_assembler.h"
 #include "runtime/data/readers/source_readers.h"
+#include "runtime/torch/imported/torchscript_export.h"
 #include "runtime/torch/trainer/torch_trainer.h"
 
 namespace scavenger {
@@ -39,6 +42,7 @@ struct Arguments {
   std::uint32_t threads = 0;
   bool evaluate = false;
   bool json = false;
+  std::string torchscript;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -58,6 +62,10 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->check(CLI::IsMember({"test", "train"}));
   declare_checkpoint_choice(app, arguments.checkpoint);
   app.add_flag("--json", arguments.json, "Print metrics as JSON")->needs(evaluate);
+  app.add_option("--torchscript", arguments.torchscript,
+                 "Predict nothing: write the trained TorchScript module, for scavenger-export")
+      ->excludes(input)
+      ->excludes(evaluate);
   app.add_option("--threads", arguments.threads,
                  "That compute (else as many as a worker of the job has here)")
       ->check(kPositive);
@@ -160,7 +168,21 @@ void predict(const Arguments& arguments, elastic::RestoredModel& model) {
                            samples.size(), model.iteration(), model.config().name, file.string());
 }
 
+void write_torchscript(const Arguments& arguments) {
+  const JobConfig config = read_resolved_config(elastic::open_run_folder(arguments.run).config());
+  const Checkpoint checkpoint =
+      read_chosen_checkpoint(arguments.run, arguments.checkpoint, "scavenger-predict").content;
+  if (config.model.type != ModelType::kTorchScript)
+    throw InputError({.what = "only a model that came as TorchScript can be written as such",
+                      .where = arguments.torchscript,
+                      .remedy = "use scavenger-export with a file that ends in .safetensors"});
+  export_torchscript(config.model.path, checkpoint, arguments.torchscript);
+  std::cout << "wrote iteration " << checkpoint.iteration << " of " << config.name << " to "
+            << arguments.torchscript << "\n";
+}
+
 void answer(const Arguments& arguments) {
+  if (!arguments.torchscript.empty()) return write_torchscript(arguments);
   elastic::RestoredModel model(
       read_chosen_checkpoint(arguments.run, arguments.checkpoint, "scavenger-predict"),
       arguments.threads, make_trainer);

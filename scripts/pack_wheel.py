@@ -10,7 +10,7 @@ import sys
 import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report")  # that people call
+PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export")  # that people call
 STARTED = ("scavenger-ps", "scavenger-python-worker")  # that scavenger-train starts
 # Every system has these; all other libraries are packed.
 SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so")
@@ -44,8 +44,9 @@ def needed_glibc(contents):
 
 def collect(stage):
     """The files of the wheel: place -> content."""
-    files = {f"scavenger/{path.name}": path.read_bytes()
-             for path in sorted((SOURCE / "python" / "scavenger").glob("*")) if path.suffix in (".py", ".typed")}
+    package = SOURCE / "python"
+    files = {str(path.relative_to(package)): path.read_bytes()
+             for path in sorted((package / "scavenger").rglob("*")) if path.suffix in (".py", ".typed")}
     binaries = [stage / "bin" / name for name in (*PROGRAMS, *STARTED)]
     library = stage / "lib" / "libscavenger_worker.so"
     executables = [path for path in binaries if path.read_bytes()[:4] == b"\x7fELF"]

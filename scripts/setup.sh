@@ -251,7 +251,7 @@ provide_test_packages() {
   if [ -x .venv/bin/python ] && cmp -s scripts/requirements-test.txt "$stamp"; then return; fi
   make_venv
   say "installing $(sed -nE 's/^([a-z-]+).*/\1/p' scripts/requirements-test.txt | paste -sd' ') into .venv/: the tests use them"
-  .venv/bin/python -m pip install --quiet --no-input -r scripts/requirements-test.txt \
+  .venv/bin/python -m pip install --quiet --no-input --no-compile -r scripts/requirements-test.txt \
     || fail "pip could not install scripts/requirements-test.txt" "see the lines above"
   case $torch_folder in
     */site-packages/torch/*)  # the tests compare with PyTorch: let .venv/ see the one that LibTorch comes from

@@ -7,7 +7,7 @@ project describes them. `scavenger-train` runs the file with `"model": {"type": 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
@@ -19,10 +19,11 @@ class Batch(NamedTuple):
     """A batch of one of Scavenger's own data formats: tensors whose first dimension is samples.
 
     `inputs` are features or tokens; `targets` are labels, values or tokens. Both are valid until
-    the function that got them returns.
+    the function that got them returns. Inputs of text that a tokenizer of Hugging Face has read are
+    a dictionary of tensors: model(**inputs).
     """
 
-    inputs: "torch.Tensor"
+    inputs: Any
     targets: "torch.Tensor"
 
 

@@ -10,7 +10,8 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 
 from scavenger import native, user_file
-from scavenger.loader_pool import BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource
+from scavenger.loader_pool import (BATCHES_AHEAD, LIMIT_SHARE, BuiltInSource, LoaderPool,
+                                   PoolSource)
 from scavenger.model_state import ModelState, make_module
 from scavenger.problems import UserError, blaming, own_traceback
 from scavenger.trainer import Settings, Trainer
@@ -33,14 +34,14 @@ class Worker:
         data = json.loads(job.data)
         torch.set_num_threads(job.threads)
         torch.set_flush_denormal(True)
-        file = user_file.load(pathlib.Path(config["model"]["file"]))
+        file = user_file.load(pathlib.Path(config["model"]["file"]), config["data"])
         with blaming("make_model()"):
             module = make_module(file.make_model, config["seed"])
         module.train()
         self._state = ModelState(module)
         settings = Settings.of(config, data, job.index)
         source: Any = BuiltInSource()
-        if not settings.shape.has_batches:
+        if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
             source = self._pool_source = self._make_pool(file, config, settings)
             model.batches_ahead = BATCHES_AHEAD
         self._trainer = Trainer(file, self._state, settings, source,
@@ -51,7 +52,8 @@ class Worker:
                    settings: Settings) -> PoolSource:
         train = config["data"]["train"]["samples"]
         test = config["data"]["test"]["samples"]
-        pool = LoaderPool(file.path, config["seed"], train)
+        limit = LIMIT_SHARE * float(config.get("limits", {}).get("iteration_seconds", 600.0))
+        pool = LoaderPool(file.path, config["seed"], train, config["data"], limit)
         return PoolSource(pool, [train, train + test], settings.micro_batch)
 
     def _views(self, address: int) -> List[torch.Tensor]:

@@ -7,7 +7,9 @@ import pathlib
 import sys
 from typing import Any, Dict, Mapping
 
-from scavenger import user_file
+import torch
+
+from scavenger import optimizer_settings, user_file
 from scavenger.model_state import ModelState, make_module
 from scavenger.problems import UserError, blaming
 
@@ -16,6 +18,10 @@ SPLITS = ("train", "test")
 
 def _size_of(dataset: Any, split: str) -> int:
     place = f'make_dataset("{split}")'
+    if isinstance(dataset, torch.utils.data.IterableDataset):
+        raise UserError(f"{place} returned {type(dataset).__name__}, an iterable data set, whose "
+                        "samples have no numbers", "",
+                        "return scavenger.data.Shards(shards, read), or a map-style data set")
     if not hasattr(dataset, "__getitem__") or not hasattr(dataset, "__len__"):
         raise UserError(f"{place} returned {type(dataset).__name__}, which has no __getitem__ and "
                         "__len__", "", "return a map-style data set")
@@ -39,14 +45,26 @@ def _require_functions(file: user_file.UserFile, config: Mapping[str, Any]) -> N
                         'mean, "correct": count}, or leave out data.classes')
 
 
-def inspect(config: Mapping[str, Any]) -> Dict[str, int]:
+def _optimizer_of(file: user_file.UserFile, state: ModelState) -> Dict[str, Any]:
+    if file.make_optimizer is None:
+        raise UserError("there is no make_optimizer(), and optimizer.type is python",
+                        str(file.path), "define make_optimizer(model), or set optimizer.type")
+    with blaming("make_optimizer()"):
+        optimizer = file.make_optimizer(state.module)
+    return optimizer_settings.settings_of(optimizer, state.names, state.parameters)
+
+
+def inspect(config: Mapping[str, Any]) -> Dict[str, Any]:
     """Load the file, make its model and its data sets once. Raises UserError."""
-    file = user_file.load(pathlib.Path(config["model"]["file"]))
+    file = user_file.load(pathlib.Path(config["model"]["file"]), config["data"])
     _require_functions(file, config)
     with blaming("make_model()"):
         state = ModelState(make_module(file.make_model, config["seed"]))
-    answer = {"parameters": sum(parameter.numel() for parameter in state.parameters)}
-    if config["data"]["train"]["format"] == "python":
+    answer: Dict[str, Any] = {
+        "parameters": sum(parameter.numel() for parameter in state.parameters)}
+    if config.get("optimizer", {}).get("type") == "python":
+        answer["optimizer"] = _optimizer_of(file, state)
+    if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
         assert file.make_dataset is not None
         for split in SPLITS:
             with blaming(f'make_dataset("{split}")'):
@@ -60,9 +78,7 @@ def main() -> int:
     try:
         answer = inspect(json.load(sys.stdin))
     except UserError as error:
-        remedy = f"; {error.remedy}" if error.remedy else ""
-        where = f"{error.where}: " if error.where else ""
-        print(f"{where}{error.what}{remedy}")
+        print(error.line())
         return 2
     sys.stdout.flush()
     print("\n" + json.dumps(answer))

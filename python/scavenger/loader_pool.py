@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pathlib
+import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 import torch.multiprocessing
 
 from scavenger import batches, native
-from scavenger.loader_process import Loaded, Request, run
+from scavenger.loader_process import STACK_SIGNAL, Loaded, Request, run
 from scavenger.problems import UserError, sample_text
 
 MOST_LOADERS = 8
@@ -20,6 +22,8 @@ BATCHES_AHEAD = 6
 WAIT_SHARE = 0.05  # of the time, above which another loader process is started
 JUDGED_SECONDS = 2.0
 SAYS_SECONDS = 60.0
+LIMIT_SHARE = 0.8  # of limits.iteration_seconds, after which the whole worker would count as hung
+STACK_SECONDS = 0.2  # until a process has printed its stack
 Key = Tuple[int, ...]
 TRAINING = "training"
 EVALUATION = "evaluation"
@@ -32,17 +36,25 @@ class LoaderLost(Exception):
 class _Loader:
     """One process, with its requests and results."""
 
-    def __init__(self, path: pathlib.Path, seed: int, train_samples: int) -> None:
+    def __init__(self, path: pathlib.Path, seed: int, train_samples: int,
+                 data: Optional[Mapping[str, Any]]) -> None:
         # Neither forked from a process with threads, nor in need of a data set that can be pickled:
         # each process imports the file and makes the data set itself.
         context = torch.multiprocessing.get_context("forkserver")
         self.requests = context.Queue()
         self.results, theirs = context.Pipe(duplex=False)
         self.process = context.Process(
-            target=run, args=(str(path), seed, train_samples, self.requests, theirs), daemon=True)
+            target=run, args=(str(path), data, seed, train_samples, self.requests, theirs),
+            daemon=True)
         self.process.start()
         theirs.close()
         self.waiting = 0
+
+    def print_stack(self) -> None:
+        """Have the process print where it is to standard error, which is the worker's log."""
+        if self.process.pid is not None and self.process.is_alive():
+            os.kill(self.process.pid, STACK_SIGNAL)
+            time.sleep(STACK_SECONDS)
 
 
 class LoaderPool:
@@ -51,8 +63,12 @@ class LoaderPool:
     `request` may be called on any thread, all else on the thread that trains.
     """
 
-    def __init__(self, path: pathlib.Path, seed: int, train_samples: int) -> None:
-        self._arguments = (path, seed, train_samples)
+    def __init__(self, path: pathlib.Path, seed: int, train_samples: int,
+                 data: Optional[Mapping[str, Any]] = None,
+                 limit_seconds: float = math.inf) -> None:
+        self._arguments = (path, seed, train_samples, data)
+        self.limit_seconds = limit_seconds  # for one batch
+        self.numbers: Optional[List[int]] = None  # of the batch taken last, if it has its own
         self._loaders = [_Loader(*self._arguments)]
         self._lock = threading.Lock()  # of the fields below; never held while something blocks
         self._pending: Dict[str, Dict[Key, Tuple[int, _Loader]]] = {TRAINING: {}, EVALUATION: {}}
@@ -101,20 +117,29 @@ class LoaderPool:
         self._judge(time.monotonic() - start)
         if loaded.problem is not None:
             raise UserError(loaded.problem, loaded.where, loaded.remedy)
+        self.numbers = loaded.samples
         return loaded.batch
 
     def _receive(self, loader: _Loader, samples: List[int]) -> None:
         waited = 0.0
-        while not loader.results.poll(SAYS_SECONDS):
-            waited += SAYS_SECONDS
-            print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}",
-                  file=sys.stderr, flush=True)
+        while not loader.results.poll(min(SAYS_SECONDS, self.limit_seconds)):
+            waited += min(SAYS_SECONDS, self.limit_seconds)
+            print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}; "
+                  "it is at:", file=sys.stderr, flush=True)
+            loader.print_stack()
+            if waited >= self.limit_seconds:
+                raise UserError(f"loading samples {sample_text(samples)} hangs: they have not come "
+                                f"within {waited:.0f} s", str(self._arguments[0]),
+                                "the worker's log says where it hangs; or raise "
+                                "limits.iteration_seconds")
         try:
             loaded = loader.results.recv()
         except (EOFError, ConnectionError, FileNotFoundError) as error:
             loader.process.join(1.0)
-            raise LoaderLost(f"a loader process ended with exit code {loader.process.exitcode} "
-                             f"while it loaded samples {sample_text(samples)}") from error
+            code = loader.process.exitcode
+            reason = " (killed: perhaps memory ran out)" if code == -signal.SIGKILL else ""
+            raise LoaderLost(f"a loader process ended with exit code {code}{reason} while it "
+                             f"loaded samples {sample_text(samples)}") from error
         with self._lock:
             loader.waiting -= 1
             if loaded.number in self._dropped:
@@ -208,4 +233,4 @@ class PoolSource:
 
     def numbers(self, first: int, last: int) -> List[int]:
         """Return the numbers of these samples."""
-        return self._samples[first:last]
+        return self._pool.numbers or self._samples[first:last]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import faulthandler
 import hashlib
 import multiprocessing
 import multiprocessing.connection
 import os
 import pathlib
+import signal
 import threading
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import torch
 from torch.utils.data import default_collate
@@ -16,6 +18,9 @@ from torch.utils.data import default_collate
 from scavenger import user_file
 from scavenger.problems import UserError, blaming, sample_text
 from scavenger.trainer import seed_everything
+
+
+STACK_SIGNAL = signal.SIGUSR1  # makes a loader process print its stack to standard error
 
 
 class Request(NamedTuple):
@@ -34,6 +39,7 @@ class Loaded(NamedTuple):
     problem: Optional[str]
     where: str = ""
     remedy: str = ""
+    samples: Optional[List[int]] = None  # if they are others than those of the request
 
 
 class Datasets:
@@ -41,6 +47,7 @@ class Datasets:
 
     def __init__(self, file: user_file.UserFile, seed: int, train_samples: int) -> None:
         self._file = file
+        self.numbers: Optional[List[int]] = None  # of the samples that were loaded last
         self._seed = seed
         self._train_samples = train_samples
         self._made: Dict[str, Any] = {}
@@ -48,25 +55,43 @@ class Datasets:
     def load(self, request: Request) -> Any:
         """Return the collated batch. Raises UserError."""
         samples = []
+        numbers = []
         for offset, number in enumerate(request.samples):
-            is_train = number < self._train_samples
-            split = "train" if is_train else "test"
-            index = number if is_train else number - self._train_samples
-            dataset = self._dataset(split)  # before the seed, which its making may change
-            seed_everything(self._key(request.first_position + offset))
-            with blaming(f"the {split} data set", lambda: f" at sample {index}"):
-                samples.append(dataset[index])
+            index, sample = self._sample(number, request.first_position + offset)
+            samples.append(sample)
+            numbers.append(index)
+        self.numbers = numbers if numbers != request.samples else None
         collate = self._file.collate or default_collate
         with blaming("collate()" if self._file.collate else "the default collate()",
                      lambda: f" on samples {sample_text(request.samples)}"):
             return collate(samples)
+
+    def _sample(self, number: int, position: int) -> Tuple[int, Any]:
+        is_train = number < self._train_samples
+        split = "train" if is_train else "test"
+        index = number if is_train else number - self._train_samples
+        dataset = self._dataset(split)  # before the seed, which its making may change
+        seed_everything(self._key(position))
+        if is_train and hasattr(dataset, "at_position"):  # it has an order of its own
+            with blaming("the train data set", lambda: f" at position {position}"):
+                index, sample = dataset.at_position(position)
+                return int(index), sample
+        with blaming(f"the {split} data set", lambda: f" at sample {index}"):
+            return number, dataset[index]
 
     def _dataset(self, split: str) -> Any:
         if split not in self._made:
             assert self._file.make_dataset is not None
             torch.manual_seed(self._seed)
             with blaming(f'make_dataset("{split}")'):
-                self._made[split] = self._file.make_dataset(split)
+                dataset = self._file.make_dataset(split)
+            if split == "train" and len(dataset) != self._train_samples:
+                raise UserError(f"the training data have {len(dataset)} samples, and had "
+                                f"{self._train_samples} when the job began", "",
+                                "put them back, or begin a new job")
+            if hasattr(dataset, "use_seed"):
+                dataset.use_seed(self._seed)
+            self._made[split] = dataset
         return self._made[split]
 
     def _key(self, position: int) -> int:
@@ -82,13 +107,15 @@ def _die_with_worker() -> None:
     os._exit(0)
 
 
-def run(path: str, seed: int, train_samples: int, requests: Any, results: Any) -> None:
+def run(path: str, data: Optional[Mapping[str, Any]], seed: int, train_samples: int, requests: Any,
+        results: Any) -> None:
     """Answer requests until there is a None, or nobody reads the results any more."""
+    faulthandler.register(STACK_SIGNAL, all_threads=False)
     threading.Thread(target=_die_with_worker, daemon=True).start()
     torch.set_num_threads(1)
     try:
-        datasets: Optional[Datasets] = Datasets(user_file.load(pathlib.Path(path)), seed,
-                                                train_samples)
+        datasets: Optional[Datasets] = Datasets(user_file.load(pathlib.Path(path), data),
+                                                seed, train_samples)
         failure: Optional[UserError] = None
     except UserError as error:
         datasets, failure = None, error
@@ -100,7 +127,8 @@ def run(path: str, seed: int, train_samples: int, requests: Any, results: Any) -
             if datasets is None:
                 assert failure is not None
                 raise failure
-            answer = Loaded(request.number, datasets.load(request), None)
+            batch = datasets.load(request)
+            answer = Loaded(request.number, batch, None, samples=datasets.numbers)
         except UserError as error:
             answer = Loaded(request.number, None, error.what, error.where, error.remedy)
         try:

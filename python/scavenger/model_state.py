@@ -11,6 +11,7 @@ import torch
 from scavenger import native
 from scavenger.problems import UserError
 
+COMPILED_PREFIX = "_orig_mod."  # torch.compile puts it before the names of what it wraps
 FROZEN_MARK = "frozen:sha256"
 KEPT_VIEWS = 4  # flat vectors whose views are kept: the library alternates between two
 TYPES = {
@@ -44,6 +45,11 @@ def make_module(make_model: Any, seed: int) -> torch.nn.Module:
     return module
 
 
+def plain_name(name: str) -> str:
+    """Return the name that a parameter has in the module that torch.compile has wrapped."""
+    return name.replace(COMPILED_PREFIX, "")
+
+
 def floats_at(address: int, count: int) -> torch.Tensor:
     """Return the floats in memory at an address, without a copy."""
     return torch.frombuffer((ctypes.c_float * count).from_address(address), dtype=torch.float32)
@@ -58,7 +64,7 @@ class ModelState:
         self.parameters: List[torch.nn.Parameter] = []
         for name, parameter in module.named_parameters():  # tied ones come once
             if parameter.requires_grad:
-                self.names.append(name)
+                self.names.append(plain_name(name))
                 self.parameters.append(parameter)
         self.initial = [parameter.detach().clone() for parameter in self.parameters]
         self.buffers = self._adopt_buffers()
@@ -76,7 +82,7 @@ class ModelState:
                     continue
                 if name in module._non_persistent_buffers_set:
                     continue
-                full = f"{prefix}.{name}" if prefix else name
+                full = plain_name(f"{prefix}.{name}" if prefix else name)
                 if buffer.dtype not in TYPES:
                     raise UserError(f"buffer {full} is of type {buffer.dtype}", "make_model()",
                                     "use buffers of floats, integers or booleans")
@@ -94,7 +100,7 @@ class ModelState:
             if parameter.requires_grad:
                 continue
             is_any = True
-            digest.update(name.encode())
+            digest.update(plain_name(name).encode())
             flat = parameter.detach().contiguous().flatten()
             digest.update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
         raw = digest.digest()

@@ -22,7 +22,7 @@ class DataShape:
 
     target: str  # label, values, next_tokens
     classes: int
-    has_batches: bool  # false: samples are those of the user's own data set
+    has_batches: bool  # of (inputs, targets); false: the user's own data set has any samples
 
 
 @dataclasses.dataclass
@@ -39,7 +39,8 @@ class Sums:
 
 def outputs_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     """Return what the model answers: a tensor, or the `logits` of its answer."""
-    answer = model(batch.inputs)
+    inputs = batch.inputs
+    answer = model(**inputs) if isinstance(inputs, Mapping) else model(inputs)
     if isinstance(answer, Mapping) and "logits" in answer:
         answer = answer["logits"]
     answer = getattr(answer, "logits", answer)

@@ -6,7 +6,7 @@ import contextlib
 import pathlib
 import sys
 import traceback
-from typing import Callable, Iterator, Optional, Sequence
+from typing import Callable, Iterator, List, Optional, Sequence
 
 PACKAGE = str(pathlib.Path(__file__).parent)
 MOST_SAMPLES_TOLD = 8
@@ -20,6 +20,12 @@ class UserError(Exception):
         self.what = what
         self.where = where
         self.remedy = remedy
+
+    def line(self) -> str:
+        """Return all of it as one line."""
+        where = f"{self.where}: " if self.where else ""
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}{self.what}{remedy}"
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -35,10 +41,15 @@ def sample_text(samples: Sequence[int]) -> str:
     return told + (f" and {rest} more" if rest > 0 else "")
 
 
+def _own_frames(error: BaseException) -> List[traceback.FrameSummary]:
+    """Return the frames that are neither of this package nor of Python's import."""
+    return [frame for frame in traceback.extract_tb(error.__traceback__)
+            if not frame.filename.startswith((PACKAGE, "<frozen importlib"))]
+
+
 def own_traceback(error: BaseException) -> str:
     """Return the traceback as Python prints it, without the frames of this package."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not frame.filename.startswith(PACKAGE)]
+    frames = _own_frames(error)
     head = ["Traceback (most recent call last):\n"] if frames else []
     lines = head + traceback.format_list(frames)
     lines += traceback.format_exception_only(type(error), error)
@@ -47,8 +58,7 @@ def own_traceback(error: BaseException) -> str:
 
 def innermost_place(error: BaseException) -> str:
     """Return where the user's code raised it, as "train.py, line 9, in loss"."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
-              if not frame.filename.startswith(PACKAGE)]
+    frames = _own_frames(error)
     return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
 
 
@@ -64,6 +74,7 @@ def blaming(function: str, where: Optional[Callable[[], str]] = None) -> Iterato
         raise
     except Exception as error:
         place = where() if where else ""
-        print(own_traceback(error), file=sys.stderr, flush=True)
+        if not is_out_of_memory(error):  # then the pass may be tried again with fewer samples
+            print(own_traceback(error), file=sys.stderr, flush=True)
         cause = " ".join("".join(traceback.format_exception_only(type(error), error)).split())
         raise UserError(f"{function} failed{place}: {cause}", innermost_place(error)) from error

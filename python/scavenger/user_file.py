@@ -7,12 +7,14 @@ import importlib.util
 import pathlib
 import sys
 from types import ModuleType
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Mapping, Optional
 
 from scavenger.problems import UserError, blaming
 
 # Loader processes that are forked or spawned import the module again under this name.
 MODULE = "scavenger_user_file"
+# Those of data that loader processes read.
+PYTHON_FORMATS = ("python", "image_folder", "table", "huggingface", "webdataset")
 
 
 @dataclasses.dataclass
@@ -25,6 +27,8 @@ class UserFile:
     make_dataset: Optional[Callable[[str], Any]] = None
     collate: Optional[Callable[[list], Any]] = None
     evaluate: Optional[Callable[..., Any]] = None
+    make_optimizer: Optional[Callable[..., Any]] = None
+    example_inputs: Optional[Callable[[], Any]] = None
 
 
 def _function(module: ModuleType, name: str, path: pathlib.Path) -> Any:
@@ -51,18 +55,35 @@ def load_module(path: pathlib.Path) -> ModuleType:
     return module
 
 
-def load(path: pathlib.Path) -> UserFile:
-    """Import the file and find its functions. Raises UserError."""
+def _use_data(file: UserFile, data: Mapping[str, Any]) -> None:
+    """Have the data set made that the section `data` of the configuration describes."""
+    from scavenger.data.configured import FORMATS, Divided, Reader
+
+    if data["train"]["format"] in FORMATS:
+        reader = Reader(data)
+        file.make_dataset = reader
+        file.collate = file.collate or reader.collate
+    elif data.get("validation_share") and file.make_dataset is not None:
+        file.make_dataset = Divided(file.make_dataset, float(data["validation_share"]))
+
+
+def load(path: pathlib.Path, data: Optional[Mapping[str, Any]] = None) -> UserFile:
+    """Import the file and find its functions; `data` is the configuration's. Raises UserError."""
     module = load_module(path)
     make_model = _function(module, "make_model", path)
     if make_model is None:
         raise UserError("there is no make_model()", str(path),
                         "define it: a function without arguments that returns a torch.nn.Module")
-    return UserFile(
+    file = UserFile(
         path=path,
         make_model=make_model,
         loss=_function(module, "loss", path),
         make_dataset=_function(module, "make_dataset", path),
         collate=_function(module, "collate", path),
         evaluate=_function(module, "evaluate", path),
+        make_optimizer=_function(module, "make_optimizer", path),
+        example_inputs=_function(module, "example_inputs", path),
     )
+    if data is not None:
+        _use_data(file, data)
+    return file

@@ -1,7 +1,7 @@
 """The worker that scavenger-train starts for a model in Python: python -m scavenger.worker.
 
-With the word inspect it looks at a model's file for scavenger-train; with --version it needs no
-torch.
+With the word inspect it looks at a model's file for scavenger-train, and with export it writes a
+trained model for scavenger-export; with --version it needs no torch.
 """
 
 from __future__ import annotations
@@ -27,6 +27,10 @@ def main(words: List[str]) -> int:
         from scavenger import inspection
 
         return inspection.main()
+    if words[:1] == ["export"]:
+        from scavenger import exporting
+
+        return exporting.main()
     from scavenger import host_program
 
     return host_program.run()

@@ -18,28 +18,34 @@ enum class DataFormat {
   kText,          // for language models
   kParallelText,  // for translation
   kSynthetic,
-  kPython  // of the model's own file: make_dataset(split)
+  // For models in Python, whose worker reads them (python/scavenger/data):
+  kPython,       // of the model's own file: make_dataset(split)
+  kImageFolder,  // a folder of images for each class
+  kTable,        // CSV, JSON Lines, Parquet, Arrow
+  kHuggingFace,  // a data set of the library `datasets`, as save_to_disk() writes it
+  kWebDataset    // shards of tar
 };
 
 // The source of the samples of one split of a data set.
 struct DataSourceConfig {
   DataFormat format = DataFormat::kIdx;
-  std::filesystem::path features;  // idx: images, plain or gzip; arrays: file with x
-  std::filesystem::path labels;    // idx: labels, plain or gzip; arrays: the file with y
-  std::string features_name;       // arrays: name of x in a file of several
-  std::string labels_name;         // arrays: name of y
-  std::vector<std::filesystem::path>
-      files;                        // cifar: .bin batches; csv, text: one or more files, in order
-  std::string label_column;         // csv: a name (needs a header line), an index from 0, or "last"
-  bool has_header = false;          // csv
-  bool coarse_labels = false;       // cifar100: use the 20 groups instead of the 100 classes
-  double from = 0.0;                // text: fraction of the tokens at which this split starts,
-  double to = 1.0;                  // and at which it ends
-  std::filesystem::path source;     // parallel_text: lines of words in the source language
-  std::filesystem::path target;     // parallel_text: their translations, line by line
-  std::uint64_t samples = 0;        // synthetic, python: number of samples; python, 0: not known
+  std::filesystem::path features;            // idx: images, plain or gzip; arrays: file with x
+  std::filesystem::path labels;              // idx: labels, plain or gzip; arrays: the file with y
+  std::string features_name;                 // arrays: name of x in a file of several
+  std::string labels_name;                   // arrays: name of y
+  std::vector<std::filesystem::path> files;  // cifar: .bin batches; csv, text: one or more files,
+                                             // in order; formats of Python: files or folders
+  std::string label_column;      // csv: a name (needs a header line), an index from 0, or "last"
+  bool has_header = false;       // csv
+  bool coarse_labels = false;    // cifar100: use the 20 groups instead of the 100 classes
+  double from = 0.0;             // text: fraction of the tokens at which this split starts,
+  double to = 1.0;               // and at which it ends
+  std::filesystem::path source;  // parallel_text: lines of words in the source language
+  std::filesystem::path target;  // parallel_text: their translations, line by line
+  // synthetic, formats of Python: number of samples; the latter, 0: not known
+  std::uint64_t samples = 0;
   std::uint64_t feature_count = 0;  // synthetic: length of x
-  // synthetic: sample i of this split is draw first_sample + i; python: it has that number
+  // synthetic: sample i of this split is draw first_sample + i; Python: it has that number
   std::uint64_t first_sample = 0;
   double label_noise = 0.0;  // synthetic: fraction of labels drawn at random
 
@@ -82,6 +88,28 @@ struct BucketConfig {
   bool operator==(const BucketConfig&) const = default;
 };
 
+// What to do with a sample that lacks a value.
+enum class MissingValues { kError, kMean, kDrop };
+
+// What the columns of a table are for (table, huggingface; webdataset: endings of names).
+struct ColumnsConfig {
+  std::string label;
+  std::vector<std::string> features;              // empty: all other columns that have numbers
+  std::string text;                               // in place of features: what the tokenizer reads
+  std::string image;                              // in place of features: bytes of an image
+  MissingValues missing = MissingValues::kError;  // in features
+
+  bool operator==(const ColumnsConfig&) const = default;
+};
+
+// How text becomes tokens: a tokenizer.json of Hugging Face.
+struct TokenizerConfig {
+  std::filesystem::path file;
+  std::uint32_t max_tokens = 128;  // longer texts are cut
+
+  bool operator==(const TokenizerConfig&) const = default;
+};
+
 struct DataConfig {
   DataSourceConfig train;
   DataSourceConfig test;
@@ -95,12 +123,22 @@ struct DataConfig {
   std::uint32_t sequence_length = 128;  // text: tokens per sample
   std::uint32_t max_length = 256;       // parallel_text: words per line
   BucketConfig buckets;
+  ColumnsConfig columns;
+  std::optional<TokenizerConfig> tokenizer;
+  // Formats of Python: the test data are this share of the training data; 0: they are data.test.
+  double validation_share = 0.0;
 
   bool operator==(const DataConfig&) const = default;
 };
 
 inline bool is_cifar(DataFormat format) {
   return format == DataFormat::kCifar10 || format == DataFormat::kCifar100;
+}
+
+// Returns whether the worker of models in Python reads this format, and the runtime knows no more
+// than the numbers of samples.
+inline bool is_python(DataFormat format) {
+  return format >= DataFormat::kPython;
 }
 
 // Returns whether samples are tokens.

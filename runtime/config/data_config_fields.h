@@ -14,14 +14,22 @@ NLOHMANN_JSON_SERIALIZE_ENUM(DataFormat, {{DataFormat::kIdx, "idx"},
                                           {DataFormat::kText, "text"},
                                           {DataFormat::kParallelText, "parallel_text"},
                                           {DataFormat::kSynthetic, "synthetic"},
-                                          {DataFormat::kPython, "python"}})
+                                          {DataFormat::kPython, "python"},
+                                          {DataFormat::kImageFolder, "image_folder"},
+                                          {DataFormat::kTable, "table"},
+                                          {DataFormat::kHuggingFace, "huggingface"},
+                                          {DataFormat::kWebDataset, "webdataset"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(MissingValues, {{MissingValues::kError, "error"},
+                                             {MissingValues::kMean, "mean"},
+                                             {MissingValues::kDrop, "drop"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(TokenType,
                              {{TokenType::kWords, "words"}, {TokenType::kCharacters, "characters"}})
 
 // Bytes of images are scaled to 0..1; other numbers stay as they are.
 inline double default_scale(DataFormat format) {
   const bool is_image = format == DataFormat::kIdx || format == DataFormat::kCifar10 ||
-                        format == DataFormat::kCifar100;
+                        format == DataFormat::kCifar100 || format == DataFormat::kImageFolder ||
+                        format == DataFormat::kWebDataset;
   return is_image ? 1.0 / 255.0 : 1.0;
 }
 
@@ -67,6 +75,11 @@ void visit_fields(Fields& field, T& source) {
       field("label_noise", source.label_noise);
       break;
     case DataFormat::kPython:
+    case DataFormat::kImageFolder:
+    case DataFormat::kTable:
+    case DataFormat::kHuggingFace:
+    case DataFormat::kWebDataset:
+      field.unless_empty("files", source.files);
       field.unless_empty("samples", source.samples);
       field.unless_empty("first_sample", source.first_sample);
       break;
@@ -100,9 +113,26 @@ void visit_fields(Fields& field, T& buckets) {
   field("window", buckets.window);
 }
 
+template <typename Fields, MaybeConst<ColumnsConfig> T>
+void visit_fields(Fields& field, T& columns) {
+  field.unless_empty("label", columns.label);
+  field.unless_empty("features", columns.features);
+  field.unless_empty("text", columns.text);
+  field.unless_empty("image", columns.image);
+  field("missing", columns.missing);
+}
+
+template <typename Fields, MaybeConst<TokenizerConfig> T>
+void visit_fields(Fields& field, T& tokenizer) {
+  field("file", tokenizer.file);
+  field("max_tokens", tokenizer.max_tokens);
+}
+
 template <typename Fields, MaybeConst<DataConfig> T>
 void visit_fields(Fields& field, T& data) {
   field("train", data.train);
+  if constexpr (Fields::kReads)  // the other formats need a test split of their own
+    if (is_python(data.train.format)) data.test = data.train;
   field("test", data.test);
   field.unless_empty("classes", data.classes);
   field.unless_empty("sample_shape", data.sample_shape);
@@ -114,6 +144,9 @@ void visit_fields(Fields& field, T& data) {
   field("sequence_length", data.sequence_length);
   field("max_length", data.max_length);
   field("buckets", data.buckets);
+  field.unless_empty("columns", data.columns);
+  field("tokenizer", data.tokenizer);
+  field.unless_empty("validation_share", data.validation_share);
 }
 
 }  // namespace scavenger

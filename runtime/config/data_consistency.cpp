@@ -14,6 +14,8 @@ class DataCheck final {
 
   void run() {
     check_sources();
+    check_test_split();
+    check_readers();
     check_classes();
     check_text();
     check_sample_shape();
@@ -24,6 +26,8 @@ class DataCheck final {
  private:
   void check_sources();
   void check_synthetic_splits();
+  void check_test_split();
+  void check_readers();
   void check_label_column(const DataSourceConfig& source, const char* place);
   void check_classes();
   void check_text();
@@ -41,6 +45,7 @@ class DataCheck final {
 };
 
 void DataCheck::check_sources() {
+  if (data_.test == DataSourceConfig()) return;  // check_test_split() says so
   if (data_.train.format != data_.test.format) {
     fail("/data/test/format", "the test data has another format than the training data",
          "use one format for both");
@@ -49,6 +54,51 @@ void DataCheck::check_sources() {
   }
   check_label_column(data_.train, "/data/train/label_column");
   check_label_column(data_.test, "/data/test/label_column");
+}
+
+void DataCheck::check_test_split() {
+  const bool is_own =
+      data_.train.format != data_.test.format || data_.train.files != data_.test.files;
+  if (!is_python(data_.train.format)) {
+    if (data_.test == DataSourceConfig())
+      fail("/data", "\"test\" is missing", "add it: the data that the model is tested on");
+    if (data_.validation_share > 0.0)
+      fail("/data/validation_share", "only formats that Python reads are divided",
+           "leave it out, and name the test data in data.test");
+  } else if (data_.validation_share > 0.0 && is_own) {
+    fail("/data/validation_share", "there are test data already", "leave it out, or data.test");
+  } else if (data_.validation_share == 0.0 && !is_own &&
+             data_.train.format != DataFormat::kPython) {
+    fail("/data", "the test data are the training data",
+         "name others in data.test, or hold a share back: \"validation_share\": 0.1");
+  }
+}
+
+// The formats that Python reads, and what only they have.
+void DataCheck::check_readers() {
+  const DataFormat format = data_.train.format;
+  const ColumnsConfig& columns = data_.columns;
+  const bool is_table = format == DataFormat::kTable || format == DataFormat::kHuggingFace;
+  if (is_python(format) && format != DataFormat::kPython && data_.train.files.empty())
+    fail("/data/train", "\"files\" is missing", "add it: a list of files or folders");
+  if (!is_table && format != DataFormat::kWebDataset && columns != ColumnsConfig())
+    fail("/data/columns", "data of this format have no columns", "leave it out");
+  if (is_table && columns.label.empty())
+    fail("/data", "\"columns.label\" is missing", "add it: the name of the column to predict");
+  if (!columns.features.empty() + !columns.text.empty() + !columns.image.empty() > 1)
+    fail("/data/columns", "a sample has inputs of several kinds",
+         "name features, or text, or image");
+  if (!columns.text.empty() != data_.tokenizer.has_value() && is_python(format))
+    fail(columns.text.empty() ? "/data/tokenizer" : "/data/columns/text",
+         "text needs a tokenizer, and a tokenizer text",
+         "give both data.columns.text and data.tokenizer, or neither");
+  if (data_.tokenizer && !is_python(format))
+    fail("/data/tokenizer", "only formats that Python reads have a tokenizer", "leave it out");
+  const bool has_images = format == DataFormat::kImageFolder || !columns.image.empty() ||
+                          (format == DataFormat::kWebDataset && columns.text.empty());
+  if (has_images && data_.sample_shape.size() != 3)
+    fail("/data", "\"sample_shape\" is missing",
+         "add it: [3, height, width], the size that images are brought to");
 }
 
 void DataCheck::check_synthetic_splits() {
@@ -81,8 +131,8 @@ void DataCheck::check_label_column(const DataSourceConfig& source, const char* p
 
 void DataCheck::check_classes() {
   const DataFormat format = data_.train.format;
-  const bool has_labels =
-      format == DataFormat::kIdx || is_cifar(format) || format == DataFormat::kSynthetic;
+  const bool has_labels = format == DataFormat::kIdx || is_cifar(format) ||
+                          format == DataFormat::kSynthetic || format == DataFormat::kImageFolder;
   if (is_text(format) && data_.classes > 0)
     fail("/data/classes", "text has no classes: what is predicted are its tokens", "leave it out");
   else if (has_labels && data_.classes == 0)

@@ -20,7 +20,7 @@ std::vector<Metric> metrics_of(const JobConfig& config) {
   if (config.data.train.format == DataFormat::kText)
     return {Metric::kLoss, Metric::kPerplexity, Metric::kAccuracy};
   if (config.data.train.format == DataFormat::kPython && config.data.classes == 0)
-    return {Metric::kLoss};
+    return {Metric::kLoss};  // only evaluate() knows what the targets are
   if (config.data.classes > kTopClasses)
     return {Metric::kAccuracy, Metric::kTop5Accuracy, Metric::kLoss};
   if (!has_values_for_targets(config.data)) return {Metric::kAccuracy, Metric::kLoss};

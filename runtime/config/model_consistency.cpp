@@ -53,9 +53,12 @@ class ModelCheck final {
 
 void ModelCheck::check_model() {
   check_fine_tuning();
-  if (config_.data.train.format == DataFormat::kPython && config_.model.type != ModelType::kPython)
+  if (is_python(config_.data.train.format) && config_.model.type != ModelType::kPython)
     fail("/data/train/format", "only a model in Python has data in Python",
          "use a model of type python, or another format");
+  if (config_.optimizer.type == OptimizerType::kPython && config_.model.type != ModelType::kPython)
+    fail("/optimizer/type", "only a model in Python has its optimizer in Python",
+         "use sgd, adam or adamw");
   switch (config_.model.type) {
     case ModelType::kMlp:
       return check_mlp();
@@ -91,7 +94,7 @@ void ModelCheck::check_python() {
   if (config_.data.train.format == DataFormat::kParallelText)
     fail("/data/train/format", "models in Python take no pairs of sentences of this format",
          "read them in make_dataset(split), with the format python");
-  if (config_.data.train.format == DataFormat::kPython && config_.data.normalise)
+  if (is_python(config_.data.train.format) && !has_images(config_.data) && config_.data.normalise)
     fail("/data/normalise", "data in Python are normalised in Python", "leave it out");
 }
 

@@ -6,7 +6,12 @@
 
 namespace scavenger {
 
-enum class OptimizerType { kSgd, kAdam, kAdamW };
+enum class OptimizerType {
+  kSgd,
+  kAdam,
+  kAdamW,
+  kPython  // what make_optimizer() of the model's file says: scavenger-train replaces it
+};
 enum class ScheduleType { kConstant, kStep, kCosine, kInverseSqrt };
 
 // How the learning rate changes if B differs from the batch size that it was chosen for.

@@ -8,7 +8,8 @@ namespace scavenger {
 
 NLOHMANN_JSON_SERIALIZE_ENUM(OptimizerType, {{OptimizerType::kSgd, "sgd"},
                                              {OptimizerType::kAdam, "adam"},
-                                             {OptimizerType::kAdamW, "adamw"}})
+                                             {OptimizerType::kAdamW, "adamw"},
+                                             {OptimizerType::kPython, "python"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ScheduleType, {{ScheduleType::kConstant, "constant"},
                                             {ScheduleType::kStep, "step"},
                                             {ScheduleType::kCosine, "cosine"},
@@ -34,17 +35,18 @@ void visit_fields(Fields& field, T& schedule) {
 template <typename Fields, MaybeConst<OptimizerConfig> T>
 void visit_fields(Fields& field, T& optimizer) {
   field("type", optimizer.type);
-  field("learning_rate", optimizer.learning_rate);
+  const bool is_known = optimizer.type != OptimizerType::kPython;
+  if (is_known) field("learning_rate", optimizer.learning_rate);
   if (optimizer.type == OptimizerType::kSgd) {
     field("momentum", optimizer.momentum);
     field("dampening", optimizer.dampening);
     field("nesterov", optimizer.nesterov);
-  } else {
+  } else if (is_known) {
     field("beta1", optimizer.beta1);
     field("beta2", optimizer.beta2);
     field("epsilon", optimizer.epsilon);
   }
-  field("weight_decay", optimizer.weight_decay);
+  if (is_known) field("weight_decay", optimizer.weight_decay);
   field.unless_empty("clip_norm", optimizer.clip_norm);
   field("batch_size_rule", optimizer.batch_size_rule);
   field.count_or_automatic("reference_batch_size", optimizer.reference_batch_size);

@@ -36,6 +36,8 @@ void for_each_path(Config& config, const Visit& visit) {
   const bool is_python = config.model.type == ModelType::kPython;
   visit_one(config.model.path, JsonPointer(is_python ? "/model/file" : "/model/path"),
             std::nullopt);
+  if (config.data.tokenizer)
+    visit_one(config.data.tokenizer->file, JsonPointer("/data/tokenizer/file"), std::nullopt);
   visit_one(config.model.start.weights, JsonPointer("/model/start/weights"), std::nullopt);
 }
 
@@ -82,7 +84,7 @@ std::optional<Violation> find_fault(const fs::path& path, const JsonPointer& pla
   if (!fs::exists(status))
     return Violation{place, fmt::format("there is no file {}", path.string()),
                      where_to_get(format, path)};
-  if (fs::is_directory(status))
+  if (fs::is_directory(status) && !(format && is_python(*format)))
     return Violation{place, fmt::format("{} is a folder", path.string()), "name a file in it"};
   if (::access(path.c_str(), R_OK) != 0)
     return Violation{place, fmt::format("{} may not be read", path.string()),

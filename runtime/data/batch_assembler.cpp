@@ -8,9 +8,7 @@
 namespace scavenger {
 
 BatchAssembler::BatchAssembler(const DataSet& data, const DataConfig& config)
-    : data_(&data),
-      is_numbers_(config.train.format == DataFormat::kPython),
-      augment_(config.augment) {
+    : data_(&data), is_numbers_(is_python(config.train.format)), augment_(config.augment) {
   if (!is_numbers_ && data.shape().vocabulary == 0) transform_.emplace(data, config);
 }
 

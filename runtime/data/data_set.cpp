@@ -202,9 +202,13 @@ DataShape shape_of_text(const DataConfig& config, const PreparedFile& file) {
 DataShape shape_of(const DataConfig& config, const PreparedFile& file, const std::string& section) {
   if (is_text(config.train.format)) return shape_of_text(config, file);
   DataShape shape;
-  shape.sample_shape = choose_shape(config, file, section);
-  check_normalisation(config, shape.sample_shape);
-  check_augmentation(config, shape.sample_shape);
+  if (is_python(config.train.format)) {  // samples are numbers here; Python makes them
+    shape.sample_shape = file.sample_shape();
+  } else {
+    shape.sample_shape = choose_shape(config, file, section);
+    check_normalisation(config, shape.sample_shape);
+    check_augmentation(config, shape.sample_shape);
+  }
   shape.classes = config.classes;
   if (config.classes > 0) return shape;
   shape.target = TargetKind::kValues;

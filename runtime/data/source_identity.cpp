@@ -29,7 +29,11 @@ std::vector<std::filesystem::path> source_files(const DataSourceConfig& source) 
       return source.files;
     case DataFormat::kSynthetic:
     case DataFormat::kPython:
-      return {};
+    case DataFormat::kImageFolder:
+    case DataFormat::kTable:
+    case DataFormat::kHuggingFace:
+    case DataFormat::kWebDataset:
+      return {};  // for those of Python, the worker looks
   }
   __builtin_unreachable();
 }
@@ -53,7 +57,11 @@ std::string format_name(DataFormat format) {
     case DataFormat::kSynthetic:
       return "synthetic";
     case DataFormat::kPython:
-      return "python";
+    case DataFormat::kImageFolder:
+    case DataFormat::kTable:
+    case DataFormat::kHuggingFace:
+    case DataFormat::kWebDataset:
+      return "python";  // the prepared file has only numbers of samples
   }
   __builtin_unreachable();
 }
@@ -74,7 +82,7 @@ std::string describe_settings(const DataSourceConfig& source, std::uint32_t clas
     text +=
         fmt::format("samples {}\nfeature_count {}\nfirst_sample {}\nlabel_noise {:a}\n",
                     source.samples, source.feature_count, source.first_sample, source.label_noise);
-  if (source.format == DataFormat::kPython)
+  if (is_python(source.format))
     text += fmt::format("samples {}\nfirst_sample {}\n", source.samples, source.first_sample);
   for (const std::filesystem::path& path : source_files(source))
     text += fmt::format("file {}\n", std::filesystem::absolute(path).lexically_normal().string());

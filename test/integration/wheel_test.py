@@ -15,7 +15,7 @@ import unittest
 
 import job
 
-PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-ps",
+PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-ps",
             "scavenger-python-worker")
 TRAIN = """
 import torch

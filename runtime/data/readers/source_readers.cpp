@@ -27,6 +27,10 @@ SampleTable read_samples(const DataConfig& data, Split split) {
     case DataFormat::kSynthetic:
       return make_synthetic_samples(source, classes, section);
     case DataFormat::kPython:
+    case DataFormat::kImageFolder:
+    case DataFormat::kTable:
+    case DataFormat::kHuggingFace:
+    case DataFormat::kWebDataset:
       return number_samples(source, section);
   }
   __builtin_unreachable();

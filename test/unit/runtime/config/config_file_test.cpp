@@ -169,6 +169,9 @@ TEST_CASE("A configuration that is not there, or is a folder, is an error that s
 
 const std::vector<std::string> kVariants = {"sgd, step, mlp, csv",
                                             "python",
+                                            "python, table",
+                                            "python, text",
+                                            "python, images",
                                             "adam, constant, cnn, idx",
                                             "adamw, cosine, resnet18, synthetic",
                                             "cifar100",
@@ -260,6 +263,24 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                            R"(stop={"target":{"metric":"bleu","value":32}})"});
   } else if (variant == "python") {
     all = {"data.scale=0.5", R"(model={"type":"python","file":"/train.py"})"};
+  } else if (variant == "python, table") {
+    all = splits(R"({"format":"table","files":["/a.parquet"],"samples":9,"first_sample":1})");
+    all.insert(all.end(),
+               {R"(model={"type":"python","file":"/train.py"})", "data.validation_share=0.25",
+                "data.scale=0.5",
+                R"(optimizer={"type":"python","clip_norm":1.5,"batch_size_rule":"linear"})",
+                R"(data.columns={"label":"y","features":["a","b"],"missing":"mean"})"});
+  } else if (variant == "python, text") {
+    all = splits(R"({"format":"huggingface","files":["/a"]})");
+    all.insert(all.end(),
+               {R"(model={"type":"python","file":"/train.py"})", "data.validation_share=0.25",
+                "data.scale=0.5", R"(data.columns={"label":"y","text":"a","missing":"drop"})",
+                R"(data.tokenizer={"file":"/tokenizer.json","max_tokens":64})"});
+  } else if (variant == "python, images") {
+    all = splits(R"({"format":"huggingface","files":["/a"]})");
+    all.insert(all.end(), {R"(model={"type":"python","file":"/train.py"})", "data.scale=0.5",
+                           "data.sample_shape=[3,9,9]", "data.validation_share=0.25",
+                           R"(data.columns={"label":"y","image":"a","missing":"error"})"});
   } else if (variant == "kubernetes") {
     all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");
     all.emplace_back("data.scale=0.5");

@@ -48,5 +48,49 @@ TEST_CASE("What a worker of Python models does not do is refused") {
              Catch::Contains("only a model in Python has data in Python"));
 }
 
+TEST_CASE("A share of the training data is the test data only if there are no others") {
+  const ConfigFolder folder;
+  const std::string file = (folder.path() / "job.json").string();
+  const auto with = [&](const std::string& rest) {
+    return "data={\"train\": {\"format\": \"table\", \"files\": [\"" + file +
+           "\"]}, \"columns\": {\"label\": \"y\"}" + rest + "}";
+  };
+  const auto said_of = [&](const std::string& rest) {
+    return folder.problem(kValidConfig, {model_of(folder), with(rest)}).what;
+  };
+  const JobConfig config =
+      folder.load(kValidConfig, {model_of(folder), with(R"(, "validation_share": 0.2)")});
+  CHECK(config.data.test == config.data.train);
+  CHECK(parse_resolved_config(to_json(config).dump(), "test") == config);
+  CHECK_THAT(said_of(""), Catch::Contains("the test data are the training data"));
+  CHECK_THAT(said_of(R"(, "validation_share": 0.2, "test": {"format": "table", "files": ["/b"]})"),
+             Catch::Contains("there are test data already"));
+}
+
+TEST_CASE("What formats of Python lack is said") {
+  const ConfigFolder folder;
+  const std::string file = (folder.path() / "job.json").string();
+  const auto said_of = [&](const std::string& format, const std::string& rest) {
+    const std::string source = R"({"format": ")" + format + R"(", "files": [")" + file + "\"]}";
+    return folder
+        .problem(kValidConfig, {model_of(folder), R"(data={"validation_share": 0.2, "train": )" +
+                                                      source + rest + "}"})
+        .what;
+  };
+  CHECK_THAT(said_of("table", ""), Catch::Contains("\"columns.label\" is missing"));
+  CHECK_THAT(said_of("image_folder", R"(, "classes": 2)"),
+             Catch::Contains("\"sample_shape\" is missing"));
+  CHECK_THAT(said_of("image_folder", R"(, "sample_shape": [3, 8, 8])"),
+             Catch::Contains("\"classes\" is missing"));
+  CHECK_THAT(said_of("table", R"(, "columns": {"label": "y", "text": "t"})"),
+             Catch::Contains("text needs a tokenizer"));
+  CHECK_THAT(said_of("table", R"(, "columns": {"label": "y", "image": "t", "features": ["a"]})"),
+             Catch::Contains("inputs of several kinds"));
+  CHECK_THAT(folder.problem(kValidConfig, {"data.test=null"}).what,
+             Catch::Contains("\"test\" is missing"));
+  CHECK_THAT(folder.problem(kValidConfig, {R"(optimizer={"type": "python"})"}).what,
+             Catch::Contains("only a model in Python has its optimizer in Python"));
+}
+
 }  // namespace
 }  // namespace scavenger

@@ -1,0 +1,84 @@
+"""Targets: classes, whose names become numbers, or values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable, List, Optional, Sequence
+
+import numpy
+
+from scavenger.problems import UserError
+
+SHOWN_NAMES = 8
+Place = Callable[[int], str]  # where a row is
+
+
+def as_number(value: Any) -> Optional[float]:
+    """Return a number for a number, a boolean, or text that is one; otherwise None."""
+    if isinstance(value, (bool, int, float)):
+        return float(value)
+    if not isinstance(value, str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _class_text(value: Any) -> str:
+    number = as_number(value)
+    if number is not None and not isinstance(value, bool) and number == math.floor(number) \
+            and abs(number) < 2**53:
+        return str(int(number))
+    return str(value)
+
+
+def _order(name: str) -> Any:
+    number = as_number(name)
+    return (0, number, name) if number is not None else (1, 0.0, name)
+
+
+class Labels:
+    """The classes of a training split.
+
+    Whole numbers from 0 to classes - 1 stand for themselves. Everything else is a name; names are
+    sorted, numbers by value and before words, and numbered from 0.
+    """
+
+    def __init__(self, values: Sequence[Any], classes: int, place: str,
+                 names: Optional[List[str]] = None) -> None:
+        if names is None:
+            found = {_class_text(value) for value in values}
+            are_numbers = all(text.isdigit() and int(text) < classes for text in found)
+            names = [str(number) for number in range(classes)] if are_numbers else \
+                sorted(found, key=_order)
+        if len(names) != classes:
+            shown = ", ".join(names[:SHOWN_NAMES])
+            rest = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+            raise UserError(f"there are {len(names)} classes, and data.classes is {classes}: "
+                            f"{shown}{rest}", place, f"set data.classes to {len(names)}")
+        self.names = names
+        self._numbers = {name: number for number, name in enumerate(names)}
+
+    def numbers(self, values: Sequence[Any], place: Place) -> numpy.ndarray:
+        """Return the number of each value's class. Raises UserError."""
+        found = numpy.empty(len(values), dtype=numpy.int64)
+        for row, value in enumerate(values):
+            number = self._numbers.get(_class_text(value))
+            if number is None:
+                raise UserError(f"the class {value} is not one of the training data", place(row),
+                                "correct it, or add samples of it to the training data")
+            found[row] = number
+        return found
+
+
+def targets_as_values(values: Sequence[Any], place: Place) -> numpy.ndarray:
+    """Return the targets as floats. Raises UserError."""
+    found = numpy.empty(len(values), dtype=numpy.float32)
+    for row, value in enumerate(values):
+        number = as_number(value)
+        if number is None or not math.isfinite(number):
+            raise UserError(f"the target {value} is no number", place(row),
+                            "correct it, or set data.classes if targets are names of classes")
+        found[row] = number
+    return found

@@ -1,0 +1,176 @@
+"""The loader processes of a worker: what they do with slow, broken and hanging data sets."""
+
+import importlib.util
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+PATIENCE_SECONDS = 120  # a process imports PyTorch first, on a machine that may be busy
+
+FILE = """
+    import threading, time
+    import torch
+
+    # As a library does that may not be forked: a thread that holds a lock when loaders are started.
+    LOCK = threading.Lock()
+    threading.Thread(target=lambda: (LOCK.acquire(), time.sleep(3600)), daemon=True).start()
+
+    def make_model():
+        return torch.nn.Linear(1, 1)
+
+    class Lines:
+        def __init__(self):
+            self.handle = open(__file__)  # cannot be pickled
+
+        def __len__(self):
+            return 100
+
+        def __getitem__(self, index):
+            if index == 90:
+                hang_here()
+            if index == 91:
+                return lambda: None
+            if index == 92:
+                import os
+                os._exit(3)
+            if index >= 50:
+                time.sleep(0.3)
+            return torch.full((2,), float(index))
+
+    def hang_here():
+        time.sleep(3600)
+
+    def make_dataset(split):
+        return Lines()
+
+    def collate(samples):
+        return torch.stack(samples) if torch.is_tensor(samples[0]) else samples
+"""
+
+
+def start_server_with_log(log):
+    """Has what all loader processes are forked from write to a file what they print."""
+    from multiprocessing import forkserver
+    errors = os.dup(2)
+    os.dup2(log.fileno(), 2)
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
+class LoaderTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.log = tempfile.NamedTemporaryFile("w+", prefix="scavenger_loader_")
+        start_server_with_log(cls.log)
+
+    def setUp(self):
+        from scavenger.loader_pool import LoaderPool
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_loader_"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        path = self.folder / "train.py"
+        path.write_text(textwrap.dedent(FILE))
+        self.pool = LoaderPool(path, 1, 100)
+        self.addCleanup(lambda: [loader.process.kill() for loader in self.pool._loaders])
+
+    def take(self, *samples):
+        from scavenger.loader_pool import TRAINING
+        return self.pool.take(TRAINING, list(samples), samples[0])
+
+    def test_what_cannot_be_pickled_stays_in_its_process(self):
+        from scavenger.problems import UserError
+        self.assertEqual(self.take(0, 1).tolist(), [[0, 0], [1, 1]])
+        with self.assertRaisesRegex(UserError, "a batch cannot be sent from a loader process"):
+            self.take(91)
+
+    def test_starved_training_gets_another_process(self):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        for sample in [50, 51, 52, 53, 54, 55, 56] * 50:
+            self.take(sample)
+            if len(self.pool._loaders) > 1 or time.monotonic() > deadline or (os.cpu_count() or 1) < 2:
+                break
+        self.assertGreaterEqual(len(self.pool._loaders), min(2, os.cpu_count() or 1))
+
+    def test_a_hang_is_named_with_the_place_where_it_hangs(self):
+        from scavenger.problems import UserError
+        self.take(0)
+        self.pool.limit_seconds = 1.0
+        with self.assertRaises(UserError) as raised:
+            self.take(90)
+        self.assertIn("loading samples 90 hangs: they have not come within 1 s", raised.exception.what)
+        self.assertIn("limits.iteration_seconds", raised.exception.remedy)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while "in hang_here" not in (printed := pathlib.Path(self.log.name).read_text()):
+            self.assertLess(time.monotonic(), deadline, printed)
+            time.sleep(0.05)
+
+    def test_a_process_that_ends_is_named(self):
+        from scavenger.loader_pool import LoaderLost
+        with self.assertRaisesRegex(LoaderLost, "ended with exit code 3 while it loaded samples 92"):
+            self.take(92)
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
+class InspectionTest(unittest.TestCase):
+    """What is wrong with a file is said before anything is started."""
+
+    MODEL = "import torch\ndef make_model():\n    return torch.nn.Linear(1, 1)\n"
+    REST = "def loss(model, batch):\n    return 0\n"
+
+    def said_of(self, source, data="synthetic", **config):
+        from scavenger.inspection import inspect
+        from scavenger.problems import UserError
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "train.py"
+            path.write_text(source)
+            config = {"model": {"file": str(path)}, "seed": 1, "data": {"train": {"format": data}}, **config}
+            with self.assertRaises(UserError) as raised:
+                inspect(config)
+        return raised.exception.line()
+
+    def test_an_exception_in_each_function_is_named(self):
+        fails = "    raise ValueError('the answer is 42')\n"
+        for name, source, config in [
+                ("importing train.py", "raise ValueError('the answer is 42')", {}),
+                ("make_model()", "def make_model():\n" + fails, {}),
+                ('make_dataset("train")', self.MODEL + self.REST + "def make_dataset(split):\n" + fails, {}),
+                ('len(make_dataset("train"))', self.MODEL + self.REST + "class D:\n    def __getitem__(self, i):\n"
+                 "        return i\n    def __len__(self):\n    " + fails + "def make_dataset(split):\n    return D()\n", {}),
+                ("make_optimizer()", self.MODEL + self.REST + "def make_optimizer(model):\n" + fails,
+                 {"optimizer": {"type": "python"}})]:
+            with self.subTest(name):
+                data = "python" if "def make_dataset" in source else "synthetic"
+                self.assertIn(f"{name} failed: ValueError: the answer is 42", self.said_of(source, data, **config))
+
+    def test_an_iterable_data_set_is_told_what_to_do(self):
+        said = self.said_of(self.MODEL + self.REST + "class D(torch.utils.data.IterableDataset):\n"
+                            "    def __iter__(self):\n        return iter([1])\n"
+                            "def make_dataset(split):\n    return D()\n", "python")
+        self.assertIn("an iterable data set, whose samples have no numbers", said)
+        self.assertIn("scavenger.data.Shards", said)
+
+    def test_a_missing_make_optimizer_is_named(self):
+        self.assertIn("there is no make_optimizer()", self.said_of(self.MODEL + self.REST,
+                                                                 optimizer={"type": "python"}))
+
+    def test_nothing_to_train_is_named(self):
+        for model, words in [("torch.nn.ReLU()", "there is nothing to train"),
+                             ("torch.nn.Linear(1, 1).requires_grad_(False)", "there is nothing to train"),
+                             ("torch.nn.Linear(1, 0)", "is empty")]:
+            with self.subTest(model):
+                self.assertIn(words, self.said_of(self.MODEL.replace("torch.nn.Linear(1, 1)", model)))
+
+
+if __name__ == "__main__":
+    unittest.main()
