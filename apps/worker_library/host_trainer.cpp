@@ -271,7 +271,7 @@ EvaluationSums HostTrainer::evaluate(const Batch& batch) {
   return sums;
 }
 
-void HostTrainer::expect(const Batch& batch) const {
+void HostTrainer::expect(const Batch& batch) {
   const scavenger_batch view = view_of(batch, true);
   require_ok(host_.expect(host_.context, &view));
 }

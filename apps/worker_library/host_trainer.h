@@ -43,10 +43,9 @@ class HostTrainer final : public Trainer {
   TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
+  void expect(const Batch& batch) override;
 
   void use_threads(std::uint32_t threads);
-  // Announces a batch. Thread: any.
-  void expect(const Batch& batch) const;
   bool wants_announcements() const { return host_.expect != nullptr; }
   std::uint32_t batches_ahead() const { return batches_ahead_; }
 

@@ -2,6 +2,7 @@
 // (runtime/torch); tests use a small model with a known result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -26,7 +27,7 @@ struct TrainingStep {
   double data_wait_seconds = 0.0;  // for samples that the trainer itself had to wait for
 };
 
-// Thread: always the same thread.
+// Thread: always the same thread, except for expect().
 class Trainer {
  public:
   virtual ~Trainer() = default;
@@ -46,11 +47,29 @@ class Trainer {
   // Returns whether both vectors are host memory rather than memory of a device.
   virtual bool vectors_are_on_host() const { return true; }
 
+  // Ends all access to vectors that were in use. Call it before their memory is freed or unmapped;
+  // use_weights() and use_gradients() follow before the next pass.
+  virtual void release_vectors() {}
+
   // Writes the model's initial weights, which follow from the job's seed, into the weights in use.
   virtual void write_initial_weights() = 0;
 
   virtual void read_buffers(std::span<float> destination) const = 0;
   virtual void write_buffers(std::span<const float> source) = 0;
+  // Keeps a copy of the buffers as they are now, in place of the one before. A trainer whose
+  // buffers are on a device keeps it there, and does not wait for the device.
+  virtual void keep_buffers() {
+    kept_buffers_.resize(buffers().flat_size());
+    if (!kept_buffers_.empty()) read_buffers(kept_buffers_);
+  }
+  // Requires keep_buffers().
+  virtual void read_kept_buffers(std::span<float> destination) const {
+    std::copy(kept_buffers_.begin(), kept_buffers_.end(), destination.begin());
+  }
+
+  // Announces a batch some iterations before it is trained on; it may change when this returns, and
+  // need never come. The exception to the rule of one thread: called by the thread that loads data.
+  virtual void expect(const Batch&) {}
 
   // Computes the gradient of the batch's loss (Batch::loss_terms) at the weights in use, and writes
   // it over the gradients in use. `random_key` determines dropout and similar random choices.
@@ -66,6 +85,9 @@ class Trainer {
 
   // Measured at the first batch, if possible.
   virtual SampleMemory sample_memory() const { return {}; }
+
+ private:
+  std::vector<float> kept_buffers_;
 };
 
 }  // namespace scavenger

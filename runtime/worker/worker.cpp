@@ -30,6 +30,7 @@ Worker::Worker(Parts parts, Surroundings surroundings)
       initial_buffers_(buffers()) {}
 
 Worker::~Worker() {
+  parts_.trainer.release_vectors();  // they belong to the synchroniser
   parts_.commands.steer(nullptr);
 }
 
@@ -65,7 +66,7 @@ void Worker::obey(const ControlMessage& command) {
 
 void Worker::run_iteration() {
   surroundings_.begins_iteration(loop_->iteration());
-  buffers_before_ = buffers();
+  parts_.trainer.keep_buffers();
   const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {
     if (!was_measured && parts_.trainer.sample_memory().bytes_per_sample > 0) say_room();
@@ -108,6 +109,7 @@ void Worker::on_configure_worker(const ConfigureWorker& message) {
   // The weights of all ranks but the source are overwritten.
   has_weights_ = has_weights_ && group.rank == group.source_rank;
   if (!load_state(message)) return;
+  parts_.trainer.release_vectors();  // join() may move them
   const auto initial_weights = [this](std::span<float> weights) {
     parts_.trainer.use_weights(weights);
     parts_.trainer.write_initial_weights();
@@ -160,7 +162,7 @@ void Worker::settle_buffers(const ConfigureWorker& message) {
   else if (message.group.membership.first_iteration == 0 && !initial_buffers_.empty())
     parts_.trainer.write_buffers(initial_buffers_);  // the job begins, or starts again
   else if (repeats)
-    parts_.trainer.write_buffers(buffers_before_);
+    parts_.trainer.write_buffers(buffers_before());
   unfinished_ = false;
 }
 
@@ -168,7 +170,7 @@ void Worker::on_halt(const Halt&) {
   trains_ = false;
   if (loop_) loop_->flush();
   Halted answer{loop_ ? loop_->iteration() : 0, has_weights_,
-                unfinished_ ? buffers_before_ : buffers()};
+                unfinished_ ? buffers_before() : buffers()};
   if (StateHolder* const holder = synchroniser_ ? synchroniser_->state_holder() : nullptr) {
     answer.has_weights = holder->held_iteration().has_value();
     if (answer.has_weights) answer.iteration = *holder->held_iteration();
@@ -179,6 +181,12 @@ void Worker::on_halt(const Halt&) {
 std::vector<float> Worker::buffers() const {
   std::vector<float> values(parts_.trainer.buffers().flat_size());
   if (!values.empty()) parts_.trainer.read_buffers(values);
+  return values;
+}
+
+std::vector<float> Worker::buffers_before() const {
+  std::vector<float> values(parts_.trainer.buffers().flat_size());
+  if (!values.empty()) parts_.trainer.read_kept_buffers(values);
   return values;
 }
 

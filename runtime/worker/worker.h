@@ -68,6 +68,7 @@ class Worker final {
   void load_from(const SyncGroup& group);
   void settle_buffers(const ConfigureWorker& message);
   std::vector<float> buffers() const;
+  std::vector<float> buffers_before() const;
   void say_room();
   void say_stuck();
 
@@ -83,9 +84,8 @@ class Worker final {
   bool trains_ = false;                         // the worker takes part in that membership
   bool has_weights_ = false;
   // An iteration was begun and not finished; this worker does not know whether the others have
-  // finished it.
+  // finished it. The trainer keeps the buffers of before.
   bool unfinished_ = false;
-  std::vector<float> buffers_before_;  // the buffers before that iteration
   const std::vector<float> initial_buffers_;
 };
 
