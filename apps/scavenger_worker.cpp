@@ -10,6 +10,7 @@
 #include "ps/collective/host_replica.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
 #include "runtime/torch/c10d/c10d.h"
 #include "runtime/torch/trainer/tensor_replica.h"
@@ -78,9 +79,15 @@ Computation make_computation(const ComputationSite& site) {
   options.place = choose_device(stays_on_gpu ? Device::kCuda : config.device, site.ticket.index);
   options.vectors = stays_on_gpu ? VectorHome::kDevice : VectorHome::kHost;
   Computation computation;
+  options.say = [](const std::string& text) { log_info("{}", text); };
   computation.trainer = make_torch_trainer(options);
   computation.use_threads = use_torch_threads;
-  computation.place = options.place.text();
+  computation.place = options.place.text() + ", products in " +
+                      products_text(config.compute.precision, options.place);
+  if (options.place.is_gpu)
+    computation.expect = [&trainer = *computation.trainer](const Batch& batch) {
+      trainer.expect(batch);
+    };
   if (config.sync.strategy == SyncStrategy::kParameterServer) return computation;
   std::shared_ptr<MeetingPlace> meeting_place = open_meeting_place(site.ticket.listen_host);
   computation.meeting_port = meeting_place->port();

@@ -28,6 +28,7 @@ class ConsistencyCheck final {
     check_schedule();
     check_cluster();
     check_wire_precision();
+    check_compute();
     check_all_reduce();
     check_hosts();
     check_provider();
@@ -42,6 +43,7 @@ class ConsistencyCheck final {
   void check_schedule();
   void check_cluster();
   void check_wire_precision();
+  void check_compute();
   void check_all_reduce();
   void check_hosts();
   void check_addresses();
@@ -146,6 +148,13 @@ void ConsistencyCheck::check_wire_precision() {
   if (config_.sync.wire_precision == WirePrecision::kBfloat16 && uses_shared_memory(config_))
     fail("/sync/wire_precision", "in shared memory nothing is sent that could be rounded",
          "leave it at float32, or set sync.transport to tcp");
+}
+
+// The CPU has no such products: the job would compute in float32.
+void ConsistencyCheck::check_compute() {
+  if (config_.compute.precision == Precision::kTf32 && config_.device == Device::kCpu)
+    fail("/compute/precision", "tf32 is of GPUs, and the device is the CPU",
+         "leave it at float32, or set device to auto or cuda");
 }
 
 void ConsistencyCheck::check_all_reduce() {

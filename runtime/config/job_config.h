@@ -82,12 +82,20 @@ struct FaultsConfig {
 
 enum class Device { kAutomatic, kCpu, kCuda };
 
-enum class Precision { kFloat32, kBfloat16 };
+// kTf32: a GPU rounds the factors of float32 products to 10 bits of mantissa.
+enum class Precision { kFloat32, kTf32, kBfloat16, kFloat16 };
+
+// The order of images in memory. kAutomatic: on the CPU by the sizes of image and weights of each
+// convolution; on a GPU channels last, unless products are of float32.
+enum class ImageOrder { kAutomatic, kChannelsFirst, kChannelsLast };
 
 // How a worker computes.
 struct ComputeConfig {
   // The precision of matrix products and convolutions. Weights, gradients and sums stay float32.
   Precision precision = Precision::kFloat32;
+  ImageOrder image_order = ImageOrder::kAutomatic;
+  // cuDNN measures its kernels for each new shape of a convolution, and takes the fastest.
+  bool tune_kernels = false;
   // The most samples of one forward and backward pass; a larger share of the batch takes several
   // passes. 0: as many as fit into memory.
   std::uint32_t micro_batch = 0;

@@ -29,8 +29,13 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCpu, "cpu"},
                                       {Device::kCuda, "cuda"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Precision,
-                             {{Precision::kFloat32, "float32"}, {Precision::kBfloat16, "bfloat16"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Precision, {{Precision::kFloat32, "float32"},
+                                         {Precision::kTf32, "tf32"},
+                                         {Precision::kBfloat16, "bfloat16"},
+                                         {Precision::kFloat16, "float16"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(ImageOrder, {{ImageOrder::kAutomatic, "auto"},
+                                          {ImageOrder::kChannelsFirst, "channels_first"},
+                                          {ImageOrder::kChannelsLast, "channels_last"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SearchMode, {{SearchMode::kOff, "off"},
                                           {SearchMode::kAuto, "auto"},
                                           {SearchMode::kFull, "full"},
@@ -135,6 +140,8 @@ void visit_fields(Fields& field, T& faults) {
 template <typename Fields, MaybeConst<ComputeConfig> T>
 void visit_fields(Fields& field, T& compute) {
   field("precision", compute.precision);
+  field("image_order", compute.image_order);
+  field("tune_kernels", compute.tune_kernels);
   field.count_or_automatic("micro_batch", compute.micro_batch);
 }
 

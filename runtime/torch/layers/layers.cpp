@@ -20,10 +20,13 @@ std::vector<std::int64_t> weight_shape(const ConvolutionShape& shape) {
 // Convolutions are fastest in channels-last order, in which oneDNN computes on the images without
 // rearranging them. It must then rearrange the weights, which checkpoints and gradients keep in
 // channels-first order. The order is therefore chosen such that the larger of the two is not
-// rearranged.
-at::Tensor in_faster_order(const at::Tensor& x, const at::Tensor& weight) {
-  return x.contiguous(x.numel() > weight.numel() ? at::MemoryFormat::ChannelsLast
-                                                 : at::MemoryFormat::Contiguous);
+// rearranged. A GPU rearranges both in a negligible part of a pass: there the order is the same for
+// all layers (ModelTrainer).
+at::Tensor in_order(ImageOrder order, const at::Tensor& x, const at::Tensor& weight) {
+  const bool channels_last = order == ImageOrder::kAutomatic ? x.numel() > weight.numel()
+                                                             : order == ImageOrder::kChannelsLast;
+  return x.contiguous(channels_last ? at::MemoryFormat::ChannelsLast
+                                    : at::MemoryFormat::Contiguous);
 }
 
 constexpr double kRunningShare = 0.1;  // PyTorch's defaults
@@ -43,25 +46,27 @@ at::Tensor DenseLayer::operator()(const at::Tensor& x) const {
 
 ConvolutionLayer::ConvolutionLayer(Model& model, const std::string& prefix,
                                    const ConvolutionShape& shape)
-    : weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
+    : model_(model),
+      weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
                                   uniform_by_fan_in(shape.inputs * area(shape)))),
       bias_(model.add_parameter(prefix + ".bias", {shape.outputs},
                                 uniform_by_fan_in(shape.inputs * area(shape)))),
       stride_(shape.stride) {}
 
 at::Tensor ConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(in_faster_order(x, weight_.tensor), weight_.tensor, bias_.tensor, stride_,
-                    weight_.tensor.size(2) / 2);
+  return at::conv2d(in_order(model_.image_order(), x, weight_.tensor), weight_.tensor, bias_.tensor,
+                    stride_, weight_.tensor.size(2) / 2);
 }
 
 UnbiasedConvolutionLayer::UnbiasedConvolutionLayer(Model& model, const std::string& prefix,
                                                    const ConvolutionShape& shape)
-    : weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
+    : model_(model),
+      weight_(model.add_parameter(prefix + ".weight", weight_shape(shape),
                                   normal_by_fan_out(shape.outputs * area(shape)))),
       stride_(shape.stride) {}
 
 at::Tensor UnbiasedConvolutionLayer::operator()(const at::Tensor& x) const {
-  return at::conv2d(in_faster_order(x, weight_.tensor), weight_.tensor, {}, stride_,
+  return at::conv2d(in_order(model_.image_order(), x, weight_.tensor), weight_.tensor, {}, stride_,
                     weight_.tensor.size(2) / 2);
 }
 

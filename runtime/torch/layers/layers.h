@@ -35,6 +35,7 @@ class ConvolutionLayer final {
   at::Tensor operator()(const at::Tensor& x) const;
 
  private:
+  const Model& model_;
   Parameter weight_;  // {outputs, inputs, kernel, kernel}
   Parameter bias_;    // {outputs}
   std::int64_t stride_;
@@ -49,6 +50,7 @@ class UnbiasedConvolutionLayer final {
   at::Tensor operator()(const at::Tensor& x) const;
 
  private:
+  const Model& model_;
   Parameter weight_;  // {outputs, inputs, kernel, kernel}
   std::int64_t stride_;
 };

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/base/random.h"
+#include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
 
 namespace scavenger {
@@ -93,8 +94,13 @@ class Model {
   virtual std::string file() const { return {}; }
 
   // Sets the keys from which the random numbers of each sample of the next forward pass follow.
-  void use_keys(std::vector<std::uint64_t> keys) { keys_ = std::move(keys); }
+  void use_keys(std::vector<std::uint64_t> keys) {
+    keys_ = std::move(keys);
+    layer_keys_ = at::Tensor();
+  }
   std::span<const std::uint64_t> keys() const { return keys_; }
+  // What dropout layers make of the keys on a device, until the next use_keys().
+  at::Tensor& layer_keys() const { return layer_keys_; }
 
   void for_each_tensor(const std::function<void(NamedTensor&)>& visit);
   // Removes these parameters from parameters(), so that they get no gradient, are in no flat vector
@@ -108,6 +114,10 @@ class Model {
   bool training() const { return training_; }
   void set_training(bool training) { training_ = training; }
 
+  // The order of images in memory, for the convolutions of built-in models.
+  ImageOrder image_order() const { return image_order_; }
+  void set_image_order(ImageOrder order) { image_order_ = order; }
+
   // For the layers of the model.
   Parameter add_parameter(std::string name, const std::vector<std::int64_t>& shape,
                           InitialValues initial_values);
@@ -117,13 +127,16 @@ class Model {
                         InitialValues initial_values);
   // Returns the index of this layer among those that draw random numbers.
   std::uint32_t add_random_place() { return random_places_++; }
+  std::uint32_t random_places() const { return random_places_; }
 
  private:
   std::vector<Parameter> parameters_;
   std::vector<NamedTensor> buffers_;
   std::vector<NamedTensor> frozen_;
   std::vector<std::uint64_t> keys_;
+  mutable at::Tensor layer_keys_;
   std::uint32_t random_places_ = 0;
+  ImageOrder image_order_ = ImageOrder::kAutomatic;
   bool training_ = true;
 };
 

@@ -1,7 +1,8 @@
 // Mirrors weights and gradients, which are kept in host memory, on the device of a model. Weights
 // are copied to the device before each pass. Gradients are copied to the host as autograd finishes
-// them, on a separate stream, concurrently with the rest of the pass. Both use pinned memory, which
-// the device can copy from and to by itself.
+// them, on a separate stream, concurrently with the rest of the pass; small ones wait for their
+// neighbours. The device copies straight from and to the host's vectors if their memory can be
+// pinned where it is, and otherwise through pinned memory beside it.
 //
 // It uses the interface that all kinds of devices have, so that it compiles with any LibTorch. On
 // the CPU, copies are synchronous.
@@ -13,9 +14,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 
+#include "runtime/torch/trainer/device_runtime.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
@@ -23,7 +26,11 @@ namespace scavenger {
 // Thread: one at a time; during a backward pass, the thread on which autograd runs it.
 class DeviceMirror final {
  public:
-  DeviceMirror(at::Device device, std::uint64_t flat_size);
+  // Gradients leave in pieces of at least so many floats (256 KiB), except for the last ones.
+  static constexpr std::uint64_t kPieceFloats = 65536;
+
+  DeviceMirror(at::Device device, std::uint64_t flat_size, HostPinning pinning,
+               std::uint64_t piece_floats = kPieceFloats);
   ~DeviceMirror();
   DeviceMirror(const DeviceMirror&) = delete;
   DeviceMirror& operator=(const DeviceMirror&) = delete;
@@ -32,10 +39,13 @@ class DeviceMirror final {
   const at::Tensor& weights() const { return weights_; }
   const at::Tensor& gradients() const { return gradients_; }
 
-  // Computations after this call use these weights. The span may be overwritten when it returns.
-  void bring_weights(std::span<const float> weights);
+  // Computations after this call use these weights. The span may be overwritten when a gradient has
+  // arrived that was computed with them, or after await_weights().
+  void bring_weights(std::span<float> weights);
+  void await_weights();
 
-  // Begins a pass whose gradients go to this span. `ready` must live until finish().
+  // Begins a pass whose gradients go to this span, also in place of one that was given up. `ready`
+  // must live until finish().
   void begin(std::span<float> gradients, const GradientReady& ready);
   // Reports that the last computation has finished the gradient at [first, last). Calls `ready` for
   // the gradients that have arrived.
@@ -43,22 +53,34 @@ class DeviceMirror final {
   // Ends the pass. Returns when all gradients have arrived and `ready` was called for them.
   void finish();
 
+  // Ends all access to the host's vectors. Call it before their memory is freed.
+  void release();
+
  private:
   struct Departure {
     std::uint64_t first = 0, last = 0;
     std::optional<c10::Event> arrived;  // none: it has arrived
   };
 
+  bool is_pinned(std::span<float> vector);
+  at::Tensor beside(at::Tensor& pinned);
+  void send(std::uint64_t first, std::uint64_t last);
   void tell_of_arrivals(bool wait);
+  void drop_arrivals();
 
   const at::Device device_;
+  const HostPinning pinning_;
+  const std::uint64_t piece_floats_;
   std::optional<c10::Stream> side_stream_;  // none on the CPU
   at::Tensor weights_, gradients_;
-  at::Tensor pinned_weights_, pinned_gradients_;
+  std::map<float*, bool> vectors_;  // of the host, in use since release(): whether it was pinned
+  at::Tensor weights_beside_, gradients_beside_;  // pinned memory; made if a vector needs it
   std::optional<c10::Event> weights_left_;
 
   std::span<float> destination_;
+  bool is_direct_ = false;  // the device copies to destination_ itself
   const GradientReady* ready_ = nullptr;
+  std::uint64_t waiting_first_ = 0, waiting_last_ = 0;  // finished, but not sent yet
   std::deque<Departure> under_way_;
 };
 

@@ -55,7 +55,6 @@ void GradientCollector::bind(const TensorLayout& layout, std::span<float> gradie
 
 void GradientCollector::begin(const GradientReady& ready) {
   ready_ = &ready;
-  told_ = false;
   for (Place& place : places_) place.has_value = place.told = false;
 }
 
@@ -96,7 +95,7 @@ void GradientCollector::tell(Place& place) {
     const auto gap = gradients_.subspan(end, place.last - end);
     std::fill(gap.begin(), gap.end(), 0.0f);
   }
-  place.told = told_ = true;
+  place.told = true;
   if (*ready_) (*ready_)(place.first, place.last);
 }
 

@@ -34,13 +34,11 @@ class GradientCollector final {
   // device, the gaps between tensors must already be zero.
   void bind(const TensorLayout& layout, std::span<float> gradients, at::Device device);
 
-  // Begins an iteration, over whose passes gradients add up. `ready` must live until finish(), or
-  // until backward() throws.
+  // Begins an iteration, over whose passes gradients add up; also in place of one whose backward()
+  // threw. `ready` must live until finish(), or until backward() throws.
   void begin(const GradientReady& ready);
   // Call it before each pass. Gradients are final, and reported, in the last one.
   void begin_pass(bool is_last);
-  // Returns whether nothing has been reported since begin(), so that begin() may be called again.
-  bool can_begin_again() const { return !told_; }
   // Ends the iteration. Parameters that backward did not reach have a zero gradient, and are
   // reported now.
   void finish();
@@ -65,7 +63,6 @@ class GradientCollector final {
   bool on_host_ = true;
   const GradientReady* ready_ = nullptr;
   bool is_last_pass_ = true;
-  bool told_ = false;
 };
 
 }  // namespace scavenger

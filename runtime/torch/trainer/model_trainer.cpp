@@ -1,17 +1,13 @@
 #include "runtime/torch/trainer/model_trainer.h"
 
 #include <ATen/Context.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
-#include <c10/core/Event.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include <ATen/ops/isfinite.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -22,16 +18,15 @@
 #include "runtime/torch/imported/frozen_parameters.h"
 #include "runtime/torch/imported/memory_limit.h"
 #include "runtime/torch/trainer/alignment.h"
-#include "runtime/torch/trainer/memory_meter.h"
 #include "runtime/torch/trainer/reduced_precision.h"
 
 namespace scavenger {
 namespace {
 
 constexpr std::size_t kKeptViews = 4;
-constexpr std::uint32_t kTrialSamples = 2;  // batch normalisation needs more than one
-// The fraction of the available memory that samples may use, since other data also grows.
-constexpr double kUsableMemory = 0.75;
+// Batches that may have left for the device before one is trained on: those that are loaded ahead,
+// and those of a membership that has just ended.
+constexpr std::size_t kStagedBatches = 4;
 
 template <typename Named>
 TensorLayout layout_of(const std::vector<Named>& tensors) {
@@ -57,12 +52,12 @@ void for_initial_values(const std::vector<Named>& tensors, std::uint64_t seed,
   }
 }
 
-void require_finite(double loss) {
-  if (std::isfinite(loss)) return;
-  throw JobError({.what = "the loss is " + std::to_string(loss) + ", not a finite number",
-                  .where = {},
-                  .remedy = "lower optimizer.learning_rate or use warm-up, and look for extreme "
-                            "values in the data"});
+// On a GPU the order is the same for all layers. Tensor cores, which compute all but float32, work
+// on channels that lie together.
+ImageOrder image_order_of(const ComputeConfig& compute, at::Device device) {
+  if (compute.image_order != ImageOrder::kAutomatic || device.is_cpu()) return compute.image_order;
+  return compute.precision == Precision::kFloat32 ? ImageOrder::kChannelsFirst
+                                                  : ImageOrder::kChannelsLast;
 }
 
 // An error of LibTorch in a user's model is bad input, since it would occur again on any machine.
@@ -80,19 +75,30 @@ auto blaming(const Model& model, const Code& code) {
   }
 }
 
+// Moves the model before its tensors become views of flat vectors.
+std::unique_ptr<Model> placed(std::unique_ptr<Model> model, const TrainerOptions& options) {
+  const at::Device device = options.placement.device;
+  if (!device.is_cpu()) model->move_to(device);
+  model->set_image_order(image_order_of(options.compute, device));
+  return model;
+}
+
 }  // namespace
 
 ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
-    : model_(std::move(model)),
+    : model_(placed(std::move(model), options)),
       options_(std::move(options)),
       objective_(options_.loss, options_.data),
       parameters_(layout_of(model_->parameters())),
       buffers_(layout_of(model_->buffers())),
+      flat_buffers_(model_->buffers(), buffers_),
       collector_(model_->parameters(), parameters_),
       micro_batch_(options_.compute.micro_batch) {
   const ModelPlacement& placement = options_.placement;
-  if (!placement.device.is_cpu()) model_->move_to(placement.device);
-  if (placement.is_mirrored) mirror_.emplace(placement.device, parameters_.flat_size());
+  if (placement.is_mirrored)
+    mirror_.emplace(placement.device, parameters_.flat_size(),
+                    options_.pinning.value_or(host_pinning(placement.device)));
+  if (!placement.device.is_cpu()) stage_.emplace(options_.data, placement.device, kStagedBatches);
   const auto& buffers = model_->buffers();
   for_initial_values(buffers, options_.seed, "buffers",
                      [&](std::span<const float> values, std::size_t i) {
@@ -102,6 +108,14 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
 
 bool ModelTrainer::vectors_are_on_host() const {
   return options_.placement.device.is_cpu() || mirror_.has_value();
+}
+
+void ModelTrainer::release_vectors() {
+  if (mirror_) mirror_->release();
+}
+
+void ModelTrainer::expect(const Batch& batch) {
+  if (stage_) stage_->bring(batch);
 }
 
 void ModelTrainer::use_weights(std::span<float> weights) {
@@ -149,23 +163,17 @@ void ModelTrainer::write_initial_weights() {
 }
 
 void ModelTrainer::read_buffers(std::span<float> destination) const {
-  SCAVENGER_CHECK(destination.size() == buffers_.flat_size());
-  std::fill(destination.begin(), destination.end(), 0.0f);
-  for (std::size_t i = 0; i < buffers_.tensors().size(); ++i) {
-    const TensorPlace& place = buffers_.tensors()[i];
-    host_view(destination.subspan(place.offset, place.size), place.shape)
-        .copy_(model_->buffers()[i].tensor);
-  }
+  flat_buffers_.read(destination);
 }
 
 void ModelTrainer::write_buffers(std::span<const float> source) {
   SCAVENGER_CHECK(source.size() == buffers_.flat_size());
   for (std::size_t i = 0; i < buffers_.tensors().size(); ++i) {
     const TensorPlace& place = buffers_.tensors()[i];
-    const auto values = source.subspan(place.offset, place.size);
-    if (place.name == kFrozenMark) require_frozen_as(model_->buffers()[i].tensor, values);
-    model_->buffers()[i].tensor.copy_(host_view(values, place.shape));
+    if (place.name == kFrozenMark)
+      require_frozen_as(model_->buffers()[i].tensor, source.subspan(place.offset, place.size));
   }
+  flat_buffers_.write(source);
 }
 
 TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t random_key,
@@ -176,133 +184,147 @@ TrainingStep ModelTrainer::forward_backward(const Batch& batch, std::uint64_t ra
 TrainingStep ModelTrainer::train_on(const Batch& batch, std::uint64_t random_key,
                                     const GradientReady& ready) {
   SCAVENGER_CHECK(!weights_.empty() && !gradients_.empty());
+  const at::Device device = options_.placement.device;
   model_->set_training(true);
-  std::vector<float> buffers(buffers_.flat_size());
-  read_buffers(buffers);
+  const at::Tensor buffers = flat_buffers_.copy();
   // A device reports a lack of memory, whereas Linux may kill the process.
-  const bool may_be_killed = options_.placement.device.is_cpu();
+  const bool may_be_killed = device.is_cpu();
   if (may_be_killed && options_.compute.micro_batch == 0 && batch.size > largest_batch_) {
     if (largest_batch_ == 0) {
       measure_samples(batch);
-      write_buffers(buffers);
+      flat_buffers_.restore(buffers);
     }
     leave_room(batch.size);
   }
+  const bool is_measured = memory_.bytes_per_sample > 0;
   for (;;) {
+    const auto before = is_measured ? std::nullopt : memory_of(device);
+    if (before) restart_peak(device);
     if (model_->draws_random_numbers()) at::manual_seed(random_key);
-    if (const auto step = try_forward_backward(batch, ready)) return *step;
-    halve_micro_batch(batch.size);
-    write_buffers(buffers);
+    if (const auto step = try_forward_backward(batch, ready)) {
+      if (const auto after = before ? memory_of(device) : std::nullopt)
+        memory_ = sample_memory_on_device(*before, *after, largest_pass(batch.size));
+      return *step;
+    }
+    flat_buffers_.restore(buffers);
   }
 }
 
+std::uint64_t ModelTrainer::passes_of(std::uint32_t batch_size) const {
+  const std::uint64_t most = micro_batch_ == 0 ? batch_size : micro_batch_;
+  return (batch_size + most - 1) / most;
+}
+
+std::uint64_t ModelTrainer::largest_pass(std::uint32_t batch_size) const {
+  const std::uint64_t passes = passes_of(batch_size);
+  return (batch_size + passes - 1) / passes;
+}
+
+// Returns nothing if all has to be done again: there was no memory, or float16 was left. Nothing
+// has been reported then.
 std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batch,
                                                                const GradientReady& ready) {
-  const std::uint64_t most = micro_batch_ == 0 ? batch.size : micro_batch_;
-  // Passes of nearly equal size, since batch normalisation does not work with a single remaining
-  // sample.
-  const std::uint64_t passes = (batch.size + most - 1) / most;
-  const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
-  const GradientReady to_mirror = [this](std::uint64_t begin, std::uint64_t end) {
-    mirror_->gradient_ready(begin, end);
+  const at::Device device = options_.placement.device;
+  const bool is_scaled = options_.compute.precision == Precision::kFloat16;
+  LossSum loss(device);
+  PassTimer timer(device, clock_);
+  bool told = false;
+  const GradientReady checked = [&](std::uint64_t first, std::uint64_t last) {
+    loss.value();  // no gradient of a loss that is not finite is reported
+    told = true;
+    if (ready) ready(first, last);
   };
-  double loss_sum = 0.0;
-  TrainingStep step;
-  if (mirror_) mirror_->begin(gradients_, ready);
-  collector_.begin(mirror_ ? to_mirror : ready);
+  const GradientReady to_mirror = [this](std::uint64_t first, std::uint64_t last) {
+    mirror_->gradient_ready(first, last);
+  };
+  const GradientReady& finished = mirror_ ? to_mirror : checked;
+  std::vector<FlatRange> held;  // scaled gradients, which may yet turn out to be infinite
+  const GradientReady hold = [&](std::uint64_t first, std::uint64_t last) {
+    held.push_back({first, last - first});
+  };
+  if (mirror_) mirror_->begin(gradients_, checked);
+  collector_.begin(is_scaled ? hold : finished);
   try {
-    for (std::uint64_t pass = 0; pass < passes; ++pass) {
-      const auto first = static_cast<std::uint32_t>(batch.size * pass / passes);
-      const auto last = static_cast<std::uint32_t>(batch.size * (pass + 1) / passes);
-      const double start = clock_.now_seconds();
-      collector_.begin_pass(/*is_last=*/last == batch.size);
-      const at::Tensor loss = loss_of(batch, first, last);
-      loss_sum += loss.item<double>();
-      require_finite(loss_sum);
-      const double middle = clock_.now_seconds();
-      loss.backward();
-      await_device();
-      step.forward_seconds += middle - start;
-      step.backward_seconds += clock_.now_seconds() - middle;
-    }
+    run_passes(batch, loss, timer);
   } catch (const std::exception& error) {
-    if (!is_out_of_memory(error) || !collector_.can_begin_again()) throw;
+    if (!is_out_of_memory(error) || told) throw;
+    halve_micro_batch(batch.size);
     return std::nullopt;
   }
   collector_.finish();
+  if (is_scaled) {
+    loss.value();
+    if (!unscale_gradients()) return std::nullopt;
+    for (const FlatRange& range : held) finished(range.first, range.last());
+  }
   if (mirror_) mirror_->finish();
-  step.loss_sum = loss_sum * batch.size;
+  const PassTimer::Seconds seconds = timer.sum();
+  TrainingStep step;
+  step.loss_sum = loss.value() * batch.size;
+  step.forward_seconds = seconds.forward;
+  step.backward_seconds = seconds.backward;
   return step;
 }
 
-// Waits for the device, so that the time of a pass is measured correctly.
-void ModelTrainer::await_device() const {
-  const at::Device device = options_.placement.device;
-  if (device.is_cpu()) return;
-  const c10::impl::VirtualGuardImpl guard(device.type());
-  c10::Event computed(device.type());
-  computed.record(guard.getStream(device));
-  computed.synchronize();
-}
-
-// Measures the growth from a small pass to one of twice as many samples, since gradients and the
-// layers' own memory are the same in both.
-void ModelTrainer::measure_samples(const Batch& batch) {
-  if (batch.size < 2 * kTrialSamples) return;
-  try {
-    const std::int64_t few = most_bytes_of_pass(batch, kTrialSamples);
-    const std::int64_t more = most_bytes_of_pass(batch, 2 * kTrialSamples);
-    memory_.bytes_per_sample =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(more - few, 0)) / kTrialSamples;
-  } catch (const std::exception& error) {
-    if (!is_out_of_memory(error)) throw;
+// Passes of nearly equal size, since batch normalisation does not work with a single remaining
+// sample.
+void ModelTrainer::run_passes(const Batch& batch, LossSum& loss, PassTimer& timer) {
+  const std::uint64_t passes = passes_of(batch.size);
+  const bool is_scaled = options_.compute.precision == Precision::kFloat16;
+  const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    const auto first = static_cast<std::uint32_t>(batch.size * pass / passes);
+    const auto last = static_cast<std::uint32_t>(batch.size * (pass + 1) / passes);
+    timer.begin_forward();
+    collector_.begin_pass(/*is_last=*/last == batch.size);
+    const at::Tensor pass_loss = loss_of(batch, first, last);
+    loss.add(pass_loss);
+    if (last == batch.size) loss.send();
+    timer.begin_backward();
+    (is_scaled ? pass_loss.mul(loss_scale_.value()) : pass_loss).backward();
+    timer.end_backward();
   }
 }
 
-std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t samples) {
-  const ReducedPrecision reduced(options_.compute.precision, at::kCPU);
-  const GradientReady nobody;
-  collector_.begin(nobody);
-  collector_.begin_pass(/*is_last=*/true);
-  const MemoryMeter meter;
-  loss_of(batch, 0, samples).backward();
-  collector_.finish();
-  return meter.most_bytes();
-}
-
-// Linux lets a process allocate more memory than there is, and kills it when it uses that. A pass
-// therefore has at most as many samples as fit into this process's share of the memory, which is
-// its share of the cores.
-void ModelTrainer::leave_room(std::uint32_t batch_size) {
-  largest_batch_ = batch_size;
-  if (memory_.bytes_per_sample == 0) return;
-  const double cores = std::max(1u, std::thread::hardware_concurrency());
-  const double share = std::min(1.0, at::get_num_threads() / cores) * kUsableMemory;
-  const double room = share * static_cast<double>(options_.available_bytes()) /
-                      static_cast<double>(memory_.bytes_per_sample);
-  memory_.room_samples = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(room));
-  const std::uint32_t before = micro_batch_ == 0 ? batch_size : micro_batch_;
-  if (room < before) micro_batch_ = std::max(1u, static_cast<std::uint32_t>(room));
-}
-
-void ModelTrainer::halve_micro_batch(std::uint32_t batch_size) {
-  const std::uint32_t before = micro_batch_ == 0 ? batch_size : std::min(micro_batch_, batch_size);
-  if (before == 1)
-    throw JobError({.what = "memory does not suffice for one sample",
+// Takes the factor of the loss out of the gradients. Returns false if they are not finite with it.
+bool ModelTrainer::unscale_gradients() {
+  const at::NoGradGuard no_gradients;
+  const std::span<float> collected =
+      mirror_ ? std::span(mirror_->gradients().data_ptr<float>(), gradients_.size()) : gradients_;
+  at::Tensor flat =
+      at::from_blob(collected.data(), {static_cast<std::int64_t>(collected.size())},
+                    at::TensorOptions().dtype(at::kFloat).device(options_.placement.device));
+  if (at::isfinite(flat).all().item<bool>()) {
+    flat.mul_(1.0 / loss_scale_.value());
+    loss_scale_.note_success();
+    return true;
+  }
+  const double before = loss_scale_.value();
+  if (!loss_scale_.halve())
+    throw JobError({.what = "gradients are not finite in float16, although the loss is",
                     .where = {},
-                    .remedy = "use a smaller model, or a machine with more memory"});
-  micro_batch_ = before / 2;
+                    .remedy = "use compute.precision bfloat16, which has the range of float32"});
+  options_.say("float16 gradients overflow with the loss times " + std::to_string(before) +
+               ": the pass is repeated with half of that");
+  return false;
 }
 
 at::Tensor ModelTrainer::loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last) {
-  const BatchTensors tensors =
-      tensors_of(batch, options_.data, first, last, options_.placement.device);
+  const BatchTensors tensors = tensors_for(batch, first, last);
   use_keys(batch, first, last);
   if (options_.loss.type == LossType::kModel)
     return model_->own_loss(tensors.input, tensors.targets)
         .mul(static_cast<double>(last - first) / batch.size);
   const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
   return objective_.loss_sum(predictions, tensors.targets).div(batch.size * batch.loss_terms);
+}
+
+// A batch that goes in one pass may be on the device already.
+BatchTensors ModelTrainer::tensors_for(const Batch& batch, std::uint32_t first,
+                                       std::uint32_t last) {
+  if (stage_ && first == 0 && last == batch.size)
+    if (auto staged = stage_->take(batch)) return *std::move(staged);
+  return tensors_of(batch, options_.data, first, last, options_.placement.device);
 }
 
 // The keys depend only on the sample, not on the worker that computes it.

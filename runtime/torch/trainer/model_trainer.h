@@ -7,17 +7,26 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/config/job_config.h"
 #include "runtime/torch/layers/model.h"
+#include "runtime/torch/trainer/batch_stage.h"
 #include "runtime/torch/trainer/batch_tensors.h"
 #include "runtime/torch/trainer/device_mirror.h"
+#include "runtime/torch/trainer/device_runtime.h"
+#include "runtime/torch/trainer/flat_buffers.h"
 #include "runtime/torch/trainer/gradient_collector.h"
+#include "runtime/torch/trainer/loss_scale.h"
+#include "runtime/torch/trainer/loss_sum.h"
 #include "runtime/torch/trainer/objective.h"
+#include "runtime/torch/trainer/pass_timer.h"
+#include "runtime/torch/trainer/torch_trainer.h"
 #include "runtime/training/data_shape.h"
+#include "runtime/training/flat_range.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
@@ -36,22 +45,39 @@ struct TrainerOptions {
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   ComputeConfig compute;
   ModelPlacement placement;
+  std::function<void(const std::string&)> say = [](const std::string&) {};  // for the log
   // Returns the memory that is available now.
   std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); };
+  std::optional<HostPinning> pinning = {};  // in place of the device's own
 };
+
+// Returns what a sample takes on a device, and how many have room, from its memory before and after
+// a pass of so many samples.
+SampleMemory sample_memory_on_device(const DeviceMemory& before, const DeviceMemory& after,
+                                     std::uint64_t samples);
 
 class ModelTrainer final : public Trainer {
  public:
   ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options);
+
+  // Prepares the device for the first pass, by a pass that leaves no trace. Call it before any
+  // vectors are in use.
+  void warm_up();
 
   const TensorLayout& parameters() const override { return parameters_; }
   const TensorLayout& buffers() const override { return buffers_; }
   void use_weights(std::span<float> weights) override;
   void use_gradients(std::span<float> gradients) override;
   bool vectors_are_on_host() const override;
+  void release_vectors() override;
   void write_initial_weights() override;
   void read_buffers(std::span<float> destination) const override;
   void write_buffers(std::span<const float> source) override;
+  void keep_buffers() override { flat_buffers_.keep(); }
+  void read_kept_buffers(std::span<float> destination) const override {
+    flat_buffers_.read_kept(destination);
+  }
+  void expect(const Batch& batch) override;
   TrainingStep forward_backward(const Batch& batch, std::uint64_t random_key,
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
@@ -62,15 +88,18 @@ class ModelTrainer final : public Trainer {
   TrainingStep train_on(const Batch& batch, std::uint64_t random_key, const GradientReady& ready);
   EvaluationSums evaluate_on(const Batch& batch);
   void view_weights(float* flat);
-  // Returns nothing if it ran out of memory before any gradient was reported.
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
-  void await_device() const;
+  void run_passes(const Batch& batch, LossSum& loss, PassTimer& timer);
+  std::uint64_t passes_of(std::uint32_t batch_size) const;
+  std::uint64_t largest_pass(std::uint32_t batch_size) const;
+  bool unscale_gradients();
   void measure_samples(const Batch& batch);
   std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
   void leave_room(std::uint32_t batch_size);
   void halve_micro_batch(std::uint32_t batch_size);
   // Returns the contribution of rows [first, last) to the batch's loss.
   at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
+  BatchTensors tensors_for(const Batch& batch, std::uint32_t first, std::uint32_t last);
   void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
   at::Tensor predictions_for(const BatchTensors& tensors);
   void add_bleu(const BatchTensors& tensors, EvaluationSums& sums);
@@ -80,9 +109,12 @@ class ModelTrainer final : public Trainer {
   Objective objective_;
   TensorLayout parameters_;
   TensorLayout buffers_;
+  FlatBuffers flat_buffers_;
   std::optional<DeviceMirror> mirror_;
-  GradientCollector collector_;  // after model_, whose hooks point to it
-  std::uint32_t micro_batch_;    // the most samples of one pass; 0: no limit
+  std::optional<BatchStage> stage_;  // on a device
+  LossScale loss_scale_;             // of float16
+  GradientCollector collector_;      // after model_, whose hooks point to it
+  std::uint32_t micro_batch_;        // the most samples of one pass; 0: no limit
   SampleMemory memory_;
   std::uint32_t largest_batch_ = 0;  // largest batch for which there was enough memory
   std::span<float> weights_;         // weights in use; in host memory if there is a mirror

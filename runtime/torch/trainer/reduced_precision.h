@@ -1,4 +1,4 @@
-// Computes matrix products and convolutions in bfloat16, like torch.autocast in Python.
+// Computes matrix products and convolutions in bfloat16 or float16, like torch.autocast in Python.
 #pragma once
 
 #include <c10/core/DeviceType.h>
@@ -8,7 +8,7 @@
 namespace scavenger {
 
 // Applies during its lifetime to operators that this thread calls on such a device. Does nothing
-// with kFloat32.
+// with kFloat32 and kTf32.
 class ReducedPrecision final {
  public:
   ReducedPrecision(Precision precision, at::DeviceType device);
@@ -20,5 +20,9 @@ class ReducedPrecision final {
   bool is_on_;
   at::DeviceType device_;
 };
+
+// Sets for the whole process how GPUs multiply float32, and whether cuDNN tunes its kernels.
+// (By default LibTorch's convolutions round to TF32, and its matrix products do not.)
+void use_gpu_kernels(const ComputeConfig& compute);
 
 }  // namespace scavenger

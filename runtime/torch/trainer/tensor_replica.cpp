@@ -54,11 +54,11 @@ class TensorReplica final : public Replica {
   void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
             std::span<const float> values) override {
     part_of(versions_[iteration % 2].at(index), {first, values.size()})
-        .copy_(on_host({const_cast<float*>(values.data()), values.size()}));
+        .copy_(host_view({const_cast<float*>(values.data()), values.size()}));
   }
   void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
             std::span<float> values) override {
-    on_host(values).copy_(part_of(versions_[iteration % 2].at(index), {first, values.size()}));
+    host_view(values).copy_(part_of(versions_[iteration % 2].at(index), {first, values.size()}));
   }
 
   void begin(const ReplicaStep& step) override;
@@ -72,10 +72,10 @@ class TensorReplica final : public Replica {
   static std::span<float> span_of(const at::Tensor& flat) {
     return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
   }
-  static at::Tensor on_host(std::span<float> values) {
+  static at::Tensor host_view(std::span<float> values) {
     return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
   }
-  void add_square_of(const at::Tensor& values, at::Tensor& sum) const {
+  void add_square_of(const at::Tensor& values, const at::Tensor& sum) const {
     const at::Tensor norm = at::linalg_vector_norm(values, 2, {}, false, at::kDouble);
     sum.addcmul_(norm, norm);
   }
@@ -88,8 +88,8 @@ class TensorReplica final : public Replica {
 
   // State of the current iteration.
   ReplicaStep step_;
-  at::Tensor step_number_;                       // in the form of LibTorch's Adam
-  at::Tensor local_sqr_norm_, global_sqr_norm_;  // one number each, on the device
+  at::Tensor step_number_;  // in the form of LibTorch's Adam
+  at::Tensor sqr_norms_;    // of this worker's gradient and of the step's, on the device
 };
 
 void TensorReplica::begin(const ReplicaStep& step) {
@@ -97,27 +97,27 @@ void TensorReplica::begin(const ReplicaStep& step) {
   step_ = step;
   step_number_ = at::full({}, static_cast<double>(step.step_number),
                           at::TensorOptions().dtype(at::kFloat).device(device_));
-  const auto number = at::TensorOptions().dtype(at::kDouble).device(device_);
-  local_sqr_norm_ = at::zeros({}, number);
-  global_sqr_norm_ = at::zeros({}, number);
+  sqr_norms_ = at::zeros({2}, at::TensorOptions().dtype(at::kDouble).device(device_));
 }
 
 void TensorReplica::weight(FlatRange range, float share) {
   const at::NoGradGuard no_gradients;
   at::Tensor gradient = part_of(gradients_, range);
-  add_square_of(gradient, local_sqr_norm_);
+  add_square_of(gradient, sqr_norms_[0]);
   if (share != 1.0F) gradient.mul_(share);
 }
 
 void TensorReplica::step(FlatRange range) {
   const at::NoGradGuard no_gradients;
-  add_square_of(part_of(gradients_, range), global_sqr_norm_);
+  add_square_of(part_of(gradients_, range), sqr_norms_[1]);
   if (!clips()) step_part(range);
 }
 
 GradientNorms TensorReplica::finish() {
   const at::NoGradGuard no_gradients;
-  const GradientNorms norms{local_sqr_norm_.item<double>(), global_sqr_norm_.item<double>()};
+  const at::Tensor on_host = sqr_norms_.cpu();  // the only wait for the device
+  const double* const values = on_host.const_data_ptr<double>();
+  const GradientNorms norms{values[0], values[1]};
   if (clips()) {  // the norm of the whole gradient is known now
     gradients_.mul_(clip_scale(norms.global_sqr_norm, optimizer_.clip_norm));
     step_part({0, static_cast<std::uint64_t>(gradients_.numel())});

@@ -13,6 +13,7 @@
 #include "runtime/torch/models/model_registry.h"
 #include "runtime/torch/trainer/device.h"
 #include "runtime/torch/trainer/model_trainer.h"
+#include "runtime/torch/trainer/reduced_precision.h"
 
 namespace scavenger {
 namespace {
@@ -54,23 +55,41 @@ DevicePlace choose_device(Device wanted, std::uint32_t index) {
   return {};
 }
 
+std::string products_text(Precision precision, const DevicePlace& place) {
+  switch (precision) {
+    case Precision::kFloat32:
+      break;
+    case Precision::kTf32:
+      return place.is_gpu ? "tf32" : "float32";
+    case Precision::kBfloat16:
+      return "bfloat16";
+    case Precision::kFloat16:
+      return "float16";
+  }
+  return "float32";
+}
+
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
   keep_freed_memory();
   use_torch_threads(options.threads);
   flush_denormals(options.threads);
+  if (options.place.is_gpu) use_gpu_kernels(options.compute);
   at::manual_seed(options.seed);  // a user's model may have random initial values of its own
   auto model = make_model(options.model, options.data, options.loss);
   const StartConfig& start = options.model.start;
   if (!start.weights.empty()) start_from(start.weights, start.except, *model);
   freeze_parameters(options.model.freeze, options.seed, *model);
   const bool is_mirrored = options.place.is_gpu && options.vectors == VectorHome::kHost;
-  return std::make_unique<ModelTrainer>(std::move(model),
-                                        TrainerOptions{options.data,
-                                                       options.loss,
-                                                       options.seed,
-                                                       options.beam_width,
-                                                       options.compute,
-                                                       {device_of(options.place), is_mirrored}});
+  auto trainer = std::make_unique<ModelTrainer>(
+      std::move(model), TrainerOptions{.data = options.data,
+                                       .loss = options.loss,
+                                       .seed = options.seed,
+                                       .beam_width = options.beam_width,
+                                       .compute = options.compute,
+                                       .placement = {device_of(options.place), is_mirrored},
+                                       .say = options.say});
+  if (options.place.is_gpu) trainer->warm_up();
+  return trainer;
 }
 
 }  // namespace scavenger

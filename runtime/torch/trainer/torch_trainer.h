@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,9 @@ struct DevicePlace {
 // not exist.
 DevicePlace choose_device(Device wanted, std::uint32_t index);
 
+// Returns the precision of products there, by its name in the configuration: the CPU has no tf32.
+std::string products_text(Precision precision, const DevicePlace& place);
+
 // The memory in which weights and gradients are given to the trainer.
 enum class VectorHome { kHost, kDevice };
 
@@ -37,6 +41,7 @@ struct TorchTrainerOptions {
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   DevicePlace place;
   VectorHome vectors = VectorHome::kHost;
+  std::function<void(const std::string&)> say = [](const std::string&) {};  // for the log
 };
 
 // Makes a trainer. Call it on the thread that will train. Sets the number of compute threads of the

@@ -105,6 +105,13 @@ TEST_CASE("Rounding what nobody sends is refused") {
                  "sync.transport to tcp"});
 }
 
+TEST_CASE("A precision that the device does not have is refused") {
+  check_problem({{"device=cpu", "compute.precision=tf32"},
+                 "--set compute.precision=tf32",
+                 "tf32 is of GPUs",
+                 "device to auto or cuda"});
+}
+
 TEST_CASE("All-reduce that cannot be, or would send in clear, is refused") {
   const std::string hosts = R"(cluster.hosts=[{"name":"a","address":"10.0.0.2","workers":4}])";
   const std::string listen = "cluster.listen_address=10.0.0.1";

@@ -169,6 +169,25 @@ TEST_CASE("Several candidates per sequence are kept apart, whatever the others i
           together[static_cast<std::size_t>(i)]);
 }
 
+TEST_CASE("Operators of integers make the mask that the CPU makes, to the bit") {
+  const std::vector<std::uint64_t> samples = {0, 1, 12345678901234567u, ~std::uint64_t{0}};
+  constexpr std::uint32_t kRow = 5003;
+  for (const double share : {0.0, 0.1, 0.5, 0.9}) {
+    std::vector<MaskKey> keys;
+    const at::Tensor numbers = at::zeros({2, static_cast<std::int64_t>(samples.size())}, at::kInt);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      keys.push_back(mask_key(samples[i], 3));
+      numbers.data_ptr<std::int32_t>()[i] = static_cast<std::int32_t>(keys[i].key);
+      numbers.data_ptr<std::int32_t>()[samples.size() + i] =
+          static_cast<std::int32_t>(keys[i].step);
+    }
+
+    const at::Tensor expected = mask_on_cpu(keys, kRow, share);
+    CHECK(mask_by_operators(numbers, kRow, share).equal(expected));
+    CHECK(expected.gt(0).to(at::kDouble).mean().item<double>() == Approx(1.0 - share).margin(0.02));
+  }
+}
+
 TEST_CASE("What dropout takes of a sample does not depend on the batch or its padding") {
   class Empty final : public Model {
     at::Tensor forward(const ModelInput&) override { return {}; }
