@@ -55,12 +55,13 @@ endfunction()
 
 # An executable of bin/, in the build folder and where it is installed, where it finds its libraries in ../lib from
 # wherever the folder is moved to. The old kind of run path (RPATH), because it also holds for what a library needs.
+# CMAKE_INSTALL_RPATH adds further folders (scripts/gpu_bundle.sh).
 function(scavenger_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_flags)
   target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib"
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib;${CMAKE_INSTALL_RPATH}"
     UNITY_BUILD ${SCAVENGER_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   install(TARGETS ${name} RUNTIME_DEPENDENCY_SET scavenger_libraries RUNTIME DESTINATION bin)
   if(NOT TARGET programs)
