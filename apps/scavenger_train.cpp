@@ -61,6 +61,7 @@ struct ViewOptions {
 
 struct Arguments {
   std::string config;
+  std::vector<std::string> script_words;
   std::string resume;
   std::string evaluate;
   std::string split = "test";
@@ -95,7 +96,9 @@ void declare_views(CLI::App& app, ViewOptions& options) {
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-train"));
   auto* config = app.add_option("CONFIG", arguments.config,
-                                "What to train: a JSON file, see configs/ and docs/config.md");
+                                "What to train: a JSON file, see configs/ and docs/config.md, or "
+                                "a Python script with a loop of its own (docs/python_loop.md)");
+  app.add_option("WORDS", arguments.script_words, "After --: the command line of that script");
   auto* resume = app.add_option("--resume", arguments.resume,
                                 "Go on with the job in this run folder, from its last checkpoint");
   config->excludes(resume);
@@ -168,13 +171,21 @@ Overrides all_overrides(const Arguments& arguments) {
   return all;
 }
 
+std::filesystem::path program_folder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
 elastic::JobStart load_start(const Arguments& arguments) {
   const Overrides overrides = all_overrides(arguments);
   const DataFiles files = arguments.print_config ? DataFiles::kNotChecked : DataFiles::kMustExist;
   try {
     if (!arguments.resume.empty()) return elastic::resume_job(arguments.resume, overrides.texts);
     elastic::JobStart start;
-    start.config = load_job_config(arguments.config, overrides.texts, files);
+    if (is_script(arguments.config))
+      start.config = config_of_script(program_folder(), arguments.config, arguments.script_words,
+                                      overrides.texts);
+    else
+      start.config = load_job_config(arguments.config, overrides.texts, files);
     return start;
   } catch (const ConfigError& error) {
     Problem problem = error.problem();
@@ -218,8 +229,7 @@ void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
 
 // By scavenger-predict, which has LibTorch and is beside us.
 [[noreturn]] void evaluate(const Arguments& arguments) {
-  const std::string program =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "scavenger-predict";
+  const std::string program = program_folder() / "scavenger-predict";
   std::vector<std::string> words = {
       program,         arguments.evaluate, "--evaluate",        "--split",
       arguments.split, "--checkpoint",     arguments.checkpoint};
@@ -253,9 +263,11 @@ std::string fresh_token() {
 // CLI::App::parse() wants.
 std::vector<std::string> arguments_with_serve(int argc, char** argv) {
   std::vector<std::string> arguments;
+  bool is_of_script = false;
   for (int i = 1; i < argc; ++i) {
     arguments.emplace_back(argv[i]);
-    if (arguments.back() != "--serve") continue;
+    is_of_script |= arguments.back() == "--";
+    if (is_of_script || arguments.back() != "--serve") continue;
     const bool has_port = i + 1 < argc && is_number(argv[i + 1]);
     arguments.back() += std::string("=") + (has_port ? argv[++i] : "0");
   }
@@ -300,6 +312,10 @@ int train(const Arguments& arguments) {
                       .where = "command line",
                       .remedy = "name a configuration (scavenger-train configs/fashion_mlp.json) "
                                 "or a run folder (--resume runs/fashion_mlp)"});
+  if (!arguments.script_words.empty() && !is_script(arguments.config))
+    throw InputError({.what = "\"" + arguments.script_words.front() + "\" is one word too many",
+                      .where = "command line",
+                      .remedy = "only a Python script takes words, after --"});
   elastic::JobStart start = load_start(arguments);
   if (arguments.print_config) {
     std::cout << json_text(to_json(start.config), {.indent = 2}) << "\n";
@@ -313,8 +329,9 @@ int train(const Arguments& arguments) {
   require_features(start.config, build_features());
   if (needs_gpus(start.config) && !runs_elsewhere(start.config))
     require_gpus(start.config, count_gpus());
-  const auto program_folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  inspect_python_model(program_folder, start.config);
+  // A new script has just said what it is.
+  if (start.is_resume || !start.config.model.has_own_loop)
+    inspect_python_model(program_folder(), start.config);
   elastic::DataSize data = check_data(start.config.data);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
@@ -335,12 +352,12 @@ int train(const Arguments& arguments) {
   const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
   const elastic::JobOptions options{
-      .program_folder = program_folder,
+      .program_folder = program_folder(),
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = cores,
       .make_provider = [&](asio::io_context& io, const elastic::JobStart& job) {
-        return machines.make(io, job.config, {cores, program_folder, job.folder.path});
+        return machines.make(io, job.config, {cores, program_folder(), job.folder.path});
       }};
   try {
     const int exit_code = elastic::run_job(std::move(start), std::move(data), options);

@@ -16,6 +16,25 @@
 namespace scavenger {
 namespace {
 
+nlohmann::ordered_json answer_of(const std::filesystem::path& program_folder, const char* word,
+                                 const std::string& input, const std::filesystem::path& file,
+                                 const char* remedy) {
+  const CommandResult result = ask_python(program_folder, word, input);
+  if (!result.succeeded()) throw_python_failure(result, file, remedy);
+  auto answer = nlohmann::ordered_json::parse(result.last_line(), nullptr, false);
+  if (!answer.is_object()) throw_python_failure(result, file, remedy);
+  return answer;
+}
+
+nlohmann::ordered_json describe(const std::filesystem::path& program_folder,
+                                const std::filesystem::path& script,
+                                std::span<const std::string> arguments) {
+  const nlohmann::json input = {
+      {"file", std::filesystem::absolute(script).lexically_normal().string()},
+      {"arguments", std::vector<std::string>(arguments.begin(), arguments.end())}};
+  return answer_of(program_folder, "describe", json_text(input), script, "");
+}
+
 void take_size(std::uint64_t found, std::uint64_t first, const char* place,
                DataSourceConfig& source) {
   if (source.samples != 0 && source.samples != found)
@@ -29,7 +48,7 @@ void take_size(std::uint64_t found, std::uint64_t first, const char* place,
 }
 
 // The schema checks what Python has read off the optimizer.
-void take_optimizer(const nlohmann::json& answer, JobConfig& config) {
+void take_optimizer(const nlohmann::ordered_json& answer, JobConfig& config) {
   if (config.optimizer.type != OptimizerType::kPython) return;
   nlohmann::ordered_json document = nlohmann::ordered_json::parse(json_text(to_json(config)));
   for (const auto& [key, value] : answer.at("optimizer").items())
@@ -49,17 +68,38 @@ void allow_imports(double inspection_seconds, JobConfig& config) {
 void inspect_python_model(const std::filesystem::path& program_folder, JobConfig& config) {
   if (config.model.type != ModelType::kPython) return;
   const auto begin = std::chrono::steady_clock::now();
-  const CommandResult result = ask_python(program_folder, "inspect", json_text(to_json(config)));
+  std::uint64_t train = 0;
+  std::uint64_t test = 0;
+  if (config.model.has_own_loop) {
+    const auto data =
+        describe(program_folder, config.model.path, config.model.arguments).at("data");
+    train = data.at("train").at("samples").get<std::uint64_t>();
+    test = data.at("test").at("samples").get<std::uint64_t>();
+  } else {
+    const auto answer = answer_of(program_folder, "inspect", json_text(to_json(config)),
+                                  config.model.path, kPythonRemedy);
+    take_optimizer(answer, config);
+    train = answer.value("train_samples", std::uint64_t{0});
+    test = answer.value("test_samples", std::uint64_t{0});
+  }
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  if (!result.succeeded()) throw_python_failure(result, config.model.path);
-  const auto answer = nlohmann::json::parse(result.last_line(), nullptr, false);
-  if (!answer.is_object()) throw_python_failure(result, config.model.path);
-  take_optimizer(answer, config);
   allow_imports(taken.count(), config);
   if (!is_python(config.data.train.format)) return;
-  const std::uint64_t train = answer.value("train_samples", std::uint64_t{0});
   take_size(train, 0, "data.train", config.data.train);
-  take_size(answer.value("test_samples", std::uint64_t{0}), train, "data.test", config.data.test);
+  take_size(test, train, "data.test", config.data.test);
+}
+
+bool is_script(const std::filesystem::path& path) {
+  return path.extension() == ".py";
+}
+
+JobConfig config_of_script(const std::filesystem::path& program_folder,
+                           const std::filesystem::path& script,
+                           std::span<const std::string> arguments,
+                           std::span<const std::string> overrides) {
+  const auto text = json_text(describe(program_folder, script, arguments));
+  const std::filesystem::path folder = std::filesystem::absolute(script).parent_path();
+  return job_config_from_text(text, "what " + script.string() + " says", folder, overrides);
 }
 
 }  // namespace scavenger

@@ -14,8 +14,6 @@ namespace {
 
 // Python may read its modules from a slow disk, and a data set may index its files.
 constexpr double kLimitSeconds = 600.0;
-constexpr const char* kRemedy =
-    "try it by hand: python3 -c \"import scavenger; scavenger.check('FILE')\"";
 
 }  // namespace
 
@@ -34,12 +32,18 @@ CommandResult ask_python(const std::filesystem::path& program_folder, const std:
   return result;
 }
 
-void throw_python_failure(const CommandResult& result, const std::filesystem::path& file) {
-  std::cerr << result.output;
-  throw InputError({.what = result.is_late ? fmt::format("it took more than {} s", kLimitSeconds)
-                                           : result.last_line(),
-                    .where = file.string(),
-                    .remedy = kRemedy});
+// The user sees Python's own words first. The last line says what was wrong.
+void throw_python_failure(const CommandResult& result, const std::filesystem::path& file,
+                          const std::string& remedy) {
+  std::string words = result.output;
+  std::string problem = result.last_line();
+  if (result.is_late) {
+    problem = fmt::format("it took more than {} s", kLimitSeconds);
+  } else if (const auto last = words.rfind(problem); last != std::string::npos) {
+    words.erase(last);  // it is told once
+  }
+  std::cerr << words;
+  throw InputError({.what = problem, .where = file.string(), .remedy = remedy});
 }
 
 }  // namespace scavenger

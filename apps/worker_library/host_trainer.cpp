@@ -14,6 +14,7 @@ namespace scavenger {
 namespace {
 
 thread_local Problem host_problem;
+thread_local std::string host_traceback;
 
 void require_ok(int status) {
   if (status == SCAVENGER_OK) return;
@@ -77,7 +78,8 @@ const T* start_of(const std::vector<T>& values) {
   return values.empty() ? nullptr : values.data();
 }
 
-scavenger_batch view_of(const Batch& batch, bool is_for_training) {
+scavenger_batch view_of(const Batch& batch, bool is_for_training,
+                        const IterationPlace& place = {}) {
   return {.struct_bytes = sizeof(scavenger_batch),
           .first_position = batch.first_position,
           .size = batch.size,
@@ -90,13 +92,26 @@ scavenger_batch view_of(const Batch& batch, bool is_for_training) {
           .is_for_training = is_for_training ? 1u : 0u,
           .labels = start_of(batch.labels),
           .values = start_of(batch.values),
-          .loss_terms = batch.loss_terms};
+          .loss_terms = batch.loss_terms,
+          .iteration = place.iteration,
+          .rank = place.rank,
+          .workers = place.workers,
+          .global_batch_size = place.batch_size,
+          .is_probe = is_for_training && batch.size != place.share ? 1u : 0u};
 }
 
 }  // namespace
 
 void explain_host_error(std::string what, std::string where, std::string remedy) {
   host_problem = {.what = std::move(what), .where = std::move(where), .remedy = std::move(remedy)};
+}
+
+void keep_host_traceback(std::string traceback) {
+  host_traceback = std::move(traceback);
+}
+
+std::string take_host_traceback() {
+  return std::exchange(host_traceback, {});
 }
 
 HostTrainer::HostTrainer(const scavenger_worker_host& host, const HostJob& job) : host_(host) {
@@ -157,6 +172,18 @@ void HostTrainer::use_gradients(std::span<float> gradients) {
   require_ok(host_.use_gradients(host_.context, gradients.data()));
 }
 
+void HostTrainer::end(const std::optional<IterationPlace>& place) {
+  if (host_.end == nullptr) return;
+  const IterationPlace last = place.value_or(IterationPlace{});
+  const scavenger_end end{.struct_bytes = sizeof(scavenger_end),
+                          .iterations = last.iteration,
+                          .took_part = place ? 1u : 0u,
+                          .rank = last.rank,
+                          .workers = place ? last.workers : 0u,
+                          .global_batch_size = last.batch_size};
+  require_ok(host_.end(host_.context, &end));
+}
+
 void HostTrainer::use_threads(std::uint32_t threads) {
   require_ok(host_.use_threads(host_.context, threads));
 }
@@ -204,7 +231,7 @@ TrainingStep HostTrainer::forward_backward(const Batch& batch, std::uint64_t ran
   std::fill(told_.begin(), told_.end(), false);
   ready_ = &ready;
   failure_ = nullptr;
-  const scavenger_batch view = view_of(batch, true);
+  const scavenger_batch view = view_of(batch, true, place_);
   scavenger_step step{};
   step.struct_bytes = sizeof(step);
   const int status = host_.forward_backward(

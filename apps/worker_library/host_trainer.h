@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
+#include "runtime/training/iteration_place.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
@@ -46,6 +48,9 @@ class HostTrainer final : public Trainer {
   void expect(const Batch& batch) override;
 
   void use_threads(std::uint32_t threads);
+  void begin_iteration(const IterationPlace& place) { place_ = place; }
+  // The memory of weights and gradients goes after this. `place`: see Worker::run().
+  void end(const std::optional<IterationPlace>& place);
   bool wants_announcements() const { return host_.expect != nullptr; }
   std::uint32_t batches_ahead() const { return batches_ahead_; }
 
@@ -72,6 +77,7 @@ class HostTrainer final : public Trainer {
   std::vector<std::uint64_t> offsets_;    // of parameters, in floats
   std::uint32_t batches_ahead_ = 2;
   std::span<float> gradients_;
+  IterationPlace place_;
   // Within forward_backward():
   const GradientReady* ready_ = nullptr;
   std::vector<bool> told_;      // by parameter
@@ -80,5 +86,8 @@ class HostTrainer final : public Trainer {
 
 // Keeps what the host says of its next error (scavenger_worker_explain), by thread.
 void explain_host_error(std::string what, std::string where, std::string remedy);
+// Keeps the traceback that belongs to it, and gives it back once.
+void keep_host_traceback(std::string traceback);
+std::string take_host_traceback();
 
 }  // namespace scavenger

@@ -1,8 +1,13 @@
 // The functions of the C interface: a worker process whose trainer is the host program.
 #include "apps/worker_library/scavenger_worker.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,7 +19,9 @@
 namespace scavenger {
 namespace {
 
-HostTrainer* the_trainer = nullptr;  // a process is one worker
+// A process is one worker.
+HostTrainer* the_trainer = nullptr;
+std::function<void(ScriptValues)> the_log;
 
 Computation make_computation(const scavenger_worker_host& host, const ComputationSite& site) {
   HostJob job;
@@ -31,15 +38,33 @@ Computation make_computation(const scavenger_worker_host& host, const Computatio
   };
   if (trainer->wants_announcements())
     computation.expect = [trainer = the_trainer](const Batch& batch) { trainer->expect(batch); };
+  the_log = site.log;
   computation.batches_ahead = trainer->batches_ahead();
+  computation.begins_iteration = [trainer = the_trainer](const IterationPlace& place) {
+    trainer->begin_iteration(place);
+  };
+  computation.at_end = [trainer = the_trainer](const std::optional<IterationPlace>& place) {
+    trainer->end(place);
+  };
   computation.place = "host program's device";
   computation.trainer = std::move(trainer);
   return computation;
 }
 
+// The functions of a host that may have been made for an older library of this version.
+std::optional<scavenger_worker_host> known_functions(const scavenger_worker_host* host) {
+  constexpr std::size_t kFirstSize = offsetof(scavenger_worker_host, end);
+  if (host->interface_version != SCAVENGER_WORKER_INTERFACE || host->struct_bytes < kFirstSize)
+    return std::nullopt;
+  scavenger_worker_host known{};
+  std::memcpy(&known, host, std::min<std::size_t>(host->struct_bytes, sizeof(known)));
+  return known;
+}
+
 }  // namespace
 }  // namespace scavenger
 
+using scavenger::the_log;
 using scavenger::the_trainer;
 
 extern "C" {
@@ -54,22 +79,25 @@ const char* scavenger_worker_version(void) {
 }
 
 int scavenger_worker_run(const scavenger_worker_host* host) {
-  if (host->interface_version != SCAVENGER_WORKER_INTERFACE ||
-      host->struct_bytes < sizeof(scavenger_worker_host)) {
+  const auto functions = scavenger::known_functions(host);
+  if (!functions) {
     std::cerr << "libscavenger_worker.so has interface " << SCAVENGER_WORKER_INTERFACE
               << ", and the host program was made for " << host->interface_version << "\n";
     return 2;
   }
   std::string name = "scavenger-worker";
   char* words[] = {name.data(), nullptr};
-  const int code =
-      scavenger::run_job_process(name, 1, words, [host](const scavenger::LaunchTicket& ticket) {
-        return scavenger::run_worker_process(ticket,
-                                             [host](const scavenger::ComputationSite& site) {
-                                               return scavenger::make_computation(*host, site);
-                                             });
+  const int code = scavenger::run_job_process(
+      name, 1, words, [&functions](const scavenger::LaunchTicket& ticket) {
+        return scavenger::run_worker_process(
+            ticket,
+            [&functions](const scavenger::ComputationSite& site) {
+              return scavenger::make_computation(*functions, site);
+            },
+            scavenger::take_host_traceback);
       });
   the_trainer = nullptr;
+  the_log = nullptr;
   return code;
 }
 
@@ -83,6 +111,16 @@ uint64_t scavenger_worker_flat_size(void) {
 
 void scavenger_worker_gradient_ready(scavenger_worker* worker, uint32_t parameter) {
   reinterpret_cast<scavenger::HostTrainer*>(worker)->gradient_ready(parameter);
+}
+
+void scavenger_worker_show_traceback(const char* traceback) {
+  scavenger::keep_host_traceback(traceback);
+}
+
+void scavenger_worker_log(uint64_t iteration, const char* const* names, const double* values,
+                          uint32_t count) {
+  if (!the_log) return;
+  the_log({iteration, {names, names + count}, {values, values + count}});
 }
 
 void scavenger_worker_explain(const char* what, const char* where, const char* remedy) {

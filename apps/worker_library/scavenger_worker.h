@@ -13,14 +13,15 @@
  * addresses once.
  *
  * Threads: all functions of the host are called on the thread that called scavenger_worker_run(),
- * except for `expect`. Calls of the library from within them are allowed as each says.
+ * except for `expect`. It need not be the program's first thread. Calls of the library from within
+ * them are allowed as each says.
  *
  * Errors: a function of the host returns SCAVENGER_OK, or another status after it has called
  * scavenger_worker_explain(). The job then ends with that explanation.
  *
  * Versions: SCAVENGER_WORKER_INTERFACE is raised if an existing program would have to be changed.
  * New functions may come within a version, and new fields at the end of a struct whose first field
- * is its size. */
+ * is its size; a host that was made before has a smaller one. */
 #pragma once
 
 #include <stdint.h>
@@ -84,6 +85,14 @@ typedef struct scavenger_batch {
   const int64_t* labels;
   const float* values;
   double loss_terms; /* a sample's terms of the loss, as a mean over the global batch */
+  /* Of batches for training: the iteration, this worker's rank in it, K, and B. A batch with
+   * is_probe measures the gradient's noise; its gradient is not used. An iteration that a change of
+   * the membership has dropped comes again, with the same number. */
+  uint64_t iteration;
+  uint32_t rank;
+  uint32_t workers;
+  uint32_t global_batch_size;
+  uint32_t is_probe;
 } scavenger_batch;
 
 /* The result of forward_backward(). */
@@ -105,6 +114,17 @@ typedef struct scavenger_sums {
   double negative_log_likelihood;
   double squared_error;
 } scavenger_sums;
+
+/* How a worker has ended. took_part: it trained until the end of the job, and the weights in use
+ * are the last ones, after so many iterations. The other fields are zero otherwise. */
+typedef struct scavenger_end {
+  uint64_t struct_bytes;
+  uint64_t iterations;
+  uint32_t took_part;
+  uint32_t rank;
+  uint32_t workers;
+  uint32_t global_batch_size;
+} scavenger_end;
 
 typedef struct scavenger_worker scavenger_worker;
 
@@ -132,6 +152,9 @@ typedef struct scavenger_worker_host {
   /* May be null. Announces a batch of the training, before it is trained on or dropped. Called on
    * another thread, and must not wait. */
   int (*expect)(void* context, const scavenger_batch* batch);
+  /* May be null. The controller has ended this worker. The memory of weights and gradients is gone
+   * when this has returned. */
+  int (*end)(void* context, const scavenger_end* end);
 } scavenger_worker_host;
 
 /* Returns SCAVENGER_WORKER_INTERFACE of the library. */
@@ -155,6 +178,14 @@ void scavenger_worker_gradient_ready(scavenger_worker* worker, uint32_t paramete
 /* From any function of the host that returns an error, on its thread: what was wrong, where, and
  * what to do about it. `where` and `remedy` may be empty. */
 void scavenger_worker_explain(const char* what, const char* where, const char* remedy);
+/* Besides the explanation: the traceback of an exception in the user's code, of several lines,
+ * which is printed on the user's terminal as it is. On the same thread. */
+void scavenger_worker_show_traceback(const char* traceback);
+
+/* From forward_backward(), while it runs, on any thread: values by name for the job's log and
+ * terminal. Only rank 0 should call it, at most twice a second. */
+void scavenger_worker_log(uint64_t iteration, const char* const* names, const double* values,
+                          uint32_t count);
 
 #ifdef __cplusplus
 }

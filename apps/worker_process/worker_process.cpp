@@ -31,12 +31,13 @@ struct Workshop {
   Trainer& trainer() const { return *computation.trainer; }
 };
 
-Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make) {
+Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make, ControlLink& link) {
   JobConfig config = parse_resolved_config(ticket.config, "launch ticket");
   const std::filesystem::path cache = default_cache_folder();
   DataSet train = DataSet::open(config.data, Split::kTrain, cache);
   DataSet test = DataSet::open(config.data, Split::kTest, cache);
-  Computation computation = make({ticket, config, train});
+  const auto log = [&link](ScriptValues values) { link.post(std::move(values)); };
+  Computation computation = make({ticket, config, train, log});
   return {std::move(config), std::move(train), std::move(test), std::move(computation)};
 }
 
@@ -86,30 +87,36 @@ void announce_departure(asio::signal_set& notice, ControlLink& link) {
 
 void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoThread& io,
                    const Clock& clock, ControlLink& link) {
-  const Workshop shop = set_up(ticket, make);
+  const Workshop shop = set_up(ticket, make, link);
   Trainer& trainer = shop.trainer();
   log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
            ticket.threads, shop.computation.place);
-  Worker worker(
-      {shop.config, shop.train, shop.test, trainer, link.commands(), clock},
-      {.make_synchroniser =
-           [&](const SyncGroup& group) {
-             return make_synchroniser(shop, ticket, group, io, link, clock);
-           },
-       .use_threads = shop.computation.use_threads,
-       .post = [&link](ControlMessage message) { link.post(std::move(message)); },
-       .begins_iteration = [&link](std::uint64_t iteration) { link.note_iteration(iteration); },
-       .expect = shop.computation.expect,
-       .batches_ahead = shop.computation.batches_ahead});
+  Worker worker({shop.config, shop.train, shop.test, trainer, link.commands(), clock},
+                {.make_synchroniser =
+                     [&](const SyncGroup& group) {
+                       return make_synchroniser(shop, ticket, group, io, link, clock);
+                     },
+                 .use_threads = shop.computation.use_threads,
+                 .post = [&link](ControlMessage message) { link.post(std::move(message)); },
+                 .begins_iteration =
+                     [&](const IterationPlace& place) {
+                       link.note_iteration(place.iteration);
+                       if (shop.computation.begins_iteration)
+                         shop.computation.begins_iteration(place);
+                     },
+                 .expect = shop.computation.expect,
+                 .batches_ahead = shop.computation.batches_ahead});
   say_joined(shop, ticket, link);
   asio::signal_set notice(io.context(), SIGTERM);
   announce_departure(notice, link);
-  worker.run();
+  const std::optional<IterationPlace> place = worker.run();
+  if (shop.computation.at_end) shop.computation.at_end(place);
 }
 
 }  // namespace
 
-int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make) {
+int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make,
+                       const std::function<std::string()>& take_traceback) {
   std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to connections whose other end is gone
   IoThread io;
   const SteadyClock clock;
@@ -122,7 +129,8 @@ int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make) 
     log_error("{}", error.what());
     const bool by_peer = dynamic_cast<const ConnectionError*>(&error) != nullptr;
     const bool bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
-    link.post_last(Failed{Role::kWorker, ticket.index, error.what(), by_peer, bad_input});
+    link.post_last(Failed{Role::kWorker, ticket.index, error.what(), by_peer, bad_input,
+                          take_traceback ? take_traceback() : std::string()});
     return bad_input ? 2 : 1;
   }
 }

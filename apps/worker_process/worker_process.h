@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "runtime/base/clock.h"
@@ -12,6 +13,8 @@
 #include "runtime/data/data_set.h"
 #include "runtime/net/io_thread.h"
 #include "runtime/process/launch_ticket.h"
+#include "runtime/protocol/control_message.h"
+#include "runtime/training/iteration_place.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
 #include "runtime/worker/control_link.h"
@@ -34,6 +37,11 @@ struct Computation {
   std::unique_ptr<Trainer> trainer;
   std::function<void(std::uint32_t threads)> use_threads;
   std::string place = "CPU";  // for the log
+  // Both may be empty. The first tells which iteration is begun; the second, that the controller
+  // has ended the worker, with what Worker::run() returned. After it, the memory of the weights is
+  // gone.
+  std::function<void(const IterationPlace& place)> begins_iteration;
+  std::function<void(const std::optional<IterationPlace>& place)> at_end;
   // Announces a batch to the trainer some iterations before it is trained on; called on the
   // loader's thread. It may be empty.
   std::function<void(const Batch& batch)> expect;
@@ -48,11 +56,15 @@ struct ComputationSite {
   const LaunchTicket& ticket;
   const JobConfig& config;
   const DataSet& train;
+  // Tells the controller what the user's script has logged. Thread: any, until the worker ends.
+  std::function<void(ScriptValues values)> log;
 };
 using MakeComputation = std::function<Computation(const ComputationSite&)>;
 
 // Connects to the controller, opens the data, makes the computation on this thread, and works on it
-// until the controller ends it. Returns the exit code; the controller has been told of any error.
-int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make);
+// until the controller ends it. Returns the exit code; the controller has been told of any error,
+// with the traceback that `take_traceback` returns if it was an exception in the user's code.
+int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make,
+                       const std::function<std::string()>& take_traceback = {});
 
 }  // namespace scavenger

@@ -20,6 +20,13 @@ constexpr std::uint64_t kSmallestGrant = 2;
 // The last checkpoint is tried again so often: after 1, 2 and 4 seconds.
 constexpr std::uint32_t kMostRetries = 3;
 
+std::uint64_t next_evaluation(const ControllerPlan& plan, const Membership& membership,
+                              std::uint64_t done) {
+  if (!plan.evaluation.enabled) return kNever;
+  return next_boundary({plan.evaluation.every_epochs, plan.evaluation.every_iterations}, membership,
+                       done, plan.samples_per_epoch);
+}
+
 }  // namespace
 
 Controller::Controller(ControllerPlan plan, double now_seconds)
@@ -47,9 +54,7 @@ void Controller::plan_boundaries() {
   score_here_.reset();
   best_here_ = false;
   awaits_disk_ = false;
-  next_evaluation_ =
-      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
-                    done_, plan_.samples_per_epoch);
+  next_evaluation_ = next_evaluation(plan_, membership_, done_);
   next_checkpoint_ =
       next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations}, membership_,
                     done_, plan_.samples_per_epoch);
@@ -126,6 +131,7 @@ bool Controller::stops_here() {
 }
 
 bool Controller::evaluation_is_due() const {
+  if (!plan_.evaluation.enabled) return false;
   if (evaluated_at_ == done_) return false;
   if (ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxCost))
     return false;  // somebody waits for us to end, or pays for it
@@ -144,9 +150,7 @@ void Controller::at_boundary() {
 void Controller::on_evaluation_done(const EvaluationDone& event) {
   if (state() != JobState::kEvaluating) return;
   evaluated_at_ = done_;
-  next_evaluation_ =
-      next_boundary({plan_.evaluation.every_epochs, plan_.evaluation.every_iterations}, membership_,
-                    done_, plan_.samples_per_epoch);
+  next_evaluation_ = next_evaluation(plan_, membership_, done_);
   const double sign = is_better_when_high(judged_metric(plan_.stop)) ? 1.0 : -1.0;
   score_here_ = sign * event.value;
   if (!std::isfinite(*score_here_)) score_here_.reset();  // nothing would ever be better than NaN

@@ -34,7 +34,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 8;
+inline constexpr std::uint32_t kEventSchemaVersion = 9;
 
 namespace fact {
 
@@ -122,6 +122,17 @@ struct ProcessLost {
   std::string log_tail;  // the last lines of its log
 
   bool operator==(const ProcessLost&) const = default;
+};
+
+// An exception in the user's own code, which ends the job.
+struct UserError {
+  static constexpr std::string_view kName = "user_error";
+
+  std::uint32_t worker = 0;  // its index
+  std::string what;          // the function, the worker and its samples
+  std::string traceback;     // as the user's language prints it
+
+  bool operator==(const UserError&) const = default;
 };
 
 // The job goes on after losses, or with a worker that has come.
@@ -232,6 +243,17 @@ struct SampleMemory {
   std::uint64_t room_samples = 0;      // so many can go through one pass
 
   bool operator==(const SampleMemory&) const = default;
+};
+
+// What a script of the user's has logged, as rank 0 had it: a value for each name.
+struct ScriptValues {
+  static constexpr std::string_view kName = "script_values";
+
+  std::uint64_t iteration = 0;  // the one that was trained when it was logged
+  std::vector<std::string> names;
+  std::vector<double> values;
+
+  bool operator==(const ScriptValues&) const = default;
 };
 
 // A number for each metric, if the job has it.
@@ -445,9 +467,9 @@ using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
                  fact::Recovery, fact::Membership, fact::Iterations, fact::IterationBlock,
                  fact::Model, fact::NoiseStable, fact::RateDecision, fact::SampleMemory,
-                 fact::Evaluation, fact::Checkpoint, fact::CheckpointFailed,
-                 fact::CheckpointDamaged, fact::Pause, fact::TargetReached, fact::Machine,
-                 fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
+                 fact::ScriptValues, fact::UserError, fact::Evaluation, fact::Checkpoint,
+                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause, fact::TargetReached,
+                 fact::Machine, fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
 
 static_assert(have_different_names<RunEvent>());
 

@@ -211,6 +211,20 @@ void visit_fields(Visitor& field, T& memory) {
   field("room_samples", memory.room_samples);
 }
 
+template <typename Visitor, MaybeConst<fact::ScriptValues> T>
+void visit_fields(Visitor& field, T& logged) {
+  field("iteration", logged.iteration);
+  field("names", logged.names);
+  field("values", logged.values);
+}
+
+template <typename Visitor, MaybeConst<fact::UserError> T>
+void visit_fields(Visitor& field, T& error) {
+  field("worker", error.worker);
+  field("what", error.what);
+  field("traceback", error.traceback);
+}
+
 template <typename Visitor, MaybeConst<fact::Evaluation> T>
 void visit_fields(Visitor& field, T& evaluation) {
   field("iteration", evaluation.iteration);

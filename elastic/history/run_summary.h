@@ -28,6 +28,8 @@ class RunSummary final {
   void apply_fact(double time, const fact::NoiseStable& stable);
   void apply_fact(double time, const fact::RateDecision& decision);
   void apply_fact(double time, const fact::SampleMemory& memory);
+  void apply_fact(double, const fact::ScriptValues&) {}  // no report shows it
+  void apply_fact(double, const fact::UserError&) {}     // the end's reason says what it was
   void apply_fact(double time, const fact::Evaluation& evaluation);
   void apply_fact(double time, const fact::Checkpoint& checkpoint);
   void apply_fact(double time, const fact::Pause& pause);

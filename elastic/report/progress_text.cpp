@@ -192,6 +192,26 @@ EventText text_of(const fact::ProcessLost& lost, const RunNumbers&) {
   return {Attention::kProblem, text};
 }
 
+// As the user's language prints it. It comes once, and before what the job says of its end.
+EventText text_of(const fact::UserError& error, const RunNumbers&) {
+  std::string text;
+  std::string_view rest = error.traceback;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    if (!text.empty()) text += '\n';
+    text += printable(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return {Attention::kProblem, text};
+}
+
+EventText text_of(const fact::ScriptValues& logged, const RunNumbers&) {
+  std::string text = "iteration " + format_count(logged.iteration) + " ";
+  for (std::size_t i = 0; i < logged.names.size(); ++i)
+    text += fmt::format(" {} {:.6g}", printable(logged.names[i]), logged.values[i]);
+  return {Attention::kMilestone, text};
+}
+
 EventText text_of(const fact::ProcessJoined& joined, const RunNumbers&) {
   return {Attention::kDetail,
           fmt::format("{} joined after {}", process_name(joined.role, joined.index),

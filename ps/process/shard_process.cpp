@@ -77,7 +77,7 @@ class ShardProcess final {
     if (!control_) return;
     const bool by_peer = dynamic_cast<const ConnectionError*>(&error) != nullptr;
     const bool bad_input = dynamic_cast<const InputError*>(&error) != nullptr;
-    const Failed failed{Role::kShard, ticket_.index, error.what(), by_peer, bad_input};
+    const Failed failed{Role::kShard, ticket_.index, error.what(), by_peer, bad_input, {}};
     post_message(*control_, failed);
     control_->close_when_written();
   }

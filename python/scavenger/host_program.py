@@ -10,8 +10,8 @@ from typing import Any, Callable, Dict, List, Optional
 import torch
 
 from scavenger import native, user_file
-from scavenger.loader_pool import (BATCHES_AHEAD, LIMIT_SHARE, BuiltInSource, LoaderPool,
-                                   PoolSource)
+from scavenger.loader_pool import (BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource,
+                                   importing_loaders)
 from scavenger.model_state import ModelState, make_module
 from scavenger.problems import UserError, blaming, own_traceback
 from scavenger.trainer import Settings, Trainer
@@ -52,8 +52,8 @@ class Worker:
                    settings: Settings) -> PoolSource:
         train = config["data"]["train"]["samples"]
         test = config["data"]["test"]["samples"]
-        limit = LIMIT_SHARE * float(config.get("limits", {}).get("iteration_seconds", 600.0))
-        pool = LoaderPool(file.path, config["seed"], train, config["data"], limit)
+        pool = LoaderPool(importing_loaders(file.path, config["seed"], train, config["data"]))
+        pool.use_limits(config)
         return PoolSource(pool, [train, train + test], settings.micro_batch)
 
     def _views(self, address: int) -> List[torch.Tensor]:
@@ -99,6 +99,9 @@ class Worker:
         if self._pool_source is not None:
             self._pool_source.expect(batch.contents)
 
+    def end(self, end: Any) -> None:
+        """Do nothing: the process ends."""
+
 
 def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int]:
     """Return the function with exceptions as the library takes them."""
@@ -107,8 +110,10 @@ def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int
             function(*arguments)
             return native.OK
         except UserError as error:
-            library.scavenger_worker_explain(error.what.encode(), error.where.encode(),
+            what = error.headline if error.traceback else error.what
+            library.scavenger_worker_explain(what.encode(), error.where.encode(),
                                              error.remedy.encode())
+            library.scavenger_worker_show_traceback(error.traceback.encode())
             return native.BAD_INPUT
         except BaseException as error:  # none may pass through C
             library.scavenger_worker_explain(own_traceback(error).encode(), b"", b"")
@@ -119,7 +124,11 @@ def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int
 def run() -> int:
     """Work until the job ends; return the exit code."""
     library = native.load()
-    worker = Worker(library)
+    return serve(library, Worker(library))
+
+
+def serve(library: Any, worker: Worker) -> int:
+    """Have the worker answer the library until the job ends; return the exit code."""
     host = native.Host(struct_bytes=ctypes.sizeof(native.Host), interface_version=native.INTERFACE)
     host.set_up = native.SetUp(_answering(
         library, lambda job, model: worker.set_up(job.contents, model.contents)))
@@ -130,4 +139,5 @@ def run() -> int:
     host.forward_backward = native.ForwardBackward(_answering(library, worker.forward_backward))
     host.evaluate = native.Evaluate(_answering(library, worker.evaluate))
     host.expect = native.Expect(_answering(library, worker.expect))
+    host.end = native.EndWorker(_answering(library, worker.end))
     return int(library.scavenger_worker_run(ctypes.byref(host)))

@@ -9,12 +9,12 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple
 
 import torch.multiprocessing
 
 from scavenger import batches, native
-from scavenger.loader_process import STACK_SIGNAL, Loaded, Request, run
+from scavenger.loader_process import Loaded, Request, run
 from scavenger.problems import UserError, sample_text
 
 MOST_LOADERS = 8
@@ -22,8 +22,8 @@ BATCHES_AHEAD = 6
 WAIT_SHARE = 0.05  # of the time, above which another loader process is started
 JUDGED_SECONDS = 2.0
 SAYS_SECONDS = 60.0
-LIMIT_SHARE = 0.8  # of limits.iteration_seconds, after which the whole worker would count as hung
-STACK_SECONDS = 0.2  # until a process has printed its stack
+ANSWER_SECONDS = 2.0
+HANG_SHARE = 0.5  # of limits.iteration_seconds, after which a loader process hangs
 Key = Tuple[int, ...]
 TRAINING = "training"
 EVALUATION = "evaluation"
@@ -33,28 +33,39 @@ class LoaderLost(Exception):
     """A loader process was killed or crashed."""
 
 
-class _Loader:
+class Loader:
     """One process, with its requests and results."""
 
-    def __init__(self, path: pathlib.Path, seed: int, train_samples: int,
-                 data: Optional[Mapping[str, Any]]) -> None:
-        # Neither forked from a process with threads, nor in need of a data set that can be pickled:
-        # each process imports the file and makes the data set itself.
-        context = torch.multiprocessing.get_context("forkserver")
+    def __init__(self, method: str, target: Callable[..., None], arguments: Tuple[Any, ...]) -> None:
+        context: Any = torch.multiprocessing.get_context(method)
         self.requests = context.Queue()
         self.results, theirs = context.Pipe(duplex=False)
+        self._questions, asked = context.Pipe()
         self.process = context.Process(
-            target=run, args=(str(path), data, seed, train_samples, self.requests, theirs),
-            daemon=True)
+            target=target, args=(*arguments, asked, self.requests, theirs), daemon=True)
         self.process.start()
         theirs.close()
+        asked.close()
         self.waiting = 0
 
-    def print_stack(self) -> None:
-        """Have the process print where it is to standard error, which is the worker's log."""
-        if self.process.pid is not None and self.process.is_alive():
-            os.kill(self.process.pid, STACK_SIGNAL)
-            time.sleep(STACK_SECONDS)
+    def stack(self) -> str:
+        """Return what the process is doing, or nothing if it does not answer."""
+        try:
+            self._questions.send(None)
+            return str(self._questions.recv()) if self._questions.poll(ANSWER_SECONDS) else ""
+        except (EOFError, OSError):
+            return ""
+
+
+def importing_loaders(path: pathlib.Path, seed: int, train_samples: int,
+                      data: Optional[Mapping[str, Any]] = None) -> Iterator[Loader]:
+    """Start processes that import the file and make the data set, one whenever it is asked for.
+
+    They are neither forked from a process with threads, nor in need of a data set that can be
+    pickled.
+    """
+    while True:
+        yield Loader("forkserver", run, (str(path), data, seed, train_samples))
 
 
 class LoaderPool:
@@ -63,20 +74,22 @@ class LoaderPool:
     `request` may be called on any thread, all else on the thread that trains.
     """
 
-    def __init__(self, path: pathlib.Path, seed: int, train_samples: int,
-                 data: Optional[Mapping[str, Any]] = None,
-                 limit_seconds: float = math.inf) -> None:
-        self._arguments = (path, seed, train_samples, data)
-        self.limit_seconds = limit_seconds  # for one batch
+    def __init__(self, starts: Iterator[Loader]) -> None:
+        self._starts = starts
+        self._loaders = [next(starts)]
         self.numbers: Optional[List[int]] = None  # of the batch taken last, if it has its own
-        self._loaders = [_Loader(*self._arguments)]
         self._lock = threading.Lock()  # of the fields below; never held while something blocks
-        self._pending: Dict[str, Dict[Key, Tuple[int, _Loader]]] = {TRAINING: {}, EVALUATION: {}}
+        self._pending: Dict[str, Dict[Key, Tuple[int, Loader]]] = {TRAINING: {}, EVALUATION: {}}
         self._dropped: Set[int] = set()
         self._arrived: Dict[int, Loaded] = {}
         self._next = 0
         self._begin = time.monotonic()
         self._waited = 0.0
+        self.hang_seconds = math.inf
+
+    def use_limits(self, config: Mapping[str, Any]) -> None:
+        """Take a loader process that does not answer in time for one that hangs."""
+        self.hang_seconds = HANG_SHARE * float(config["limits"]["iteration_seconds"])
 
     def request(self, kind: str, samples: List[int], first_position: int) -> None:
         """Begin to load these samples, for TRAINING or EVALUATION."""
@@ -85,14 +98,14 @@ class LoaderPool:
             if key not in self._pending[kind]:
                 self._pending[kind][key] = self._send(samples, first_position)
 
-    def _send(self, samples: List[int], first_position: int) -> Tuple[int, _Loader]:
+    def _send(self, samples: List[int], first_position: int) -> Tuple[int, Loader]:
         loader = min(self._loaders, key=lambda each: each.waiting)
         loader.waiting += 1
         self._next += 1
         loader.requests.put(Request(self._next, samples, first_position))
         return self._next, loader
 
-    def _claim(self, kind: str, samples: List[int], first_position: int) -> Tuple[int, _Loader]:
+    def _claim(self, kind: str, samples: List[int], first_position: int) -> Tuple[int, Loader]:
         key = (first_position, *samples)
         with self._lock:
             pending = self._pending[kind]
@@ -116,22 +129,22 @@ class LoaderPool:
         loaded = self._arrived.pop(number)
         self._judge(time.monotonic() - start)
         if loaded.problem is not None:
-            raise UserError(loaded.problem, loaded.where, loaded.remedy)
+            raise UserError(loaded.problem, loaded.where, loaded.remedy,
+                            headline=loaded.headline, traceback=loaded.traceback)
         self.numbers = loaded.samples
         return loaded.batch
 
-    def _receive(self, loader: _Loader, samples: List[int]) -> None:
+    def _receive(self, loader: Loader, samples: List[int]) -> None:
         waited = 0.0
-        while not loader.results.poll(min(SAYS_SECONDS, self.limit_seconds)):
-            waited += min(SAYS_SECONDS, self.limit_seconds)
-            print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}; "
-                  "it is at:", file=sys.stderr, flush=True)
-            loader.print_stack()
-            if waited >= self.limit_seconds:
-                raise UserError(f"loading samples {sample_text(samples)} hangs: they have not come "
-                                f"within {waited:.0f} s", str(self._arguments[0]),
-                                "the worker's log says where it hangs; or raise "
-                                "limits.iteration_seconds")
+        while not loader.results.poll(min(SAYS_SECONDS, self.hang_seconds - waited)):
+            waited += min(SAYS_SECONDS, self.hang_seconds - waited)
+            if waited >= self.hang_seconds:
+                raise UserError(f"a loader process has taken {waited:.0f} s for samples "
+                                f"{sample_text(samples)}, and counts as hung", "",
+                                "see where its stack is; a slow one needs a longer "
+                                "limits.iteration_seconds", traceback=loader.stack())
+            print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}",
+                  file=sys.stderr, flush=True)
         try:
             loaded = loader.results.recv()
         except (EOFError, ConnectionError, FileNotFoundError) as error:
@@ -155,9 +168,10 @@ class LoaderPool:
             return
         most = min(MOST_LOADERS, os.cpu_count() or 1)
         if self._waited > WAIT_SHARE * passed and len(self._loaders) < most:
-            loader = _Loader(*self._arguments)
-            with self._lock:
-                self._loaders.append(loader)
+            loader = next(self._starts, None)
+            if loader is not None:
+                with self._lock:
+                    self._loaders.append(loader)
         self._begin, self._waited = time.monotonic(), 0.0
 
 
@@ -187,7 +201,7 @@ class PoolSource:
     """Rows of the user's own data set, from the loader processes."""
 
     def __init__(self, pool: LoaderPool, ends: List[int], micro_batch: int) -> None:
-        self._pool = pool
+        self.pool = pool
         self._ends = ends  # the number after the last sample of each split
         self._micro_batch = micro_batch
         self.wait_seconds = 0.0
@@ -206,14 +220,14 @@ class PoolSource:
         passes = (batch.size + most - 1) // most
         for index in range(passes):
             first, last = batch.size * index // passes, batch.size * (index + 1) // passes
-            self._pool.request(TRAINING, samples[first:last], batch.first_position + first)
+            self.pool.request(TRAINING, samples[first:last], batch.first_position + first)
 
     def rows(self, first: int, last: int) -> Any:
         """Return the user's own batch of these rows."""
         samples = self._samples[first:last]
         start = time.monotonic()
         kind = TRAINING if self._is_training else EVALUATION
-        batch = self._pool.take(kind, samples, self._position + first)
+        batch = self.pool.take(kind, samples, self._position + first)
         self.wait_seconds += time.monotonic() - start
         if not self._is_training:
             self._load_ahead(samples, self._position + first)
@@ -225,7 +239,7 @@ class PoolSource:
         end = next(end for end in self._ends if samples[-1] < end)
         if first < end:
             last = min(first + len(samples), end)
-            self._pool.request(EVALUATION, list(range(first, last)), position + len(samples))
+            self.pool.request(EVALUATION, list(range(first, last)), position + len(samples))
 
     def use_micro_batch(self, samples: int) -> None:
         """Announce passes of at most so many samples from now on."""
@@ -233,4 +247,4 @@ class PoolSource:
 
     def numbers(self, first: int, last: int) -> List[int]:
         """Return the numbers of these samples."""
-        return self._pool.numbers or self._samples[first:last]
+        return self.pool.numbers or self._samples[first:last]

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import faulthandler
 import hashlib
 import multiprocessing
 import multiprocessing.connection
 import os
 import pathlib
-import signal
+import sys
 import threading
+import traceback
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import torch
 from torch.utils.data import default_collate
 
 from scavenger import user_file
-from scavenger.problems import UserError, blaming, sample_text
+from scavenger.problems import UserError, blaming, sample_text, stack_text
 from scavenger.trainer import seed_everything
-
-
-STACK_SIGNAL = signal.SIGUSR1  # makes a loader process print its stack to standard error
 
 
 class Request(NamedTuple):
@@ -39,6 +36,8 @@ class Loaded(NamedTuple):
     problem: Optional[str]
     where: str = ""
     remedy: str = ""
+    headline: str = ""
+    traceback: str = ""
     samples: Optional[List[int]] = None  # if they are others than those of the request
 
 
@@ -99,26 +98,47 @@ class Datasets:
         return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
 
 
-def _die_with_worker() -> None:
-    """End this process when the worker has ended, however that was, and whatever is loading."""
+def _watch(questions: Any, main_thread: int) -> None:
+    """End this process when the worker has ended, however that was, and whatever is loading.
+
+    A question is answered by what the loading thread is doing.
+    """
     parent = multiprocessing.parent_process()
     assert parent is not None
-    multiprocessing.connection.wait([parent.sentinel])
-    os._exit(0)
+    while True:
+        ready = multiprocessing.connection.wait([parent.sentinel, questions])
+        if parent.sentinel in ready:
+            os._exit(0)
+        try:
+            questions.recv()
+        except (EOFError, ConnectionError):
+            os._exit(0)
+        frame = sys._current_frames().get(main_thread)
+        questions.send(stack_text(traceback.extract_stack(frame)) if frame else "")
 
 
-def run(path: str, data: Optional[Mapping[str, Any]], seed: int, train_samples: int, requests: Any,
-        results: Any) -> None:
-    """Answer requests until there is a None, or nobody reads the results any more."""
-    faulthandler.register(STACK_SIGNAL, all_threads=False)
-    threading.Thread(target=_die_with_worker, daemon=True).start()
+def watch_worker(questions: Any) -> None:
+    """Prepare this process: it ends with its worker, and computes with one thread."""
+    threading.Thread(target=_watch, args=(questions, threading.get_ident()), daemon=True).start()
     torch.set_num_threads(1)
+
+
+def run(path: str, data: Optional[Mapping[str, Any]], seed: int, train_samples: int,
+        questions: Any, requests: Any, results: Any) -> None:
+    """Import the file and load its data, until there is a None or nobody reads the results."""
+    watch_worker(questions)
+    datasets: Optional[Datasets] = None
+    failure: Optional[UserError] = None
     try:
-        datasets: Optional[Datasets] = Datasets(user_file.load(pathlib.Path(path), data),
-                                                seed, train_samples)
-        failure: Optional[UserError] = None
+        datasets = Datasets(user_file.load(pathlib.Path(path), data), seed, train_samples)
     except UserError as error:
-        datasets, failure = None, error
+        failure = error
+    answer_requests(datasets, failure, path, requests, results)
+
+
+def answer_requests(datasets: Optional[Datasets], failure: Optional[UserError], path: str,
+                    requests: Any, results: Any) -> None:
+    """Answer each request with a batch, or with `failure` if there are no data sets."""
     while True:
         request = requests.get()
         if request is None:
@@ -130,7 +150,8 @@ def run(path: str, data: Optional[Mapping[str, Any]], seed: int, train_samples: 
             batch = datasets.load(request)
             answer = Loaded(request.number, batch, None, samples=datasets.numbers)
         except UserError as error:
-            answer = Loaded(request.number, None, error.what, error.where, error.remedy)
+            answer = Loaded(request.number, None, error.what, error.where, error.remedy,
+                            headline=error.headline, traceback=error.traceback)
         try:
             results.send(answer)
         except (BrokenPipeError, ConnectionError):

@@ -24,23 +24,27 @@ TYPES = {
 def make_module(make_model: Any, seed: int) -> torch.nn.Module:
     """Call make_model() with seeded random numbers and check what it returns. Raises UserError."""
     torch.manual_seed(seed)
-    module = make_model()
+    return checked_module(make_model(), "make_model()")
+
+
+def checked_module(module: Any, origin: str) -> torch.nn.Module:
+    """Return what a user's function or script has made, if it can be trained. Raises UserError."""
     if not isinstance(module, torch.nn.Module):
-        raise UserError(f"make_model() returned {type(module).__name__}, not a torch.nn.Module",
+        raise UserError(f"{origin} returned {type(module).__name__}, not a torch.nn.Module",
                         "", "return the module itself")
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     if not trained:
-        raise UserError("the model has no parameters, so there is nothing to train", "make_model()",
+        raise UserError("the model has no parameters, so there is nothing to train", origin,
                         "leave requires_grad of some parameters on")
     for name, parameter in module.named_parameters():
         if parameter.requires_grad and parameter.dtype != torch.float32:
-            raise UserError(f"parameter {name} is of type {parameter.dtype}", "make_model()",
-                            "return model.float(); compute.precision trains in bfloat16")
+            raise UserError(f"parameter {name} is of type {parameter.dtype}", origin,
+                            "use model.float(); autocast computes in bfloat16")
         if parameter.requires_grad and parameter.numel() == 0:
-            raise UserError(f"parameter {name} is empty", "make_model()",
-                            "give it its size in make_model()")
+            raise UserError(f"parameter {name} is empty", origin,
+                            "give it its size before training")
         if parameter.device.type != "cpu":
-            raise UserError(f"parameter {name} is on {parameter.device}", "make_model()",
+            raise UserError(f"parameter {name} is on {parameter.device}", origin,
                             "leave the model on the CPU")
     return module
 

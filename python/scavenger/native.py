@@ -71,6 +71,11 @@ class Batch(ctypes.Structure):
         ("labels", ctypes.c_void_p),
         ("values", ctypes.c_void_p),
         ("loss_terms", ctypes.c_double),
+        ("iteration", ctypes.c_uint64),
+        ("rank", ctypes.c_uint32),
+        ("workers", ctypes.c_uint32),
+        ("global_batch_size", ctypes.c_uint32),
+        ("is_probe", ctypes.c_uint32),
     ]
 
 
@@ -83,6 +88,19 @@ class Step(ctypes.Structure):
         ("forward_seconds", ctypes.c_double),
         ("backward_seconds", ctypes.c_double),
         ("data_wait_seconds", ctypes.c_double),
+    ]
+
+
+class End(ctypes.Structure):
+    """How the worker has ended."""
+
+    _fields_ = [
+        ("struct_bytes", ctypes.c_uint64),
+        ("iterations", ctypes.c_uint64),
+        ("took_part", ctypes.c_uint32),
+        ("rank", ctypes.c_uint32),
+        ("workers", ctypes.c_uint32),
+        ("global_batch_size", ctypes.c_uint32),
     ]
 
 
@@ -111,6 +129,7 @@ ForwardBackward = ctypes.CFUNCTYPE(
 )
 Evaluate = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch), ctypes.POINTER(Sums))
 Expect = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch))
+EndWorker = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(End))
 
 
 class Host(ctypes.Structure):
@@ -129,6 +148,7 @@ class Host(ctypes.Structure):
         ("forward_backward", ForwardBackward),
         ("evaluate", Evaluate),
         ("expect", Expect),
+        ("end", EndWorker),
     ]
 
 
@@ -159,4 +179,10 @@ def load() -> Any:
     library.scavenger_worker_gradient_ready.restype = None
     library.scavenger_worker_explain.argtypes = [ctypes.c_char_p] * 3
     library.scavenger_worker_explain.restype = None
+    library.scavenger_worker_show_traceback.argtypes = [ctypes.c_char_p]
+    library.scavenger_worker_show_traceback.restype = None
+    library.scavenger_worker_log.argtypes = [
+        ctypes.c_uint64, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_double),
+        ctypes.c_uint32]
+    library.scavenger_worker_log.restype = None
     return library

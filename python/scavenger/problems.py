@@ -6,20 +6,31 @@ import contextlib
 import pathlib
 import sys
 import traceback
-from typing import Callable, Iterator, List, Optional, Sequence
+from typing import Callable, Iterable, Iterator, List, Optional, Sequence
 
 PACKAGE = str(pathlib.Path(__file__).parent)
 MOST_SAMPLES_TOLD = 8
 
 
 class UserError(Exception):
-    """Something that the user gave is wrong: what, where, and what to do about it."""
+    """Something that the user gave is wrong: what, where, and what to do about it.
 
-    def __init__(self, what: str, where: str = "", remedy: str = "") -> None:
+    If it was an exception in the user's code, `what` ends with it in one line, `headline` is the
+    same without it, and `traceback` is what Python would print.
+    """
+
+    def __init__(self, what: str, where: str = "", remedy: str = "", *, headline: str = "",
+                 traceback: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.where = where
         self.remedy = remedy
+        self.headline = headline or what
+        self.traceback = traceback
+
+    def __str__(self) -> str:
+        """Return what is wrong and what to do, for a program that does not catch it."""
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
 
     def line(self) -> str:
         """Return all of it as one line."""
@@ -41,15 +52,28 @@ def sample_text(samples: Sequence[int]) -> str:
     return told + (f" and {rest} more" if rest > 0 else "")
 
 
-def _own_frames(error: BaseException) -> List[traceback.FrameSummary]:
-    """Return the frames that are neither of this package nor of Python's import."""
-    return [frame for frame in traceback.extract_tb(error.__traceback__)
-            if not frame.filename.startswith((PACKAGE, "<frozen importlib"))]
+def _users(frames: Iterable[traceback.FrameSummary]) -> List[traceback.FrameSummary]:
+    return [frame for frame in frames if not frame.filename.startswith((PACKAGE, "<frozen "))]
+
+
+def _user_frames(error: BaseException) -> List[traceback.FrameSummary]:
+    return _users(traceback.extract_tb(error.__traceback__))
+
+
+def stack_text(frames: Sequence[traceback.FrameSummary]) -> str:
+    """Return where a thread is, as Python prints it, from the user's first frame on."""
+    shown = list(frames)
+    while shown and not _users(shown[:1]):
+        shown.pop(0)
+    begun = [index for index, frame in enumerate(shown) if frame.filename.startswith(PACKAGE)]
+    if begun:  # what is above this package is multiprocessing's
+        shown = shown[begun[-1] + 1:]
+    return "".join(["Stack (most recent call last):\n", *traceback.format_list(shown)]).rstrip()
 
 
 def own_traceback(error: BaseException) -> str:
     """Return the traceback as Python prints it, without the frames of this package."""
-    frames = _own_frames(error)
+    frames = _user_frames(error)
     head = ["Traceback (most recent call last):\n"] if frames else []
     lines = head + traceback.format_list(frames)
     lines += traceback.format_exception_only(type(error), error)
@@ -58,8 +82,15 @@ def own_traceback(error: BaseException) -> str:
 
 def innermost_place(error: BaseException) -> str:
     """Return where the user's code raised it, as "train.py, line 9, in loss"."""
-    frames = _own_frames(error)
+    frames = _user_frames(error)
     return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
+
+
+def user_error(error: BaseException, headline: str) -> UserError:
+    """Return the error that tells of an exception in the user's code."""
+    cause = " ".join("".join(traceback.format_exception_only(type(error), error)).split())
+    return UserError(f"{headline}: {cause}", innermost_place(error), headline=headline,
+                     traceback=own_traceback(error))
 
 
 @contextlib.contextmanager
@@ -73,8 +104,6 @@ def blaming(function: str, where: Optional[Callable[[], str]] = None) -> Iterato
     except UserError:
         raise
     except Exception as error:
-        place = where() if where else ""
         if not is_out_of_memory(error):  # then the pass may be tried again with fewer samples
             print(own_traceback(error), file=sys.stderr, flush=True)
-        cause = " ".join("".join(traceback.format_exception_only(type(error), error)).split())
-        raise UserError(f"{function} failed{place}: {cause}", innermost_place(error)) from error
+        raise user_error(error, function + " failed" + (where() if where else "")) from error

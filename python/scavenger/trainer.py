@@ -13,6 +13,7 @@ from typing import Any, Callable, ContextManager, List, Mapping, Optional, Proto
 import torch
 
 from scavenger import native, objective
+from scavenger.gradients import GradientCollector
 from scavenger.model_state import ModelState
 from scavenger.problems import UserError, blaming, is_out_of_memory, sample_text
 from scavenger.user_file import UserFile
@@ -80,42 +81,12 @@ class Trainer:
         self._module = state.module
         self._settings = settings
         self._source = source
-        self._ready = ready
         self._micro_batch = settings.micro_batch
-        self._gradients: List[torch.Tensor] = []
-        self._has_value: List[bool] = []
-        self._told: List[bool] = []
-        self._is_last_pass = True
-        self._worker: Any = None
-        self._failure: Optional[BaseException] = None
-        for index, parameter in enumerate(state.parameters):
-            parameter.register_post_accumulate_grad_hook(self._hook(index))
+        self._collector = GradientCollector(state, ready)
 
     def use_gradients(self, views: List[torch.Tensor]) -> None:
         """Write gradients to these views from now on."""
-        self._gradients = views
-
-    def _hook(self, index: int) -> Callable[[torch.nn.Parameter], None]:
-        def collect(parameter: torch.nn.Parameter) -> None:
-            gradient = parameter.grad
-            parameter.grad = None
-            if gradient is None:
-                return
-            if self._told[index]:
-                raise UserError(
-                    f"the gradient of {self._state.names[index]} came twice in one backward pass",
-                    "loss()", "use checkpoint(..., use_reentrant=False), and call no backward()")
-            if gradient.layout != torch.strided:
-                gradient = gradient.to_dense()
-            if self._has_value[index]:
-                self._gradients[index].add_(gradient)
-            else:
-                self._gradients[index].copy_(gradient)
-                self._has_value[index] = True
-            if self._is_last_pass:
-                self._told[index] = True
-                self._ready(self._worker, index)
-        return collect
+        self._collector.use_gradients(views)
 
     def _precision(self) -> ContextManager[Any]:
         if self._settings.is_bfloat16:
@@ -129,18 +100,18 @@ class Trainer:
     def forward_backward(self, worker: Any, batch: native.Batch, key: int,
                          step: native.Step) -> None:
         """Compute the gradient of a batch's mean loss. Raises UserError."""
-        self._worker = worker
         self._set_training(True)
         self._source.open(batch)
         before = [tensor.clone() for _, _, _, tensor in self._state.buffers]
         while True:
             seed_everything(key)
+            self._collector.begin(worker)
             try:
                 self._passes(batch.size, step)
                 break
             except Exception as error:
                 cause = error.__cause__ or error
-                if not is_out_of_memory(cause) or any(self._told):
+                if not is_out_of_memory(cause) or self._collector.has_told():
                     raise
                 self._halve(batch.size)
                 self._put_back(before)
@@ -160,16 +131,13 @@ class Trainer:
         self._source.use_micro_batch(self._micro_batch)
 
     def _passes(self, size: int, step: native.Step) -> None:
-        count = len(self._state.parameters)
-        self._has_value = [False] * count
-        self._told = [False] * count
         most = self._micro_batch or size
         passes = (size + most - 1) // most
         total = 0.0
         step.forward_seconds = step.backward_seconds = 0.0
         for index in range(passes):
             first, last = size * index // passes, size * (index + 1) // passes
-            self._is_last_pass = index + 1 == passes
+            self._collector.is_last_pass = index + 1 == passes
             data = self._source.rows(first, last)
             start = time.perf_counter()
             share = (last - first) / size
@@ -185,6 +153,7 @@ class Trainer:
                 loss.backward()
             self._state.settle_buffers()
             step.backward_seconds += time.perf_counter() - middle
+        self._collector.finish()
         step.loss = total
 
     def _place(self, first: int, last: int) -> str:

@@ -1,7 +1,8 @@
 """The worker that scavenger-train starts for a model in Python: python -m scavenger.worker.
 
-With the word inspect it looks at a model's file for scavenger-train, and with export it writes a
-trained model for scavenger-export; with --version it needs no torch.
+With the word inspect it looks at a model's file for scavenger-train, with describe at a script that
+has its own loop, which script SEED FILE ARGUMENTS... runs, and with export it writes a trained
+model for scavenger-export; with --version it needs no torch.
 """
 
 from __future__ import annotations
@@ -31,6 +32,14 @@ def main(words: List[str]) -> int:
         from scavenger import exporting
 
         return exporting.main()
+    if words[:1] == ["describe"]:
+        from scavenger import script_description
+
+        return script_description.main()
+    if words[:1] == ["script"]:
+        from scavenger import script_worker
+
+        return script_worker.main(words[1:])
     from scavenger import host_program
 
     return host_program.run()

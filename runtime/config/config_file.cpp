@@ -66,13 +66,18 @@ void append(std::vector<Violation>& all, std::vector<Violation> more) {
 
 JobConfig load_job_config(const std::filesystem::path& path, std::span<const std::string> overrides,
                           DataFiles data_files) {
-  LocatedJson located = parse_located_json(read_config_text(path), path.string());
+  return job_config_from_text(read_config_text(path), path.string(),
+                              std::filesystem::absolute(path).parent_path(), overrides, data_files);
+}
+
+JobConfig job_config_from_text(const std::string& text, const std::string& name,
+                               const std::filesystem::path& folder,
+                               std::span<const std::string> overrides, DataFiles data_files) {
+  LocatedJson located = parse_located_json(text, name);
   apply_overrides(overrides, located);
   JobConfig config = convert_checked(located);
-  make_paths_absolute(config, located.places, std::filesystem::absolute(path).parent_path(),
-                      std::filesystem::current_path());
-  make_store_paths_absolute(config.model_store, located.places,
-                            std::filesystem::absolute(path).parent_path());
+  make_paths_absolute(config, located.places, folder, std::filesystem::current_path());
+  make_store_paths_absolute(config.model_store, located.places, folder);
 
   std::vector<Violation> violations = find_inconsistencies(config);
   if (data_files == DataFiles::kMustExist) append(violations, find_missing_files(config));

@@ -29,6 +29,13 @@ JobConfig load_job_config(const std::filesystem::path& path,
                           std::span<const std::string> overrides = {},
                           DataFiles data_files = DataFiles::kMustExist);
 
+// The same for a configuration that is not in a file. `name` stands for it in errors; its relative
+// paths count from `folder`.
+JobConfig job_config_from_text(const std::string& text, const std::string& name,
+                               const std::filesystem::path& folder,
+                               std::span<const std::string> overrides = {},
+                               DataFiles data_files = DataFiles::kMustExist);
+
 // Returns the complete document of `config`: every value that applies to this job, including
 // defaults. It satisfies the schema, and parse_resolved_config() returns the same JobConfig for it.
 nlohmann::ordered_json to_json(const JobConfig& config);

@@ -251,6 +251,10 @@ void ConsistencyCheck::check_stop() {
     fail("/stop/early_stopping/metric",
          fmt::format("a job with these targets has no {}", name_of(early->metric)),
          "use " + names_of(metrics));
+  if (!config_.evaluation.enabled && (stop.target || early))
+    fail(stop.target ? "/stop/target" : "/stop/early_stopping",
+         "evaluation.enabled is false, so nothing is measured that could reach it",
+         "set evaluation.enabled to true; a script calls scavenger.evaluate(fn, dataset)");
   if (!stop.target) return;
   const double value = stop.target->value;
   if (std::ranges::find(metrics, stop.target->metric) == metrics.end())

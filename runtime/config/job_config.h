@@ -137,6 +137,7 @@ struct EvaluationConfig {
   std::uint64_t every_iterations = 0;  // replaces every_epochs if it is not 0
   std::uint32_t batch_size = 500;
   std::uint32_t beam_width = 1;  // for the translations that BLEU is computed of; 1: greedy
+  bool enabled = true;           // false: nothing is evaluated, also not at the end
 
   bool operator==(const EvaluationConfig&) const = default;
 };

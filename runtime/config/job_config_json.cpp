@@ -147,6 +147,7 @@ void visit_fields(Fields& field, T& compute) {
 
 template <typename Fields, MaybeConst<EvaluationConfig> T>
 void visit_fields(Fields& field, T& evaluation) {
+  field("enabled", evaluation.enabled);
   field("every_epochs", evaluation.every_epochs);
   field.unless_empty("every_iterations", evaluation.every_iterations);
   field("batch_size", evaluation.batch_size);

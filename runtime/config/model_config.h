@@ -64,6 +64,8 @@ struct ModelConfig {
   ResNetStem stem = ResNetStem::kCifar;  // resnet18, resnet34, resnet50
   TransformerConfig transformer;         // transformer_base, transformer_tiny, language_model
   std::filesystem::path path;            // torchscript, plugin, python
+  bool has_own_loop = false;             // python: the file is a script with a loop of its own
+  std::vector<std::string> arguments;    // python: words for that script
   StartConfig start;
   std::vector<std::string> freeze;  // name patterns of parameters that are not trained
 

@@ -83,6 +83,8 @@ void visit_fields(Fields& field, T& model) {
       break;
     case ModelType::kPython:
       field("file", model.path);
+      field.choice("loop", model.has_own_loop, "scavenger", "script");
+      field.unless_empty("arguments", model.arguments);
       return;
   }
   field.unless_empty("start", model.start);

@@ -94,6 +94,16 @@ void ModelCheck::check_python() {
   if (config_.data.train.format == DataFormat::kParallelText)
     fail("/data/train/format", "models in Python take no pairs of sentences of this format",
          "read them in make_dataset(split), with the format python");
+  if (config_.model.has_own_loop && config_.data.train.format != DataFormat::kPython)
+    fail("/data/train/format", "a script brings its own data", "use the format python");
+  if (config_.model.has_own_loop && config_.compute.micro_batch != 0)
+    fail("/compute/micro_batch", "a script computes its batches by itself, in one pass",
+         "leave it out, or divide batches in the script");
+  if (config_.model.has_own_loop && config_.compute.precision != Precision::kFloat32)
+    fail("/compute/precision", "a script chooses its precision by itself",
+         "use torch.autocast in the script");
+  if (!config_.model.has_own_loop && !config_.model.arguments.empty())
+    fail("/model/arguments", "only a script has a command line", "leave them out");
   if (is_python(config_.data.train.format) && !has_images(config_.data) && config_.data.normalise)
     fail("/data/normalise", "data in Python are normalised in Python", "leave it out");
 }

@@ -204,6 +204,15 @@ struct Heartbeat {
 };
 inline constexpr double kHeartbeatSeconds = 0.5;
 
+// Worker of rank 0 -> controller: what a script of the user's has logged, a value for each name.
+struct ScriptValues {
+  static constexpr std::string_view kName = "script_values";
+  std::uint64_t iteration = 0;
+  std::vector<std::string> names;
+  std::vector<double> values;
+  bool operator==(const ScriptValues&) const = default;
+};
+
 // Process -> controller: its last message, or its only one if it cannot join.
 struct Failed {
   static constexpr std::string_view kName = "failed";
@@ -212,13 +221,14 @@ struct Failed {
   std::string reason;
   bool by_peer = false;    // the only cause is a lost connection to another process
   bool bad_input = false;  // the user's input is wrong
+  std::string traceback;   // of an exception in the user's code, as its language prints it
   bool operator==(const Failed&) const = default;
 };
 
 using ControlMessage =
     std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
                  Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Halt, Halted, Stuck,
-                 Leaving, Stop, Heartbeat, SampleMemory, Failed>;
+                 Leaving, Stop, Heartbeat, SampleMemory, ScriptValues, Failed>;
 
 inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 

@@ -34,17 +34,20 @@ Worker::~Worker() {
   parts_.commands.steer(nullptr);
 }
 
-void Worker::run() {
+std::optional<IterationPlace> Worker::run() {
   for (;;) {
     auto message =
         trains_ ? parts_.commands.next(loop_->iteration()) : std::optional(parts_.commands.wait());
     if (!message)
       run_iteration();
     else if (std::holds_alternative<Stop>(*message))
-      return;
+      break;
     else
       obey(*message);
   }
+  if (!trains_) return std::nullopt;
+  parts_.trainer.use_weights(synchroniser_->weights());
+  return loop_->place();
 }
 
 void Worker::obey(const ControlMessage& command) {
@@ -65,7 +68,7 @@ void Worker::obey(const ControlMessage& command) {
 }
 
 void Worker::run_iteration() {
-  surroundings_.begins_iteration(loop_->iteration());
+  surroundings_.begins_iteration(loop_->place());
   parts_.trainer.keep_buffers();
   const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {

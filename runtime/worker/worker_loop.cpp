@@ -28,6 +28,11 @@ WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t sampl
       iteration_(membership_.first_iteration),
       last_report_seconds_(parts.clock.now_seconds()) {}
 
+IterationPlace WorkerLoop::place() const {
+  return {iteration_, rank_, membership_.workers(), membership_.batch_size,
+          membership_.shares[rank_]};
+}
+
 bool WorkerLoop::run_iteration() {
   if (!begin_seconds_) begin_seconds_ = parts_.clock.now_seconds();
   aside_seconds_ = 0.0;

@@ -74,7 +74,8 @@ class DocumentedCommandsTest(unittest.TestCase):
         if ANSWERED_AT_ONCE.fullmatch(words[1]):
             done = self.run_program(*words)
             return "" if done.returncode == 0 else done.stderr
-        done = self.run_program(*words, UNKNOWN)
+        own = words.index("--") if "--" in words else len(words)  # what follows is a script's
+        done = self.run_program(*words[:own], UNKNOWN, *words[own:])
         return "" if done.returncode == 2 and ACCEPTED in done.stderr else done.stderr or f"exit code {done.returncode}"
 
     def complaint_of_part(self, words):

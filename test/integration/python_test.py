@@ -181,9 +181,9 @@ class PythonTest(job.JobTest):
         self.assertFalse(self.run_folder().exists(), "something has started")
 
     def test_samples_are_loaded_ahead_by_processes(self):
-        from scavenger.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool
+        from scavenger.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool, importing_loaders
         self.configure(OWN_DATA.replace("+ 0.01 * torch.randn(16)", "+ torch.randn(16)"))
-        pool = LoaderPool(self.folder / "train.py", 1, 512)
+        pool = LoaderPool(importing_loaders(self.folder / "train.py", 1, 512))
         for position in (0, 2, 4):
             pool.request(TRAINING, [position, position + 1], position)
         inputs, labels = pool.take(EVALUATION, [512, 513], 0)

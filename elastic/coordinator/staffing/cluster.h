@@ -32,7 +32,8 @@ struct LostProcess {
   std::string log_tail;    // its last words
   bool by_itself = false;  // it found an error, and ended: another one would do the same
   bool has_joined = false;
-  bool bad_input = false;  // it says that the error is in what the user gave
+  bool bad_input = false;      // it says that the error is in what the user gave
+  std::string traceback = {};  // of an exception in the user's code
 };
 
 // What the cluster tells its owner, always in the event loop.

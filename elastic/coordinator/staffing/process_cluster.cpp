@@ -36,10 +36,12 @@ void check_build(const Joined& message) {
                        .remedy = "install one build everywhere"});
 }
 
-// The place's launch words, which end with the program that they are to start there.
-ChildProcess::Command command_at(const ProcessPlace& place, const std::filesystem::path& program) {
+// The place's launch words, which end with the program that they are to start there, and its own.
+ChildProcess::Command command_at(const ProcessPlace& place, const std::filesystem::path& program,
+                                 const std::vector<std::string>& arguments) {
   std::vector<std::string> words = place.launch;
   words.push_back(program.string());
+  words.insert(words.end(), arguments.begin(), arguments.end());
   ChildProcess::Command command;
   command.program = words.front();
   command.arguments.assign(words.begin() + 1, words.end());
@@ -48,6 +50,15 @@ ChildProcess::Command command_at(const ProcessPlace& place, const std::filesyste
 
 const char* worker_program(const ModelConfig& model) {
   return model.type == ModelType::kPython ? "scavenger-python-worker" : "scavenger-worker";
+}
+
+// A script runs before its worker reads the launch ticket: it decides itself when its loop begins.
+std::vector<std::string> worker_arguments(const JobConfig& config) {
+  if (!config.model.has_own_loop) return {};
+  std::vector<std::string> words = {"script", fmt::format("{}", config.seed),
+                                    config.model.path.string()};
+  words.insert(words.end(), config.model.arguments.begin(), config.model.arguments.end());
+  return words;
 }
 
 }  // namespace
@@ -104,9 +115,11 @@ std::int64_t ProcessCluster::start(const ProcessName& process, const ProcessPlac
   ticket.has_shared_file = settings_.shared_file >= 0;
   const auto& folder =
       place.program_folder.empty() ? settings_.program_folder : place.program_folder;
-  ChildProcess::Command command = command_at(
-      place, folder / (process.role == Role::kWorker ? worker_program(settings_.config.model)
-                                                     : "scavenger-ps"));
+  const bool is_worker = process.role == Role::kWorker;
+  const char* const program = is_worker ? worker_program(settings_.config.model) : "scavenger-ps";
+  ChildProcess::Command command =
+      command_at(place, folder / program,
+                 is_worker ? worker_arguments(settings_.config) : std::vector<std::string>());
   command.standard_input = encode(ticket);
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;
@@ -169,6 +182,7 @@ void ProcessCluster::note_early_failure(const Failed& message) {
   const MemberPointer& member = found->second;
   member->failure = message.reason;
   member->bad_input = message.bad_input;
+  member->traceback = message.traceback;
   if (!member->child) member->status = ExitStatus();
   if (member->status && !member->released) announce_loss(member);
 }
@@ -203,6 +217,7 @@ awaitable<void> ProcessCluster::serve_member(MemberPointer member) {
       member->failure = failed->reason;
       member->failed_by_peer = failed->by_peer;
       member->bad_input = failed->bad_input;
+      member->traceback = failed->traceback;
     } else if (!std::holds_alternative<Heartbeat>(message)) {
       listener_.on_message(member->name, message);
     }
@@ -336,6 +351,7 @@ void ProcessCluster::announce_loss(const MemberPointer& member) {
   if (!member->failure.empty()) lost.how = "failed: " + member->failure;
   if (!member->why_ended.empty()) lost.how = member->why_ended;
   lost.bad_input = member->bad_input && member->why_ended.empty();
+  lost.traceback = member->traceback;
   if (!lost.bad_input) lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
   const bool told = !member->failure.empty() && !member->failed_by_peer;
   lost.has_joined = member->connection != nullptr;

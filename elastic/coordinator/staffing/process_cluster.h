@@ -71,6 +71,7 @@ class ProcessCluster final : public Cluster {
     std::string failure;          // what its Failed message said
     bool failed_by_peer = false;  // its failure is only that somebody else is gone
     bool bad_input = false;       // its failure is in what the user gave
+    std::string traceback;        // and was an exception there
     std::string why_ended;        // by us: killed, or refused
     bool refused = false;         // for what it said
     bool released = false;

@@ -102,6 +102,9 @@ void Staffing::on_lost(const LostProcess& lost) {
   const bool is_rented = is_worker && settings_.config.provider.is_remote();
   const bool by_itself =
       lost.by_itself && !with_machine && (lost.has_joined || lost.bad_input || !is_rented);
+  // All workers run the same code, so the first to tell of an exception speaks for all.
+  if (by_itself && !lost.traceback.empty() && !std::exchange(has_told_user_error_, true))
+    log_(fact::UserError{lost.process.index, lost.how, lost.traceback});
   // A process that ends in order, for what it was given, is not lost: the job's end tells why.
   if (!by_itself || !lost.bad_input)
     log_(fact::ProcessLost{

@@ -114,6 +114,7 @@ class Staffing final : private ClusterListener, private FleetListener {
   std::unique_ptr<Cluster> cluster_;
   // By worker, until the news of the worker's end has come.
   std::map<std::uint32_t, MachineLoss> machines_lost_;
+  bool has_told_user_error_ = false;
 };
 
 }  // namespace scavenger::elastic

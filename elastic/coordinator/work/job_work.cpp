@@ -206,6 +206,12 @@ void JobWork::on_message(const ProcessName& process, const ControlMessage& messa
       [&](const SampleMemory& memory) {
         log_(fact::SampleMemory{process.index, memory.bytes_per_sample, memory.room_samples});
       },
+      [&](const ScriptValues& logged) {
+        if (logged.names.size() != logged.values.size())
+          throw ProtocolError(
+              {.what = process.text() + " logged names without values", .where = {}, .remedy = {}});
+        log_(fact::ScriptValues{logged.iteration, logged.names, logged.values});
+      },
       [&](const Evaluated& part) { on_evaluated(process, part); },
       [&](const SnapshotTaken& taken) { checkpoints_.state_copied(process, taken); },
       [&](const Buffers& buffers) { on_buffers(process, buffers); },

@@ -26,6 +26,8 @@ struct TestHost {
   HostTrainer* trainer = nullptr;
   float* gradients = nullptr;
   std::string data;
+  scavenger_batch seen{};  // the last batch of a pass
+  std::vector<scavenger_end> ends;
 
   scavenger_worker_host host() {
     scavenger_worker_host made{};
@@ -42,6 +44,10 @@ struct TestHost {
     made.forward_backward = [](void* self, scavenger_worker*, const scavenger_batch* batch,
                                std::uint64_t, scavenger_step* step) {
       return static_cast<TestHost*>(self)->pass(*batch, *step);
+    };
+    made.end = [](void* self, const scavenger_end* end) {
+      static_cast<TestHost*>(self)->ends.push_back(*end);
+      return int{SCAVENGER_OK};
     };
     made.evaluate = [](void*, const scavenger_batch* batch, scavenger_sums* sums) {
       sums->predictions = batch->size;
@@ -77,6 +83,7 @@ struct TestHost {
       std::fill_n(gradients + first, size, 1.0F);
       trainer->gradient_ready(parameter);
     }
+    seen = batch;
     step.loss = loss;
     step.data_wait_seconds = batch.loss_terms;
     return status;
@@ -150,6 +157,35 @@ TEST_CASE("a gradient of which the host says nothing is zero") {
   CHECK(bench.ranges == Ranges{{0, 16}, {16, 48}});
   CHECK(bench.gradients[16] == 0.0F);
   CHECK(bench.gradients[0] == 1.0F);
+}
+
+TEST_CASE("a host learns which iteration a batch is of, and of the end") {
+  TestHost host;
+  Bench bench(host);
+  bench.trainer.begin_iteration(
+      {.iteration = 7, .rank = 1, .workers = 3, .batch_size = 6, .share = 2});
+  bench.pass();
+  CHECK(host.seen.iteration == 7);
+  CHECK(host.seen.rank == 1);
+  CHECK(host.seen.workers == 3);
+  CHECK(host.seen.global_batch_size == 6);
+  CHECK(host.seen.is_probe == 0);
+  bench.trainer.begin_iteration({.iteration = 8, .batch_size = 12, .share = 4});
+  bench.pass();
+  CHECK(host.seen.is_probe == 1);  // half of its samples
+  bench.trainer.end(IterationPlace{.iteration = 9, .rank = 2, .workers = 3, .batch_size = 6});
+  bench.trainer.end(std::nullopt);
+  REQUIRE(host.ends.size() == 2);
+  CHECK(host.ends[0].took_part == 1);
+  CHECK(host.ends[0].iterations == 9);
+  CHECK(host.ends[0].rank == 2);
+  CHECK(host.ends[1].took_part == 0);
+}
+
+TEST_CASE("a traceback is kept for one error") {
+  keep_host_traceback("Traceback\n  line 1");
+  CHECK(take_host_traceback() == "Traceback\n  line 1");
+  CHECK(take_host_traceback().empty());
 }
 
 TEST_CASE("a host that tells of a gradient twice is wrong") {

@@ -38,6 +38,20 @@ TEST_CASE("a job ends at max_iterations with an evaluation and a checkpoint") {
   CHECK(job.ended() == Lines{"end job max_iterations: 7 iterations are done"});
 }
 
+TEST_CASE("a job without evaluations trains through and ends with a checkpoint") {
+  ControllerPlan plan = small_plan();
+  plan.stop.max_iterations = 20;
+  plan.evaluation.enabled = false;
+  plan.evaluation.every_iterations = 5;
+  ScriptedJob job(plan);
+  job.start();
+
+  CHECK(job.train_to_boundary() == Lines{"checkpoint"});
+  CHECK(job.done() == 20);
+  CHECK(job.copied().empty());
+  CHECK(job.written() == Lines{"end processes"});
+}
+
 TEST_CASE("a job ends at max_epochs, fractions included") {
   ControllerPlan plan = small_plan();
   plan.stop.max_epochs = 1.25;

@@ -165,6 +165,10 @@ inline std::vector<RunEvent> one_of_each() {
       fact::RateDecision{
           .iteration = 1500, .batch_size = 256, .noise_scale = 250.0, .factor = 2.25},
       fact::SampleMemory{.worker = 1, .bytes_per_sample = 1 << 20, .room_samples = 4000},
+      fact::ScriptValues{.iteration = 60, .names = {"loss", "tokens"}, .values = {0.5, 4096.0}},
+      fact::UserError{.worker = 1,
+                      .what = "failed: the loop failed in worker 1, on samples 3, 4",
+                      .traceback = "Traceback (most recent call last):\n  ..."},
       sample_evaluation(100, 6.4, 0.25, 0.875),
       fact::Checkpoint{.iteration = 100,
                        .folder = "checkpoints/100",

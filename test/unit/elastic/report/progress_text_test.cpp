@@ -236,6 +236,20 @@ TEST_CASE(
   CHECK(text.text == "lost worker 1 (pid 42): killed by signal 9\n    | one\n    | two?[2J");
 }
 
+TEST_CASE("A traceback is shown as it is, without what could drive the terminal") {
+  const fact::UserError error{
+      .worker = 1, .what = "the script failed", .traceback = "Traceback:\n  line 1\x1b[2J"};
+  const EventText shown = event_text({2.0, error}, half_way().numbers());
+  CHECK(shown.attention == Attention::kProblem);
+  CHECK_THAT(shown.text, Catch::StartsWith("Traceback:\n  line 1"));
+  CHECK(shown.text.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("What a script logs is one line") {
+  const fact::ScriptValues logged{.iteration = 1200, .names = {"loss", "a"}, .values = {0.25, 3}};
+  CHECK(event_text({2.0, logged}, half_way().numbers()).text == "iteration 1,200  loss 0.25 a 3");
+}
+
 TEST_CASE("The closing block has the outcome, the price, and where the run is") {
   Run run = half_way();
   run.apply(6.0, sample_evaluation(50, 5.0, 0.25, 0.91));

@@ -172,6 +172,7 @@ const std::vector<std::string> kVariants = {"sgd, step, mlp, csv",
                                             "python, table",
                                             "python, text",
                                             "python, images",
+                                            "script",
                                             "adam, constant, cnn, idx",
                                             "adamw, cosine, resnet18, synthetic",
                                             "cifar100",
@@ -281,6 +282,11 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all.insert(all.end(), {R"(model={"type":"python","file":"/train.py"})", "data.scale=0.5",
                            "data.sample_shape=[3,9,9]", "data.validation_share=0.25",
                            R"(data.columns={"label":"y","image":"a","missing":"error"})"});
+  } else if (variant == "script") {
+    all = splits(R"({"format":"python","samples":8})");
+    all.insert(all.end(), {"data.scale=0.5", "evaluation.enabled=false",
+                           R"(model={"type":"python","file":"/train.py","loop":"script",
+                              "arguments":["--width","64"]})"});
   } else if (variant == "kubernetes") {
     all = splits(R"({"format":"cifar100","files":["/a.bin"],"coarse_labels":true})");
     all.emplace_back("data.scale=0.5");

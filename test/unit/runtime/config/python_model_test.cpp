@@ -37,6 +37,38 @@ TEST_CASE("Data in Python keep the sizes that were filled in") {
   CHECK(parse_resolved_config(to_json(config).dump(), "test") == config);
 }
 
+TEST_CASE("What a script decides by itself, and what it cannot reach, is refused") {
+  const ConfigFolder folder;
+  const std::string script = R"(model={"type":"python","loop":"script","file":")" +
+                             (folder.path() / "job.json").string() + "\"}";
+  const auto said_of = [&](const std::string& setting) {
+    return folder.problem(kValidConfig, {script, kOwnData, setting}).what;
+  };
+  CHECK_THAT(said_of("compute.micro_batch=2"), Catch::Contains("a script computes its batches"));
+  CHECK_THAT(said_of("compute.precision=bfloat16"), Catch::Contains("chooses its precision"));
+  CHECK_THAT(folder.problem(kValidConfig, {script}).what,
+             Catch::Contains("a script brings its own data"));
+  CHECK_THAT(
+      folder.problem(kValidConfig, {model_of(folder), R"(model.arguments=["x"])", kOwnData}).what,
+      Catch::Contains("only a script has a command line"));
+  CHECK_THAT(folder
+                 .problem(kValidConfig, {script, kOwnData, "evaluation.enabled=false",
+                                         R"(stop={"target":{"metric":"loss","value":1}})"})
+                 .what,
+             Catch::Contains("nothing is measured that could reach it"));
+}
+
+TEST_CASE("A configuration that is in no file has its name in errors") {
+  const ConfigFolder folder;
+  const std::string text = "{\n\"batch_size\": 0}";
+  try {
+    job_config_from_text(text, "what train.py says", folder.path());
+    FAIL("it was taken");
+  } catch (const ConfigError& error) {
+    CHECK_THAT(error.problem().where, Catch::StartsWith("what train.py says:"));
+  }
+}
+
 TEST_CASE("What a worker of Python models does not do is refused") {
   const ConfigFolder folder;
   const auto said_of = [&](const std::string& setting) {

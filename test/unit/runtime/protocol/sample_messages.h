@@ -103,9 +103,11 @@ class SampleMessages final {
         return Heartbeat{number<std::uint64_t>(), number()};
       case 18:
         return SampleMemory{number<std::uint64_t>(), number<std::uint64_t>()};
+      case 19:
+        return ScriptValues{number<std::uint64_t>(), {text(), text()}, {number(), number()}};
       default:
-        return Failed{Role::kShard, number<std::uint32_t>(), text(), random_.below(2) == 0,
-                      random_.below(2) == 0};
+        return Failed{Role::kShard,          number<std::uint32_t>(), text(),
+                      random_.below(2) == 0, random_.below(2) == 0,   text()};
     }
   }
 

@@ -98,9 +98,9 @@ class WorkerThread final {
                    .use_threads = [](std::uint32_t) {},
                    .post = [this](ControlMessage message) { hear(std::move(message)); },
                    .begins_iteration =
-                       [this](std::uint64_t iteration) {
+                       [this](const IterationPlace& place) {
                          const std::lock_guard lock(mutex_);
-                         begun_iteration_ = iteration;
+                         begun_iteration_ = place.iteration;
                          said_changed_.notify_one();
                        }});
     worker.run();

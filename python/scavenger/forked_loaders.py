@@ -1,0 +1,79 @@
+"""The loader processes of a script: forked before the worker has threads, with the script's data.
+
+So nothing has to be pickled but batches, and the data set is in memory once. All are forked at the
+beginning, when it is safe; those that are not needed sleep.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any, Callable, Iterator, List, NamedTuple, Optional
+
+from torch.utils.data import default_collate
+
+from scavenger.loader_pool import MOST_LOADERS, Loader
+from scavenger.loader_process import Datasets, answer_requests, watch_worker
+from scavenger.user_file import UserFile
+
+Collate = Callable[[List[Any]], Any]
+
+
+class ScriptData(NamedTuple):
+    """A data set of a script, and how a batch is made of its samples."""
+
+    samples: Any  # with __len__ and __getitem__
+    collate: Optional[Collate]
+
+
+class _TestSample(NamedTuple):
+    """A sample that the evaluation's own collate function is for."""
+
+    sample: Any
+
+
+class _Tagged:
+    """A data set whose samples say that they are of the test data."""
+
+    def __init__(self, samples: Any) -> None:
+        self._samples = samples
+
+    def __getitem__(self, index: int) -> _TestSample:
+        return _TestSample(self._samples[index])
+
+
+def _no_model() -> Any:
+    raise AssertionError("loader processes make no model")
+
+
+def _functions(path: pathlib.Path, training: ScriptData, test: Optional[ScriptData]) -> UserFile:
+    """Return the script's data as functions of a model's file."""
+    def make_dataset(split: str) -> Any:
+        if split == "train":
+            return training.samples
+        assert test is not None
+        return _Tagged(test.samples)
+
+    def collate(samples: List[Any]) -> Any:
+        if not isinstance(samples[0], _TestSample):
+            return (training.collate or default_collate)(samples)
+        assert test is not None
+        return (test.collate or training.collate or default_collate)(
+            [each.sample for each in samples])
+
+    return UserFile(path=path, make_model=_no_model, make_dataset=make_dataset, collate=collate)
+
+
+def _serve(path: pathlib.Path, seed: int, training: ScriptData, test: Optional[ScriptData],
+           questions: Any, requests: Any, results: Any) -> None:
+    watch_worker(questions)
+    datasets = Datasets(_functions(path, training, test), seed, len(training.samples))
+    answer_requests(datasets, None, str(path), requests, results)
+
+
+def forked_loaders(path: pathlib.Path, seed: int, training: ScriptData,
+                   test: Optional[ScriptData]) -> Iterator[Loader]:
+    """Fork the processes, as many as may be needed."""
+    arguments = (path, seed, training, test)
+    count = min(MOST_LOADERS, os.cpu_count() or 1)
+    return iter([Loader("fork", _serve, arguments) for _ in range(count)])

@@ -1,0 +1,78 @@
+"""Collects the gradients of a module while they are computed, and hands each over when it is final."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, List
+
+import torch
+
+from scavenger.model_state import ModelState
+from scavenger.problems import UserError
+
+
+class GradientCollector:
+    """Takes each parameter's gradient where a backward pass has made it. Thread: that of the pass."""
+
+    def __init__(self, state: ModelState, ready: Callable[[Any, int], None]) -> None:
+        self._state = state
+        self._ready = ready
+        self._worker: Any = None
+        self._gradients: List[torch.Tensor] = []
+        self._has_value: List[bool] = []
+        self._told: List[bool] = []
+        self.is_active = True  # else gradients stay where PyTorch puts them
+        self.is_last_pass = True  # else another one adds to them
+        for index, parameter in enumerate(state.parameters):
+            parameter.register_post_accumulate_grad_hook(self._hook(index))
+
+    def use_gradients(self, views: List[torch.Tensor]) -> None:
+        """Write gradients to these views from now on."""
+        self._gradients = views
+
+    def begin(self, worker: Any) -> None:
+        """Begin the passes of an iteration."""
+        self._worker = worker
+        self._has_value = [False] * len(self._state.parameters)
+        self._told = [False] * len(self._state.parameters)
+
+    def has_told(self) -> bool:
+        """Return whether a gradient was handed over in this iteration."""
+        return any(self._told)
+
+    def finish(self) -> None:
+        """Hand over what earlier passes of the iteration have given and the last one has not."""
+        for index, has_value in enumerate(self._has_value):
+            if has_value and not self._told[index]:
+                self._told[index] = True
+                self._ready(self._worker, index)
+
+    def collect_all(self) -> None:
+        """Take the gradients that backward passes have left at the parameters."""
+        for index in reversed(range(len(self._state.parameters))):
+            self._collect(index, self._state.parameters[index])
+
+    def _hook(self, index: int) -> Callable[[torch.nn.Parameter], None]:
+        def collect(parameter: torch.nn.Parameter) -> None:
+            if self.is_active:
+                self._collect(index, parameter)
+        return collect
+
+    def _collect(self, index: int, parameter: torch.nn.Parameter) -> None:
+        gradient = parameter.grad
+        parameter.grad = None
+        if gradient is None:
+            return
+        if self._told[index]:
+            raise UserError(
+                f"the gradient of {self._state.names[index]} came twice in one backward pass",
+                "loss()", "use checkpoint(..., use_reentrant=False), and call no backward()")
+        if gradient.layout != torch.strided:
+            gradient = gradient.to_dense()
+        if self._has_value[index]:
+            self._gradients[index].add_(gradient)
+        else:
+            self._gradients[index].copy_(gradient)
+            self._has_value[index] = True
+        if self.is_last_pass:
+            self._told[index] = True
+            self._ready(self._worker, index)

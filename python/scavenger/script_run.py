@@ -1,0 +1,61 @@
+"""Runs a script as `python script.py` would, and tells of what goes wrong in it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import runpy
+import sys
+from typing import Optional, Sequence
+
+from scavenger.problems import UserError, innermost_place, user_error
+from scavenger.script import the_script
+from scavenger.trainer import seed_everything
+
+
+def run_script(path: pathlib.Path, arguments: Sequence[str], seed: int) -> None:
+    """Run it to its end, seeded, with an empty standard input. Raises UserError for any exception."""
+    if not path.is_file():
+        raise UserError(f"there is no file {path}", "", "correct the path")
+    sys.argv = [str(path), *arguments]
+    sys.path.insert(0, str(path.parent))
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(line_buffering=True)
+    seed_everything(seed)
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except UserError as error:
+        error.where = error.where or innermost_place(error)
+        raise
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise UserError(f"the script ended by sys.exit({leaving.code!r})",
+                            innermost_place(leaving)) from leaving
+    except BaseException as error:  # a KeyboardInterrupt of a worker, too, ends the job
+        raise user_error(error, _headline()) from error
+
+
+def _headline() -> str:
+    where = the_script.runner.where() if the_script.runner else ""
+    if the_script.place is None:
+        return "the script failed before its first batch" + where
+    return f"the script failed in iteration {the_script.place.iteration}{where}"
+
+
+def without_loop() -> UserError:
+    """Return the error of a script that ends and has trained nothing."""
+    return UserError("the script ended without a loop", str(pathlib.Path(sys.argv[0])),
+                     "loop over scavenger.loader(dataset) and call scavenger.step(loss)")
+
+
+def take_input(kept: Optional[int] = None) -> int:
+    """Put an empty standard input in place of ours and return ours; or put a kept one back."""
+    if kept is not None:
+        os.dup2(kept, 0)
+        os.close(kept)
+        return 0
+    ours = os.dup(0)
+    empty = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(empty, 0)
+    os.close(empty)
+    return ours
