@@ -9,9 +9,15 @@
 namespace scavenger::elastic {
 namespace {
 
+// Until a released machine is gone, and until it is known of a taken one that it is.
+constexpr double kMostReleaseSeconds = 1.2;
+constexpr double kMostTakingSeconds = 2.0;
+constexpr double kMostReturningSeconds = std::max(kMostReleaseSeconds, kMostTakingSeconds);
+
 MachineCatalogue catalogue_of(const Market& market) {
   MachinePrice price;
   price.per_hour = market.price_per_hour;
+  price.returning_seconds = kMostReturningSeconds;
   return {{{.type = {}, .on_demand = price, .spot = price}}};
 }
 
@@ -67,7 +73,7 @@ void SimulatedProvider::bring(MachineId id) {
   machine.name = fmt::format("m{}", id);
   machine.address = machine.name;
   machine.spot = market_.mean_life_seconds > 0.0;
-  machine.price.per_hour = market_.price_per_hour;
+  machine.price = *catalogue_.entries.front().spot;
   listener_->on_ready(id, machine);
 }
 
@@ -77,7 +83,7 @@ void SimulatedProvider::take(MachineId id) {
   if (found == leases_.end()) return;
   found->second.is_taken = true;
   on_taken(fmt::format("m{}", id));
-  loop_.after(2.0 * random_.uniform(), [this, id] {
+  loop_.after(kMostTakingSeconds * random_.uniform(), [this, id] {
     if (!leases_.contains(id)) return;
     leases_.erase(id);
     listener_->on_lost(id, {"was preempted"});
@@ -89,7 +95,7 @@ void SimulatedProvider::release(MachineId id) {
   const auto found = leases_.find(id);
   if (found == leases_.end() || found->second.is_released) return;
   found->second.is_released = true;
-  loop_.after(0.2 + random_.uniform(), [this, id] { finish(id); });
+  loop_.after(kMostReleaseSeconds - random_.uniform(), [this, id] { finish(id); });
 }
 
 void SimulatedProvider::finish(MachineId id) {
