@@ -1,5 +1,6 @@
 // scavenger-report: a page that shows one or several runs: docs/page.md.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -7,6 +8,8 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
+#include "campaign/report/report_files.h"
+#include "campaign/run/campaign_folder.h"
 #include "elastic/events/event_log.h"
 #include "elastic/page/page_data.h"
 #include "elastic/page/report_page.h"
@@ -60,6 +63,21 @@ void write_tensorboard(const Arguments& arguments) {
   elastic::mirror_to_tensorboard(arguments.runs[0], arguments.tensorboard);
 }
 
+// docs/campaigns.md
+void write_campaign_page(const Arguments& arguments) {
+  if (arguments.runs.size() != 1)
+    throw InputError({.what = "a campaign has a page of its own",
+                      .where = "command line",
+                      .remedy = "name one run folder"});
+  const auto folder = campaign::open_campaign_folder(arguments.runs[0]);
+  const std::filesystem::path output =
+      arguments.output.empty() ? folder.page() : std::filesystem::path(arguments.output);
+  const campaign::ReplayedLog log = campaign::replay(folder);
+  campaign::write_report_document(folder, log.campaign, log.seconds);
+  campaign::write_report_page(folder, log.campaign, log.seconds, output);
+  std::cout << output.string() << ": " << format_bytes(std::filesystem::file_size(output)) << "\n";
+}
+
 void write_page(const Arguments& arguments) {
   std::vector<std::string> runs;
   std::string title;
@@ -88,7 +106,9 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-report", [&] {
-    if (arguments.tensorboard.empty())
+    if (std::ranges::any_of(arguments.runs, campaign::is_campaign))
+      write_campaign_page(arguments);
+    else if (arguments.tensorboard.empty())
       write_page(arguments);
     else
       write_tensorboard(arguments);

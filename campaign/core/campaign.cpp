@@ -50,7 +50,8 @@ void Campaign::on(const event::Started& started) {
 }
 
 void Campaign::on(const event::StopAsked& asked) {
-  begin_end("stopped", asked.reason, asked.at_once ? 0.0 : grace_seconds());
+  begin_end(asked.is_failure ? "failed" : "stopped", asked.reason,
+            asked.at_once ? 0.0 : grace_seconds());
 }
 
 // ---- Machines. ----
@@ -138,6 +139,11 @@ void Campaign::on(const event::HostLost& lost) {
               fmt::format("scavenger-task did not start on {} machines in a row: {}", broken_hosts_,
                           lost.how),
               grace_seconds());
+}
+
+std::size_t count_of(const Campaign& campaign, SimulationState state) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      campaign.simulations(), [&](const auto& entry) { return entry.second.state == state; }));
 }
 
 }  // namespace scavenger::campaign

@@ -14,6 +14,7 @@
 //   in order.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -37,6 +38,7 @@ struct CampaignPlan {
   MachinePrice asked_price;  // of the machines that are asked for
 };
 
+// It has more than 25 methods: one for each event, and one for each question that an answer asks.
 class Campaign final {
  public:
   explicit Campaign(CampaignPlan plan);
@@ -54,6 +56,9 @@ class Campaign final {
   const Ledger& ledger() const { return ledger_; }
   std::uint64_t losses() const { return losses_; }  // of machines
   bool is_ended() const { return end_ && end_->is_told; }
+  // "running", or how it ends or has ended, and why.
+  std::string status() const { return end_ ? end_->status : "running"; }
+  std::string reason() const { return end_ ? end_->reason : std::string(); }
   double mean_life_seconds() const { return life_.seconds(); }
   double checkpoint_seconds() const { return checkpoint_cost_.seconds(); }
 
@@ -141,5 +146,8 @@ class Campaign final {
   double now_seconds_ = 0.0;
   CampaignActions actions_;
 };
+
+// How many simulations are in this state.
+std::size_t count_of(const Campaign& campaign, SimulationState state);
 
 }  // namespace scavenger::campaign

@@ -118,11 +118,12 @@ struct Judged {
   std::string fault;
   std::string log_tail;
 };
-// Somebody wants it to end: in order, or at once.
+// Somebody wants it to end, in order or at once; or, `is_failure`, it cannot go on.
 struct StopAsked {
   static constexpr std::string_view kName = "stop_asked";
   std::string reason;
   bool at_once = false;
+  bool is_failure = false;
 };
 struct Tick {
   static constexpr std::string_view kName = "tick";

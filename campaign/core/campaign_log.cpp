@@ -30,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckpointKept, task)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckpointDamaged, task, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFailed, task, how, reason, log_tail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judged, point, fault, log_tail)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopAsked, reason, at_once)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopAsked, reason, at_once, is_failure)
 inline void to_json(nlohmann::json& json, const Tick&) {
   json = nlohmann::json::object();
 }

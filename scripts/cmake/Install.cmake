@@ -18,7 +18,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/scripts/loggers/ DESTINATION share/scaveng
   USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
 
 # Completion and man pages: each program writes its own (apps/command_text.h).
-foreach(program scavenger-train scavenger-ctl scavenger-plan scavenger-report scavenger-export scavenger-predict scavenger-md)
+foreach(program scavenger-train scavenger-ctl scavenger-plan scavenger-report scavenger-export scavenger-predict scavenger-md scavenger-campaign)
   if(TARGET ${program})
     foreach(text
         "--generate-completion;bash;share/bash-completion/completions/${program}"

@@ -6,6 +6,8 @@ import re
 from source_tree import CODE_FOLDERS, CPP_SUFFIXES, Finding, line_of
 
 SCHEMA = "configs/scavenger.schema.json"
+# Documents about another kind of configuration.
+OTHER_SCHEMAS = {"docs/campaigns.md": "configs/campaign.schema.json"}
 # Sections of the configuration whose names begin other things in these documents.
 OTHER_THINGS = {
     "docs/design/checkpoint_format.md": ("optimizer",),  # a checkpoint's own "optimizer" and its file
@@ -59,7 +61,8 @@ class Schema:
             return
         yield node
         if "$ref" in node:
-            yield from self.choices(self.root["definitions"][node["$ref"].rsplit("/", 1)[1]])
+            # What another schema defines is checked where that is used.
+            yield from self.choices(self.root["definitions"].get(node["$ref"].rsplit("/", 1)[1]))
         for word in ("oneOf", "anyOf", "allOf"):
             for choice in node.get(word, []):
                 yield from self.choices(choice)
@@ -121,11 +124,12 @@ def long_line_findings(path, text):
 
 def findings(tree):
     documents = [*sorted(file.name for file in tree.root.glob("*.md")), *tree.files(".md", folders=("docs",))]
-    schema = Schema(tree.text(SCHEMA))
     found = []
     for path in documents:
         text = tree.text(path)
-        found += [Finding(path, line_of(text, position), f"the configuration has no key {key}", f"name one of {SCHEMA}")
+        schema_path = OTHER_SCHEMAS.get(path, SCHEMA)
+        schema = Schema(tree.text(schema_path))
+        found += [Finding(path, line_of(text, position), f"the configuration has no key {key}", f"name one of {schema_path}")
                   for position, key in named_keys(schema, path, text) if not schema.has(key)]
         found += link_findings(tree, path, text)
         found += name_findings(tree, path, text)

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
-NAMES = [name for name in ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-predict", "scavenger-md")
+NAMES = [name for name in ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-predict", "scavenger-md",
+                          "scavenger-campaign")
          if (PROGRAMS / name).exists()]
 
 

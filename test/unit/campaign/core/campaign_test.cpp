@@ -251,8 +251,8 @@ TEST_CASE("The first wish to stop is orderly, the second is obeyed at once", "[c
   script.begin();
   script.bring(1);
   script.feed(event::SegmentBegan{1});
-  CHECK(script.feed(event::StopAsked{"Ctrl-C", false}) == Lines{"stop 1"});
-  CHECK(script.feed(event::StopAsked{"Ctrl-C", true}) == Lines{"end 1", "release 1"});
+  CHECK(script.feed(event::StopAsked{"Ctrl-C", false, false}) == Lines{"stop 1"});
+  CHECK(script.feed(event::StopAsked{"Ctrl-C", true, false}) == Lines{"end 1", "release 1"});
   CHECK(script.feed(event::MachineReleased{1}) == Lines{"finish: stopped"});
 }
 

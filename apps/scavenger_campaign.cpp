@@ -1,0 +1,189 @@
+// scavenger-campaign: simulates the points of a parameter space on machines that come and go:
+// docs/campaigns.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/command_line/command_line.h"
+#include "apps/command_line/user_program.h"
+#include "campaign/reader/campaign_config_file.h"
+#include "campaign/report/report_files.h"
+#include "campaign/run/campaign_folder.h"
+#include "campaign/run/campaign_run.h"
+#include "campaign/run/machine_source.h"
+#include "campaign/run/progress_lines.h"
+#include "elastic/coordinator/end_signals.h"
+#include "elastic/coordinator/job/host.h"
+#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
+#include "runtime/base/log.h"
+#include "runtime/base/version.h"
+#include "runtime/net/asio_loop.h"
+
+namespace scavenger {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Arguments {
+  std::string config;
+  std::string resume;
+  std::string replay;
+  std::string run;
+  std::vector<std::string> overrides;
+  std::optional<double> max_cost;
+  std::optional<std::uint64_t> max_simulations;
+  bool print_config = false;
+  bool quiet = false;
+};
+
+void declare(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", version_line("scavenger-campaign"));
+  auto* config =
+      app.add_option("CONFIG", arguments.config,
+                     "What to simulate: a JSON file, see configs/electrolyte_small.json");
+  auto* resume =
+      app.add_option("--resume", arguments.resume, "Go on with the campaign in this run folder");
+  config->excludes(resume);
+  auto* replay = app.add_option("--replay", arguments.replay,
+                                "Check that the log of this run folder leads to its decisions");
+  replay->excludes(config)->excludes(resume);
+  app.add_option("--run", arguments.run, "The run folder (runs/NAME)")->excludes(resume);
+  app.add_option("--set", arguments.overrides,
+                 "Replaces a value of the configuration: --set machines.count=4")
+      ->excludes(resume);
+  app.add_option("--max-cost", arguments.max_cost, "Dollars, over all resumes (stop.max_cost)")
+      ->check(kNotNegative);
+  app.add_option("--max-simulations", arguments.max_simulations,
+                 "Points to simulate (stop.max_simulations)");
+  app.add_flag("--print-config", arguments.print_config,
+               "Print the whole configuration, and simulate nothing");
+  app.add_flag("--quiet", arguments.quiet, "Say nothing if all is well");
+}
+
+fs::path program_folder() {
+  return fs::read_symlink("/proc/self/exe").parent_path();
+}
+
+campaign::CampaignConfig load(const Arguments& arguments) {
+  std::vector<std::string> overrides = arguments.overrides;
+  if (arguments.max_cost) overrides.push_back(fmt::format("stop.max_cost={}", *arguments.max_cost));
+  if (arguments.max_simulations)
+    overrides.push_back(fmt::format("stop.max_simulations={}", *arguments.max_simulations));
+  return campaign::load_campaign_config(arguments.config, overrides);
+}
+
+// ---- Running. ----
+
+void watch_signals(asio::signal_set& signals, campaign::CampaignRun& run, bool is_first) {
+  signals.async_wait([&, is_first](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    run.stop(fmt::format("it got the signal {}", ::strsignal(signal)),
+             !is_first && elastic::is_pressing(signal));
+    watch_signals(signals, run, false);
+  });
+}
+
+int code_of(const std::string& status) {
+  if (status == "stopped") return 130;
+  return status == "failed" ? 1 : 0;
+}
+
+int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
+         const Arguments& arguments) {
+  const elastic::RunLock lock(folder.path);
+  start_log("campaign", arguments.quiet ? LogLevel::kError : LogLevel::kWarning);
+  const campaign::CampaignConfig config = log.campaign.config();
+  const bool quiet = arguments.quiet;
+  asio::io_context io{1};
+  const SteadyClock clock;
+  AsioLoop loop(io, clock);
+  const std::unique_ptr<Provider> provider = campaign::make_provider(
+      io, config, {elastic::usable_cores(), program_folder(), folder.path / "provider"});
+  campaign::CampaignStart start{folder,
+                                std::move(log.campaign),
+                                log.seconds,
+                                arguments.max_simulations.value_or(config.stop.max_simulations),
+                                arguments.max_cost.value_or(config.stop.max_cost),
+                                program_folder(),
+                                {}};
+  start.show = [&](const campaign::Campaign& campaign, const campaign::CampaignEvent& event,
+                   double seconds) {
+    if (std::holds_alternative<campaign::event::Judged>(event))
+      campaign::write_report_document(folder, campaign, seconds);
+    const std::string line = campaign::progress_line(campaign, event, seconds);
+    if (!quiet && !line.empty()) std::cout << line << std::endl;
+  };
+  campaign::CampaignRun run(io, loop, *provider, std::move(start));
+  run.begin();
+  asio::signal_set signals(io);
+  elastic::add_end_signals(signals);
+  watch_signals(signals, run, true);
+  loop.run();
+  const campaign::action::Finish& finish = run.finish();
+  campaign::write_report_document(folder, run.campaign(), run.last_step_seconds());
+  campaign::write_report_page(folder, run.campaign(), run.last_step_seconds(), folder.page());
+  if (!quiet)
+    std::cout << finish.status << ": " << finish.reason << "\n"
+              << campaign::summary_text(run.campaign(), run.last_step_seconds())
+              << folder.page().string() << std::endl;
+  if (finish.status == "failed") std::cerr << "scavenger-campaign: " << finish.reason << "\n";
+  return code_of(finish.status);
+}
+
+int begin_new(const Arguments& arguments) {
+  const campaign::CampaignConfig config = load(arguments);
+  campaign::check_machines(config, elastic::usable_cores());
+  if (arguments.print_config) {
+    std::cout << json_text(campaign::to_json(config), {.indent = 2}) << "\n";
+    return 0;
+  }
+  campaign::check_program(config);
+  const campaign::CampaignFolder folder = campaign::make_campaign_folder(config, arguments.run);
+  if (!arguments.quiet) std::cout << "run folder: " << folder.path.string() << std::endl;
+  return work(folder, campaign::replay(folder), arguments);
+}
+
+int run(const Arguments& arguments) {
+  if (!arguments.replay.empty()) {
+    const auto log = campaign::replay(campaign::open_campaign_folder(arguments.replay));
+    std::cout << log.steps << " steps lead to the same decisions again\n";
+    return 0;
+  }
+  if (!arguments.resume.empty()) {
+    const auto folder = campaign::open_campaign_folder(arguments.resume);
+    return work(folder, campaign::replay(folder), arguments);
+  }
+  if (arguments.config.empty())
+    throw InputError({.what = "there is nothing to simulate",
+                      .where = "command line",
+                      .remedy = "name a configuration, or --resume RUN; see --help"});
+  return begin_new(arguments);
+}
+
+}  // namespace
+}  // namespace scavenger
+
+int main(int argc, char** argv) {
+  using namespace scavenger;
+  CLI::App app(
+      "Simulates the points of a parameter space on machines that come and go, and keeps what "
+      "they compute.",
+      "scavenger-campaign");
+  Arguments arguments;
+  declare(app, arguments);
+  if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
+  return run_user_program("scavenger-campaign", [&] { return run(arguments); });
+}

@@ -1,0 +1,77 @@
+#include "campaign/report/report_document.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "campaign/run/simulation_command.h"
+#include "runtime/base/version.h"
+
+namespace scavenger::campaign {
+namespace {
+
+Json to_json(const Amount& amount) {
+  return {{"seconds", amount.seconds},
+          {"dollars", amount.dollars},
+          {"on_demand_dollars", amount.on_demand_dollars}};
+}
+
+Json spent(const Campaign& campaign, double seconds) {
+  const Amounts amounts = campaign.ledger().amounts(seconds);
+  Json json = Json::object();
+  Amount sum;
+  for (const auto& [word, name] : kSpentNames) {
+    const Amount& amount = amounts[static_cast<std::size_t>(word)];
+    json[std::string(name)] = to_json(amount);
+    sum.add(amount);
+  }
+  json["all"] = to_json(sum);
+  return json;
+}
+
+Json simulation(const Campaign& campaign, PointIndex point, const SimulationRecord& record) {
+  Json values = Json::object();
+  const std::vector<double> numbers = campaign.space().values_at(point);
+  for (std::size_t i = 0; i < numbers.size(); ++i) values[campaign.space().names()[i]] = numbers[i];
+  const Amount cost = record.cost();
+  Json json = {{"point", point},
+               {"values", std::move(values)},
+               {"seed", seed_of(campaign.config().seed, point)},
+               {"state", name_of(record.state)},
+               {"is_holdout", record.is_holdout},
+               {"steps", record.steps()},
+               {"segments", record.segments.size()},
+               {"seconds", cost.seconds},
+               {"dollars", cost.dollars},
+               {"failures", record.failures}};
+  if (!record.reason.empty()) json["reason"] = record.reason;
+  if (!record.log_tail.empty()) json["log_tail"] = record.log_tail;
+  return json;
+}
+
+}  // namespace
+
+Json report_document(const Campaign& campaign, double seconds) {
+  Json simulations = Json::array();
+  for (const auto& [point, record] : campaign.simulations())
+    simulations.push_back(simulation(campaign, point, record));
+  const std::size_t points = campaign.space().size();
+  return {{"kind", "campaign"},
+          {"version", version()},
+          {"name", campaign.config().name},
+          {"status", campaign.status()},
+          {"reason", campaign.reason()},
+          {"seconds", seconds},
+          {"points", points},
+          {"simulated", campaign.simulations().size()},
+          {"skipped", points - campaign.simulations().size()},
+          {"done", count_of(campaign, SimulationState::kDone)},
+          {"diverged", count_of(campaign, SimulationState::kDiverged)},
+          {"failed", count_of(campaign, SimulationState::kFailed)},
+          {"machines_lost", campaign.losses()},
+          {"checkpoint_seconds", campaign.checkpoint_seconds()},
+          {"mean_life_seconds", campaign.mean_life_seconds()},
+          {"spent", spent(campaign, seconds)},
+          {"simulations", std::move(simulations)}};
+}
+
+}  // namespace scavenger::campaign

@@ -1,0 +1,403 @@
+#include "campaign/run/campaign_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "campaign/result/validity.h"
+#include "campaign/run/simulation_command.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/text.h"
+
+namespace scavenger::campaign {
+namespace {
+
+constexpr double kSignsOfLifeSeconds = 1.0;
+constexpr double kEndPollSeconds = 0.05;
+constexpr int kEndPolls = 100;  // until what still runs is killed
+
+}  // namespace
+
+CampaignRun::CampaignRun(asio::io_context& io, EventLoop& loop, Provider& provider,
+                         CampaignStart start)
+    : io_(io),
+      loop_(loop),
+      provider_(provider),
+      start_(std::move(start)),
+      campaign_(std::move(start_.campaign)),
+      log_(start_.folder.log()),
+      store_(start_.folder.path),
+      inputs_(read_input_files(start_.folder.files())),
+      disk_(loop.start_thread()),
+      begin_seconds_(loop.clock().now_seconds()) {}
+
+CampaignRun::~CampaignRun() = default;
+
+double CampaignRun::seconds() const {
+  return start_.seconds + loop_.clock().now_seconds() - begin_seconds_;
+}
+
+// ---- Beginning, and what happens. ----
+
+void CampaignRun::begin() {
+  provider_.begin(*this, [this](const std::optional<Refusal>& problem) {
+    if (problem) throw InputError(problem->problem);
+    open_links();
+    feed(event::Started{start_.max_simulations, start_.max_cost});
+    watch_signs_of_life();
+  });
+}
+
+void CampaignRun::open_links() {
+  const MachinesConfig& machines = campaign_.config().machines;
+  HostLinks::Settings settings;
+  settings.program_folder = start_.program_folder;
+  settings.log_folder = start_.folder.logs();
+  settings.endpoint = {provider_.controller_address(), machines.port};
+  if (settings.endpoint.host.empty()) settings.endpoint.host = machines.listen_address;
+  settings.start_seconds = machines.start_seconds;
+  settings.silence_seconds = machines.silence_seconds;
+  HostListener& listener = *this;
+  links_ = std::make_unique<HostLinks>(io_, loop_.clock(), listener, std::move(settings));
+}
+
+void CampaignRun::stop(const std::string& reason, bool at_once) {
+  if (links_ && !is_over_) feed(event::StopAsked{reason, at_once, false});
+}
+
+// Events that actions cause are taken after those actions.
+void CampaignRun::feed(const CampaignEvent& event) {
+  events_.push_back(event);
+  if (std::exchange(is_draining_, true)) return;
+  drain();
+  is_draining_ = false;
+  set_wake_timer();
+}
+
+void CampaignRun::drain() {
+  while (!events_.empty() && !is_over_) {
+    const CampaignEvent event = std::move(events_.front());
+    events_.pop_front();
+    const double now_seconds = seconds();
+    last_step_seconds_ = now_seconds;
+    const CampaignActions actions = campaign_.step(event, now_seconds);
+    const bool matters = !actions.empty() || !std::holds_alternative<event::Tick>(event);
+    if (matters && !write_log(log_line(now_seconds, event, actions))) return;
+    for (const CampaignAction& decided : actions)
+      std::visit([this](const auto& what) { carry_out(what); }, decided);
+    if (matters) start_.show(campaign_, event, now_seconds);
+  }
+}
+
+// What is not in the log must not be done: without a log the campaign ends here. It can be resumed.
+bool CampaignRun::write_log(const std::string& line) {
+  try {
+    log_.write(line);
+    return true;
+  } catch (const SystemError& error) {
+    links_->kill_all();
+    carry_out(action::Finish{"failed", error.what()});
+    return false;
+  }
+}
+
+void CampaignRun::set_wake_timer() {
+  const auto wake = campaign_.wake_seconds();
+  const std::uint64_t number = ++wakes_;
+  if (!wake || is_over_) return;
+  loop_.after(std::max(0.0, *wake - seconds()), [this, number] {
+    if (number == wakes_ && !is_over_) feed(event::Tick{});
+  });
+}
+
+void CampaignRun::watch_signs_of_life() {
+  loop_.after(kSignsOfLifeSeconds, [this] {
+    if (is_over_) return;
+    links_->check_signs_of_life();
+    watch_signs_of_life();
+  });
+}
+
+// ---- Machines. ----
+
+void CampaignRun::carry_out(const action::RequestMachine& action) {
+  std::uint32_t index = 0;
+  const auto is_taken = [&] {
+    return std::ranges::any_of(worker_indices_,
+                               [&](const auto& entry) { return entry.second == index; });
+  };
+  while (is_taken()) ++index;
+  worker_indices_[action.machine] = index;
+  MachineRequest request;
+  request.worker = index;
+  request.spot = campaign_.config().provider.spot;
+  request.ticket = links_->ticket_of(action.machine);
+  provider_.request(action.machine, request);
+}
+
+void CampaignRun::on_ready(MachineId id, const Machine& machine) {
+  machines_[id] = machine;
+  event::MachineReady ready;
+  ready.machine = id;
+  ready.name = machine.name;
+  ready.type = machine.type;
+  ready.zone = machine.zone;
+  ready.spot = machine.spot;
+  // Local machines are all this one, and share its cores.
+  const bool is_here = campaign_.config().provider.type == ProviderType::kLocal;
+  ready.cores = std::max(1U, machine.cores / (is_here ? campaign_.config().machines.count : 1U));
+  ready.price_per_hour = machine.price.per_hour;
+  const bool has_other_price = machine.spot && machine.price.on_demand_per_hour > 0.0;
+  ready.on_demand_price_per_hour =
+      has_other_price ? machine.price.on_demand_per_hour : machine.price.per_hour;
+  ready.minimum_seconds = machine.price.minimum_seconds;
+  ready.returning_seconds = machine.price.returning_seconds;
+  ready.charged_seconds = machine.charged_seconds;
+  feed(ready);
+}
+
+void CampaignRun::on_delayed(MachineId, const Refusal& refusal) {
+  log_info("no machine yet: {}", Error(refusal.problem).what());
+}
+
+void CampaignRun::on_refused(MachineId id, const Refusal& refusal) {
+  worker_indices_.erase(id);
+  feed(event::MachineRefused{id, Error(refusal.problem).what(),
+                             refusal.retry_after_seconds.value_or(-1.0)});
+}
+
+void CampaignRun::on_notice(MachineId id, const MachineNotice& notice) {
+  feed(event::MachineNotice{id, notice.seconds});
+}
+
+void CampaignRun::forget_tasks_of(MachineId machine) {
+  std::erase_if(tasks_, [&](const auto& entry) { return entry.second.machine == machine; });
+}
+
+void CampaignRun::on_lost(MachineId id, const MachineLoss& loss) {
+  links_->end(id);
+  forget_tasks_of(id);
+  machines_.erase(id);
+  worker_indices_.erase(id);
+  feed(event::MachineLost{id, loss.how, loss.was_taken});
+}
+
+void CampaignRun::on_released(MachineId id) {
+  machines_.erase(id);
+  worker_indices_.erase(id);
+  feed(event::MachineReleased{id});
+}
+
+void CampaignRun::carry_out(const action::StartHost& start) {
+  try {
+    links_->start(start.machine, machines_.at(start.machine));
+  } catch (const SystemError& error) {
+    feed(event::HostLost{start.machine, error.what()});
+  }
+}
+
+void CampaignRun::carry_out(const action::ReleaseMachine& release) {
+  links_->end(release.machine);
+  provider_.release(release.machine);
+}
+
+void CampaignRun::on_host_joined(MachineId machine) {
+  feed(event::HostJoined{machine});
+}
+
+void CampaignRun::on_host_lost(MachineId machine, const std::string& how) {
+  log_warning("machine {}: {}", machine, how);
+  forget_tasks_of(machine);
+  feed(event::HostLost{machine, how});
+}
+
+void CampaignRun::on_host_leaving(MachineId machine) {
+  feed(event::MachineNotice{machine, 0.0});
+}
+
+// ---- Tasks. ----
+
+message::Run CampaignRun::command_of(TaskId task, PointIndex point, std::uint64_t from,
+                                     std::uint64_t until) const {
+  return segment_command(campaign_.config(), campaign_.space(), task, point, from, until);
+}
+
+void CampaignRun::carry_out(const action::StartTask& start) {
+  std::vector<TaskFile> files =
+      filled_files(campaign_.config(), campaign_.space(), start.point, inputs_);
+  if (start.kept > 0) {
+    const std::uint64_t intact = store_.newest_intact(start.point, start.kept);
+    if (intact < start.kept) {
+      log_warning("the last checkpoint of {} is damaged", campaign_.space().text_at(start.point));
+      return feed(event::CheckpointDamaged{start.task, intact});
+    }
+    for (TaskFile& file : store_.read_checkpoint(start.point, start.kept))
+      files.push_back(std::move(file));
+  }
+  tasks_[start.task] = {start.machine, start.point, {}, {}};
+  links_->send_files(start.machine, start.task, std::move(files),
+                     command_of(start.task, start.point, start.from, start.until));
+}
+
+void CampaignRun::carry_out(const action::RunSegment& run) {
+  const TaskLink& link = tasks_.at(run.task);
+  links_->send(link.machine, command_of(run.task, link.point, run.from, run.until));
+}
+
+void CampaignRun::carry_out(const action::StopTask& stop) {
+  links_->send(tasks_.at(stop.task).machine, message::Stop{stop.task});
+}
+
+void CampaignRun::carry_out(const action::EndTask& end) {
+  const auto found = tasks_.find(end.task);
+  if (found == tasks_.end()) return;
+  links_->drop_files(found->second.machine, end.task);
+  links_->send(found->second.machine, message::End{end.task});
+  tasks_.erase(found);
+}
+
+// Null if it is no task of that machine, or not any more.
+CampaignRun::TaskLink* CampaignRun::link_of(TaskId task, MachineId machine) {
+  const auto found = tasks_.find(task);
+  const bool is_one =
+      found != tasks_.end() && found->second.machine == machine && campaign_.tasks().contains(task);
+  return is_one ? &found->second : nullptr;
+}
+
+void CampaignRun::on_task_message(MachineId machine, const TaskMessage& message) {
+  if (const auto* began = std::get_if<message::Began>(&message)) {
+    if (link_of(began->task, machine) != nullptr) feed(event::SegmentBegan{began->task});
+  } else if (const auto* ended = std::get_if<message::Ended>(&message)) {
+    if (link_of(ended->task, machine) == nullptr) return;
+    if (ended->how == "kept") return feed(event::SegmentEnded{ended->task});
+    feed(event::TaskFailed{ended->task, ended->how, ended->reason, ended->log_tail});
+  } else if (const auto* file = std::get_if<message::PutFile>(&message)) {
+    if (TaskLink* const link = link_of(file->task, machine)) begin_file(*link, *file);
+  } else if (const auto* all = std::get_if<message::Delivered>(&message)) {
+    if (TaskLink* const link = link_of(all->task, machine)) keep(all->task, *link, all->is_final);
+  }
+}
+
+// ---- What comes home. ----
+
+void CampaignRun::begin_file(TaskLink& link, const message::PutFile& file) {
+  std::uint64_t bytes = file.bytes;
+  for (const TaskFile& other : link.files) bytes += other.content.size();
+  if (link.arriving || bytes > 2 * kMostFileBytes)
+    throw ProtocolError(
+        {.what = "more files came than a segment has", .where = file.name, .remedy = {}});
+  TaskFile begun;
+  begun.name = file.name;
+  begun.is_checkpoint = file.is_checkpoint;
+  link.files.push_back(std::move(begun));
+  link.arriving = file;
+  if (file.bytes == 0) finish_file(link);
+}
+
+void CampaignRun::on_piece(MachineId machine, const Piece& piece) {
+  TaskLink* const link = link_of(piece.task, machine);
+  if (link == nullptr) return;
+  if (!link->arriving)
+    throw ProtocolError({.what = "a piece belongs to no file", .where = {}, .remedy = {}});
+  std::string& content = link->files.back().content;
+  content += piece.bytes;
+  if (content.size() > link->arriving->bytes)
+    throw ProtocolError({.what = "a file is longer than was said", .where = {}, .remedy = {}});
+  if (content.size() == link->arriving->bytes) finish_file(*link);
+}
+
+void CampaignRun::finish_file(TaskLink& link) {
+  if (sha256_hex(link.files.back().content) != link.arriving->sha256)
+    throw ProtocolError({.what = "a file has another hash than was said",
+                         .where = link.arriving->name,
+                         .remedy = {}});
+  link.arriving.reset();
+}
+
+// The step that a stopped segment has reached; one that was not stopped has reached its end.
+std::uint64_t CampaignRun::reached_by(const TaskRecord& task,
+                                      const std::vector<TaskFile>& files) const {
+  if (!task.was_stopped) return task.until;
+  const auto& reached = campaign_.config().simulation.stop.reached;
+  if (!reached) return task.from;  // the next command has the same end, and goes on inside of it
+  std::vector<ResultFile> all;
+  for (const TaskFile& file : files) all.push_back({file.name, file.content});
+  try {
+    return read_reached_step(all, *reached);
+  } catch (const DataError& error) {
+    log_warning("a stopped segment does not say how far it is: {}", error.what());
+    return task.from;
+  }
+}
+
+void CampaignRun::keep(TaskId id, TaskLink& link, bool is_final) {
+  auto files = std::make_shared<std::vector<TaskFile>>(std::exchange(link.files, {}));
+  const TaskRecord& task = campaign_.tasks().at(id);
+  const std::uint64_t until = reached_by(task, *files);
+  const std::uint64_t number = campaign_.simulations().at(link.point).segments.size() + 1;
+  auto failure = std::make_shared<std::string>();
+  disk_->run(
+      [this, files, failure, number, point = link.point] {
+        try {
+          store_.keep(point, number, *files);
+        } catch (const std::exception& error) {
+          *failure = error.what();
+        }
+      },
+      [this, failure, id, is_final, until] {
+        if (!failure->empty()) return feed(event::StopAsked{*failure, false, true});
+        if (is_final)
+          feed(event::SegmentKept{id, until});
+        else
+          feed(event::CheckpointKept{id});
+      });
+}
+
+// ---- Results. ----
+
+std::string CampaignRun::fault_of_result(PointIndex point) const {
+  const SimulationConfig& simulation = campaign_.config().simulation;
+  const std::vector<KeptSegment>& kept = campaign_.simulations().at(point).segments;
+  try {
+    std::vector<SegmentResult> segments;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      const bool is_needed =
+          i + 1 == kept.size() ||
+          (simulation.result.merge == MergeRule::kMeanBySteps && kept[i].until > kept[i].from);
+      if (is_needed)
+        segments.push_back({kept[i].until - kept[i].from, store_.read_results(point, i + 1)});
+    }
+    const std::vector<ResultFile> files = merge_results(segments, simulation.result);
+    if (const auto fault = fault_of(files, simulation.result, simulation.valid)) return *fault;
+    store_.keep_result(point, files);
+    return {};
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+void CampaignRun::carry_out(const action::Judge& judge) {
+  feed(event::Judged{judge.point, fault_of_result(judge.point), {}});
+}
+
+// ---- The end. ----
+
+void CampaignRun::carry_out(const action::Finish& finish) {
+  finish_ = finish;
+  is_over_ = true;
+  provider_.end([this](const std::vector<std::string>& left) {
+    if (!left.empty())
+      log_warning(
+          "some machines could not be returned: {}; remove them by hand, they may cost money",
+          join_words(left));
+    await_processes();
+  });
+}
+
+void CampaignRun::await_processes() {
+  if (!links_->any_running()) return loop_.stop();
+  if (ending_polls_++ == kEndPolls) links_->kill_all();
+  loop_.after(kEndPollSeconds, [this] { await_processes(); });
+}
+
+}  // namespace scavenger::campaign

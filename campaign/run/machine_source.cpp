@@ -1,0 +1,91 @@
+#include "campaign/run/machine_source.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "elastic/providers/job_provider.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The part of a training job's configuration that providers read.
+JobConfig job_config_of(const CampaignConfig& config) {
+  JobConfig job;
+  job.name = config.name;
+  job.seed = config.seed;
+  job.provider = config.provider;
+  job.cluster.workers = config.machines.count;
+  job.cluster.price_per_worker_hour = config.machines.price_per_hour;
+  job.cluster.listen_address = config.machines.listen_address;
+  job.cluster.port = config.machines.port;
+  return job;
+}
+
+bool is_on_this_machine(ProviderType type) {
+  return type == ProviderType::kLocal || type == ProviderType::kEmulated;
+}
+
+// As the shell looks for it, or beside this program.
+bool can_be_found(const std::string& program) {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  if (::access((here / program).c_str(), X_OK) == 0) return true;
+  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+}  // namespace
+
+MachineCatalogue catalogue_of(const CampaignConfig& config, std::uint32_t cores) {
+  return elastic::provider_factory(config.provider.type).catalogue(job_config_of(config), cores);
+}
+
+std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConfig& config,
+                                        const ProviderHost& host) {
+  const JobConfig job = job_config_of(config);
+  const ProviderFactory& factory = elastic::provider_factory(config.provider.type);
+  factory.check(job);
+  return factory.make(io, job, host);
+}
+
+void check_machines(const CampaignConfig& config, std::uint32_t cores) {
+  const ProviderType type = config.provider.type;
+  if (type == ProviderType::kGcp || type == ProviderType::kKubernetes)
+    throw InputError({.what = fmt::format("machines of {} start a worker by themselves, and cannot "
+                                          "run simulations yet",
+                                          name_of(type)),
+                      .where = "provider.type",
+                      .remedy = "use local, emulated, ssh or slurm"});
+  double most = 0.0;
+  for (const CatalogueEntry& entry : catalogue_of(config, cores).entries)
+    most = std::max(most, entry.cores > 0.0 ? entry.cores : 1e9);
+  if (type == ProviderType::kLocal) most = std::max(1.0, most / config.machines.count);
+  if (most >= config.simulation.cores || type == ProviderType::kEmulated) return;
+  throw InputError(
+      {.what = fmt::format("a simulation takes {} cores, and no machine has more than {:g}",
+                           config.simulation.cores, most),
+       .where = "simulation.cores",
+       .remedy = "use fewer cores, or larger machines"});
+}
+
+void check_program(const CampaignConfig& config) {
+  const std::string& program = config.simulation.command.front();
+  const bool is_input = program.starts_with("./") || program.find('{') != std::string::npos;
+  if (is_input || !is_on_this_machine(config.provider.type) || can_be_found(program)) return;
+  throw InputError({.what = fmt::format("there is no program {}", program),
+                    .where = "simulation.command",
+                    .remedy = "install it, or write its whole path"});
+}
+
+}  // namespace scavenger::campaign

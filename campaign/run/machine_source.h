@@ -1,0 +1,25 @@
+// The provider of a campaign's machines: that of training jobs, asked for machines that run
+// scavenger-task.
+#pragma once
+
+#include <memory>
+
+#include "campaign/config/campaign_config.h"
+#include "runtime/provider/machine_catalogue.h"
+#include "runtime/provider/provider_factory.h"
+
+namespace scavenger::campaign {
+
+// Throws InputError if the settings cannot be used.
+MachineCatalogue catalogue_of(const CampaignConfig& config, std::uint32_t cores);
+std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConfig& config,
+                                        const ProviderHost& host);
+
+// Throws InputError if the provider cannot run simulations, if no machine of it has the cores that
+// one needs, or if spot machines have no price. `cores`: of this machine.
+void check_machines(const CampaignConfig& config, std::uint32_t cores);
+
+// Throws InputError if simulations run on this machine and their program is not there.
+void check_program(const CampaignConfig& config);
+
+}  // namespace scavenger::campaign

@@ -1,0 +1,20 @@
+// Runs a simulation's command in its folder, and leaves nothing of it behind.
+//
+// The guard is a process of its own, the leader of the command's process group. If the process that
+// has started it dies, however it dies, the guard kills the whole group: what a shell has started
+// does not stay, which the kernel's own signal for orphans would not reach.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace scavenger::campaign {
+
+inline constexpr const char* kGuardOption = "--guard";
+
+// Requires that this process leads its process group. `parent_pid`: of the process that has started
+// it. Signals that this process gets go to the command. Returns the command's exit code, 128 and
+// its signal if it was killed, or 127 if it could not be started.
+int run_guarded(long parent_pid, const std::string& folder, const std::vector<std::string>& words);
+
+}  // namespace scavenger::campaign
