@@ -38,7 +38,11 @@ class QuadraticTrainer final : public Trainer {
 
   const TensorLayout& parameters() const override { return layout_; }
   const TensorLayout& buffers() const override { return buffers_; }
-  void use_weights(std::span<float> weights) override { weights_ = weights; }
+  void use_weights(std::span<float> weights) override {
+    weights_ = weights;
+    holds_vectors = true;
+  }
+  void release_vectors() override { holds_vectors = false; }
   void use_gradients(std::span<float> gradients) override { gradients_ = gradients; }
   void write_initial_weights() override { std::fill(weights_.begin(), weights_.end(), 1.0F); }
   void read_buffers(std::span<float> destination) const override { destination[0] = passes; }
@@ -73,6 +77,7 @@ class QuadraticTrainer final : public Trainer {
 
   double seconds_per_step = 0.02;
   float passes = 0.0F;
+  bool holds_vectors = false;  // of the synchroniser
   std::vector<std::uint64_t> random_keys;
   std::vector<std::uint32_t> evaluated_sizes;
 
@@ -88,6 +93,7 @@ class LocalSynchroniser final : public Synchroniser {
  public:
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override {
     groups.push_back(group);
+    if (before_join) before_join();
     if (group.writes_initial_weights) initial_weights(weights_);
     const std::lock_guard lock(mutex_);
     return !interrupted_ && problem_.empty();
@@ -141,6 +147,7 @@ class LocalSynchroniser final : public Synchroniser {
   std::atomic<std::uint64_t> waits_from = UINT64_MAX;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
   std::vector<SyncGroup> groups;  // joined
+  std::function<void()> before_join;
 
  private:
   mutable std::mutex mutex_;

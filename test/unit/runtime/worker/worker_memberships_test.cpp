@@ -78,6 +78,7 @@ class WorkerThread final {
   LocalSynchroniser* synchroniser = nullptr;  // the worker's, which owns it
   QuadraticTrainer* trainer = nullptr;
   std::uint64_t reported_until = 0;
+  int joins_with_vectors = 0;
 
  private:
   void live() {
@@ -93,6 +94,9 @@ class WorkerThread final {
                        [this](const SyncGroup&) {
                          auto made = std::make_unique<LocalSynchroniser>();
                          synchroniser = made.get();
+                         made->before_join = [this] {
+                           if (trainer->holds_vectors) ++joins_with_vectors;
+                         };
                          return made;
                        },
                    .use_threads = [](std::uint32_t) {},
@@ -133,6 +137,18 @@ TEST_CASE("a worker halted in an iteration drops it, and says what it had done b
   CHECK(halted.has_weights);
   CHECK(halted.buffers.at(0) == 3.0F);  // not 4: the fourth pass does not count
   CHECK(worker.reported_until == 3);
+}
+
+TEST_CASE("the trainer has let go of all vectors whenever the memory may move") {
+  WorkerThread worker;
+  worker.join(1, 0);
+  worker.train_into(3);
+  CHECK(worker.trainer->holds_vectors);
+  worker.tell(Halt{});
+  worker.expect<Halted>();
+  worker.join(2, 3);
+  CHECK(worker.synchroniser->groups.size() == 2);
+  CHECK(worker.joins_with_vectors == 0);
 }
 
 TEST_CASE("an iteration that is repeated starts from the buffers that it had") {

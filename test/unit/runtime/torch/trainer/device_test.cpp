@@ -1,6 +1,8 @@
 // What is there for GPUs, on the CPU: the same code, with another device.
 #include <ATen/ops/batch_norm.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -312,6 +314,52 @@ class NormalisedModel final : public Model {
 };
 
 }  // namespace
+
+namespace {
+
+// Runs out of memory in its first backward pass, when the gradient of `last` has been computed.
+class BackwardHungryModel final : public Model {
+ public:
+  at::Tensor forward(const ModelInput& input) override {
+    const at::Tensor inner = at::linear(input.samples, first_.tensor);
+    if (training())
+      inner.register_hook([this](const at::Tensor&) {
+        ++passes;
+        TORCH_CHECK_WITH(OutOfMemoryError, passes > 1, "there is no more");
+      });
+    return at::linear(inner, last_.tensor);
+  }
+  int passes = 0;
+
+ private:
+  Parameter first_ = add_parameter("first", {4, 4}, all_equal(0.25F));
+  Parameter last_ = add_parameter("last", {4, 4}, all_equal(0.5F));
+};
+
+}  // namespace
+
+TEST_CASE("memory that runs out in the backward pass is not the end, if nothing was handed over") {
+  std::vector<std::string> said;
+  TrainerOptions options;
+  options.data.sample_shape = {4};
+  options.data.classes = 4;
+  options.compute.micro_batch = 6;  // so that the CPU is not measured before
+  options.say = [&](const std::string& text) { said.push_back(text); };
+  auto model = std::make_unique<BackwardHungryModel>();
+  const BackwardHungryModel& counted = *model;
+  options.placement = {at::kCPU, true};
+  BoundTrainer bound(std::make_unique<ModelTrainer>(std::move(model), options));
+  std::uint64_t floats = 0;
+
+  bound.trainer->forward_backward(
+      random_batch(options.data, 6), 1,
+      [&](std::uint64_t first, std::uint64_t last) { floats += last - first; });
+
+  CHECK(counted.passes == 3);  // one of six samples, then two of three
+  CHECK(floats == bound.gradients.size());
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("at most 3"));
+}
 
 TEST_CASE("warming a device up leaves no trace") {
   TrainerOptions options;
