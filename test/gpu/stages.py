@@ -8,6 +8,7 @@ import array
 import itertools
 import statistics
 
+from running import CaseFailed
 from stage_log import Check
 
 UNIT_TESTS = ["device_test", "model_trainer_test", "torch_trainer_test", "transformer_test", "objective_test", "fine_tuning_test"]
@@ -103,12 +104,19 @@ def contestants(around, is_convolutional):
 def throughput_case(model, batch_size, unit, target, extra=()):
     def case(around):
         seconds, rounds = (0.1, 1) if around.is_small else (4.0, 2)
-        rates = {}
+        rates, refusals = {}, {}
         for _, (label, (is_ours, options)) in itertools.product(range(rounds), contestants(around, unit == "samples").items()):
             run = around.ours if is_ours else around.pytorch
-            done = run(model, "--batch-size", batch_size, "--seconds", seconds, *extra, *options)
+            try:
+                done = run(model, "--batch-size", batch_size, "--seconds", seconds, *extra, *options)
+            except CaseFailed as reason:
+                if is_ours or "compile" not in label:
+                    raise
+                refusals[label] = str(reason).splitlines()[-1]  # there may be no C compiler, which torch.compile needs
+                continue
             rates.setdefault(label, []).append(done[unit] / median(steady(done["seconds"])))
         values = {f"{label}: {unit} a second": median(rate) for label, rate in rates.items()}
+        values.update({f"{label}: could not run": reason for label, reason in refusals.items()})
         best = {side: max(median(rate) for label, rate in rates.items() if label.startswith(side)) for side in ("ours", "PyTorch")}
         values["ours / PyTorch, the best of each"] = best["ours"] / best["PyTorch"]
         judged = around.device != "cpu" and target is not None
