@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
+#include "runtime/provider/ssh/ssh_install.h"
 
 namespace scavenger {
 namespace {
@@ -266,6 +268,57 @@ class KubernetesCommand final {
   bool is_certain_ = false;  // do not ask
 };
 
+// ---- Programs on other hosts. ----
+
+class InstallCommand final {
+ public:
+  explicit InstallCommand(CLI::App& app) {
+    command_ = app.add_subcommand("install", "Copy Scavenger to hosts that ssh reaches");
+    command_->add_option("HOSTS", hosts_, "As ssh takes them: vm1, or user@10.0.0.2")->required();
+    command_->add_option("--from", installation_.source,
+                         "The folder of cmake --install, or a wheel; empty: that of this program");
+    command_->add_option("--to", installation_.folder, "The folder on the hosts")
+        ->capture_default_str();
+    command_->add_option("--python", installation_.python, "For a wheel: Python with PyTorch there")
+        ->capture_default_str();
+    command_->add_option("--ssh-option", installation_.options, "A word for ssh; may be repeated")
+        ->allow_extra_args(false);
+  }
+
+  bool is_called() const { return command_->parsed(); }
+
+  int run() const {
+    SshInstallation installation = installation_;
+    if (installation.source.empty())
+      installation.source = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "..";
+    if (const std::string problem = problem_of(installation); !problem.empty())
+      throw InputError({.what = problem, .where = "install", .remedy = "see --from and --to"});
+    asio::io_context io;
+    std::size_t failures = 0;
+    for (const std::string& host : hosts_)
+      asio::co_spawn(
+          io, install_over_ssh(installation, host, version_line("scavenger-ps")),
+          [&failures, &installation, &host](const std::exception_ptr& error,
+                                            const std::string& problem) {
+            if (error) std::rethrow_exception(error);
+            failures += problem.empty() ? 0U : 1U;
+            std::cout << (problem.empty()
+                              ? fmt::format("{}: {} has this build\n", host, installation.folder)
+                              : fmt::format("{}: failed: {}\n", host, problem))
+                      << std::flush;
+          });
+    io.run();
+    if (failures == 0)
+      std::cout << fmt::format("set provider.program_folder to \"{}/bin\"\n", installation.folder);
+    return failures == 0 ? 0 : 1;
+  }
+
+ private:
+  CLI::App* command_ = nullptr;
+  std::vector<std::string> hosts_;
+  SshInstallation installation_{.source = {}, .folder = "/opt/scavenger", .options = {}};
+};
+
 }  // namespace
 }  // namespace scavenger
 
@@ -276,6 +329,7 @@ int main(int argc, char** argv) {
   declare(app, arguments);
   const GcpCommand gcp(app);
   const KubernetesCommand k8s(app);
+  const InstallCommand install(app);
   if (const std::string problem = problem_of_order(app, {argv + 1, argv + argc});
       !problem.empty()) {
     std::cerr << "scavenger-ctl: " << problem << "\n";
@@ -285,6 +339,7 @@ int main(int argc, char** argv) {
   return run_user_program("scavenger-ctl", [&] {
     if (gcp.is_called()) return gcp.run();
     if (k8s.is_called()) return k8s.run();
+    if (install.is_called()) return install.run();
     control(arguments);
     return 0;
   });

@@ -30,6 +30,12 @@ void read_slurm(const std::string& printed) {
   for (const auto& [job, found] : states)
     require_consistent(is_word(job) && is_word(found.state) &&
                        (found.node.empty() || is_word(found.node)));
+  for (const auto& [job, found] : states)
+    if (found.seconds_left) require_consistent(*found.seconds_left >= 0.0);
+  if (const auto gib = slurm_memory_gib_per_core(printed)) require_consistent(*gib > 0.0);
+  require_consistent(slurm_cores_per_node(printed).size() <= 65536);
+  for (const std::string& name : slurm_node_names(printed)) require_consistent(is_word(name));
+  if (const auto own = interface_address(printed)) require_consistent(is_word(*own));
   const auto address = slurm_node_address(printed);
   if (address) require_consistent(is_word(*address));
   for (const auto& [job, name] : named_slurm_jobs(printed)) {
@@ -46,10 +52,14 @@ void read_slurm(const std::string& printed) {
 
 TEST_CASE("fuzz: whatever Slurm's programs print, no part of it is taken for what it is not") {
   const std::vector<std::string> originals = {
-      "4711\n", "sbatch: warning: no account\n4711;cluster\n",
-      "12 RUNNING n1\n13 PENDING \nsqueue: warning: slow\n",
+      "4711\n",
+      "sbatch: warning: no account\n4711;cluster\n",
+      "12 RUNNING 1-02:03:04 n1\n13 PENDING UNLIMITED \nsqueue: warning: slow\n",
       "12 scavenger-host-4711\n13 another job\n14_3 scavenger-host-1\n",
-      "NodeName=n1 Arch=x86_64 CPUAlloc=0 NodeAddr=10.0.0.7 NodeHostName=n1 State=IDLE\n"};
+      "NodeName=n1 Arch=x86_64 CPUAlloc=0 NodeAddr=10.0.0.7 NodeHostName=n1 State=IDLE\n",
+      "JobId=7 TRES=cpu=4,mem=2G,node=1\n",
+      "8(x2),4",
+      "2: ib0 inet6 2001:db8::7/64 scope global\n"};
 
   const Verdicts verdicts = fuzz<ProtocolError>(Mutations(139, originals, kFragments), read_slurm);
 

@@ -35,7 +35,8 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, nodes=4):
+    def __init__(self, nodes=4, cores=2):
+        self.cores = cores  # of each node
         self.nodes = [f"w{i + 1}" for i in range(nodes)]
         self.processes = []
 
@@ -75,7 +76,7 @@ class Cluster:
     def write_configuration(self):
         host = socket.gethostname().split(".")[0]
         controller, *ports = free_ports(1 + len(self.nodes))
-        nodes = "\n".join(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=500 State=UNKNOWN"
+        nodes = "\n".join(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={self.cores} RealMemory=500 State=UNKNOWN"
                           for node, port in zip(self.nodes, ports))
         (self.folder / "state").mkdir()
         (self.folder / "slurm.conf").write_text(f"""ClusterName=scavenger

@@ -48,7 +48,7 @@ LEVEL = {folder: level for level, folders in enumerate(LAYERS) for folder in fol
 # Compute Engine and Kubernetes.
 PROVIDER_KIND = re.compile(r"(runtime/provider/[a-z0-9_]+|cloud_gcp|kubernetes)/")
 KNOWS_ALL_KINDS = ("elastic/providers/", "test/")
-COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/", "kubernetes": "apps/"}
+COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/", "kubernetes": "apps/", "runtime/provider/ssh": "apps/scavenger_ctl.cpp"}
 
 TORCH_FOLDER = "runtime/torch"
 USES_TORCH = (TORCH_FOLDER + "/", "apps/", "test/")  # what links LibTorch

@@ -1,115 +1,50 @@
 #include "runtime/provider/slurm/slurm_provider.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
-#include <memory>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
-#include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/net/spawn.h"
-#include "runtime/process/command.h"
-#include "runtime/provider/launch_words.h"
+#include "runtime/provider/slurm/slurm_address.h"
+#include "runtime/provider/slurm/slurm_commands.h"
 #include "runtime/provider/slurm/slurm_text.h"
-#include "runtime/schema/json.h"
+#include "runtime/provider/slurm/slurm_words.h"
 
 namespace scavenger {
 namespace {
 
-constexpr double kCommandSeconds = 60.0;
-constexpr double kReadSeconds = 0.1;  // between two looks at what the queue has told
-constexpr double kSubmitAgainSeconds = 30.0;
-constexpr const char* kNamePrefix = "scavenger-";
+constexpr double kReadSeconds = 0.1;    // between two looks at what the queue has told
+constexpr double kAgainSeconds = 30.0;  // between two tries if there is no room
 
-[[noreturn]] void refuse_job(RefusalKind kind, Problem problem,
-                             std::optional<double> retry_after_seconds = std::nullopt) {
-  throw MachineRefused({kind, std::move(problem), retry_after_seconds});
+[[noreturn]] void refuse(RefusalKind kind, std::string what, std::string where, std::string remedy,
+                         std::optional<double> retry_after_seconds = std::nullopt) {
+  throw MachineRefused(
+      {kind,
+       {.what = std::move(what), .where = std::move(where), .remedy = std::move(remedy)},
+       retry_after_seconds});
 }
 
-std::string this_host() {
-  char name[256] = "unknown";
-  ::gethostname(name, sizeof name - 1);
-  return name;
+double seconds_since(asio::steady_timer::time_point begin) {
+  return std::chrono::duration<double>(asio::steady_timer::clock_type::now() - begin).count();
 }
 
-awaitable<CommandResult> run(std::vector<std::string> words) {
-  co_return co_await run_command(std::move(words), std::string(), kCommandSeconds);
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
 }
 
-std::string numeric_address(const std::string& name) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return name;
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, ::freeaddrinfo);
-  char text[NI_MAXHOST] = "";
-  ::getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST);
-  return text;
-}
-
-awaitable<std::string> address_of(std::string node) {
-  std::vector<std::string> words = {"scontrol", "--oneliner", "show", "node", node};
-  const CommandResult result = co_await run(std::move(words));
-  co_return numeric_address(slurm_node_address(result.output).value_or(node));
+bool is_final(const Refusal& refusal) {
+  return refusal.kind == RefusalKind::kInvalid || refusal.kind == RefusalKind::kPermission;
 }
 
 }  // namespace
-
-SlurmSettings slurm_settings(const ProviderConfig& config) {
-  const Json json = parse_json<Json>(config.settings);
-  SlurmSettings settings;
-  settings.partition = json.at("partition");
-  settings.cores = json.at("cores");
-  settings.price_per_hour = json.at("price_per_hour");
-  settings.options = json.at("options").get<std::vector<std::string>>();
-  settings.launch_options = json.at("launch_options").get<std::vector<std::string>>();
-  settings.launch_prefix = json.at("launch_prefix").get<std::vector<std::string>>();
-  settings.prelude = json.at("prelude").get<std::vector<std::string>>();
-  settings.wait_seconds = json.at("wait_seconds");
-  settings.program_folder = json.at("program_folder").get<std::string>();
-  return settings;
-}
-
-std::string slurm_job_name(std::int64_t owner) {
-  return fmt::format("{}{}-{}", kNamePrefix, this_host(), owner);
-}
-
-awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs() {
-  std::vector<std::string> cancelled;
-  std::vector<std::string> words = {"squeue", "--noheader", "--format=%i %j",
-                                    "--user=" + std::to_string(::geteuid())};
-  CommandResult list;
-  try {
-    list = co_await run(std::move(words));
-  } catch (const SystemError&) {
-    co_return cancelled;
-  }
-  if (!list.succeeded()) co_return cancelled;
-  const std::string prefix = kNamePrefix + this_host() + "-";
-  const std::vector<NamedSlurmJob> jobs = named_slurm_jobs(list.output);
-  for (const auto& [job, name] : jobs) {
-    const auto owner = owner_of_slurm_job(name, prefix);
-    if (!owner || ::kill(*owner, 0) == 0 || errno == EPERM) continue;
-    std::vector<std::string> cancel = {"scancel", job};
-    const CommandResult done = co_await run(std::move(cancel));
-    if (done.succeeded()) cancelled.push_back("Slurm job " + job);
-  }
-  co_return cancelled;
-}
-
-MachineCatalogue slurm_catalogue(const SlurmSettings& settings) {
-  MachineCatalogue catalogue;
-  catalogue.entries.push_back(
-      {.type = settings.partition,
-       .cores = static_cast<double>(settings.cores),
-       .on_demand = MachinePrice{.per_hour = settings.price_per_hour, .source = {}}});
-  return catalogue;
-}
 
 SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
     : Lessor(io),
@@ -117,133 +52,240 @@ SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
       catalogue_(slurm_catalogue(settings_)),
       queue_(io) {}
 
+// ---- Before the first request. ----
+
 awaitable<void> SlurmProvider::open() {
-  Problem problem{.what = {},
-                  .where = "provider",
-                  .remedy = "run scavenger-train where sbatch and squeue work"};
-  std::vector<std::string> words = {"sinfo", "--noheader"};
+  if (settings_.uses_allocation && variable("SLURM_JOB_ID").empty())
+    refuse(RefusalKind::kInvalid, "this process does not run in a Slurm job", "provider.allocation",
+           "start it with sbatch or salloc, or leave out provider.allocation");
+  std::string problem;
+  CommandResult nodes;
+  Words words = {"sinfo", "--noheader", "--Node", "--format=%N"};
+  if (settings_.uses_allocation)
+    words = {"scontrol", "show", "hostnames", variable("SLURM_JOB_NODELIST")};
   try {
-    const CommandResult result = co_await run(std::move(words));
-    if (!result.succeeded()) problem.what = "Slurm does not answer: " + result.failure();
+    nodes = co_await run_slurm(std::move(words));
+    if (!nodes.succeeded()) problem = "Slurm does not answer: " + nodes.failure();
   } catch (const SystemError& error) {
-    problem.what = "there is no Slurm here: " + error.problem().what;
+    problem = "there is no Slurm here: " + error.problem().what;
   }
-  if (!problem.what.empty()) refuse_job(RefusalKind::kUnreachable, problem);
-  for (const std::string& cancelled : co_await cancel_abandoned_slurm_jobs())
-    log_info("cancelled what a killed job had left: {}", cancelled);
+  if (!problem.empty())
+    refuse(RefusalKind::kUnreachable, problem, "provider",
+           "run scavenger-train where sbatch and squeue work");
+  const std::vector<std::string> names = slurm_node_names(nodes.output);
+  if (settings_.uses_allocation) take_allocation(names);
+  std::string address;
+  if (!names.empty()) address = co_await slurm_address_of(names.front());
+  find_address(address);
+  std::vector<std::string> cancelled =
+      co_await take_over_slurm_jobs(settings_.state_folder, slurm_job_name(::getpid()));
+  for (std::string& job : co_await cancel_abandoned_slurm_jobs())
+    cancelled.push_back(std::move(job));
+  for (const std::string& job : cancelled)
+    log_info("cancelled what a killed process had left: {}", job);
 }
 
-// Submits a job and returns its number. The job's script only waits; the worker is started as a
-// step of the job.
-awaitable<std::string> SlurmProvider::submit() const {
-  std::vector<std::string> words = {"sbatch",
-                                    "--parsable",
-                                    "--no-requeue",
-                                    "--nodes=1",
-                                    "--ntasks=1",
-                                    "--output=/dev/null",
-                                    "--job-name=" + slurm_job_name(::getpid()),
-                                    fmt::format("--cpus-per-task={}", settings_.cores)};
-  if (!settings_.partition.empty()) words.push_back("--partition=" + settings_.partition);
-  words.insert(words.end(), settings_.options.begin(), settings_.options.end());
-  words.push_back("--wrap=exec sleep infinity");
-  const CommandResult result = co_await run(std::move(words));
-  const std::string why = result.failure();
-  if (result.succeeded()) {
-    if (const auto job = submitted_slurm_job(result.output)) co_return *job;
-    refuse_job(RefusalKind::kBroken,
-               {.what = "sbatch tells no job's number: " + why,
-                .where = "provider",
-                .remedy = "see what sbatch --parsable prints here; "
-                          "scavenger-ctl clean cancels what it may have made"});
+// Of the interface that is named; else the user's choice; else the one from which nodes are
+// reached.
+void SlurmProvider::find_address(const std::string& node_address) {
+  if (!settings_.interface.empty()) {
+    const auto own = address_of_interface(settings_.interface);
+    if (!own)
+      refuse(RefusalKind::kInvalid,
+             fmt::format("this machine has no interface {} with an address", settings_.interface),
+             "provider.interface",
+             "name one that this machine and all nodes have (ip -brief address)");
+    controller_address_ = *own;
+  } else if (settings_.listen_address == SlurmSettings().listen_address && !node_address.empty()) {
+    controller_address_ = address_towards(node_address).value_or(std::string());
   }
-  const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
-  if (says("invalid partition") || says("Invalid") || says("not available"))
-    refuse_job(RefusalKind::kInvalid,
-               {.what = "Slurm does not take the job: " + why,
-                .where = "provider",
-                .remedy = "set provider.partition, cores and options to what "
-                          "this cluster has (sinfo)"});
-  if (says("Access") || says("ermission") || says("account"))
-    refuse_job(RefusalKind::kPermission, {.what = "Slurm does not take the job: " + why,
-                                          .where = "provider",
-                                          .remedy = "ask for access, or set --account in "
-                                                    "provider.options"});
-  refuse_job(RefusalKind::kUnreachable,
-             {.what = "Slurm does not take the job: " + why, .where = "provider", .remedy = {}},
-             kSubmitAgainSeconds);
 }
 
-// Waits until the job runs, and returns the name of its node.
-awaitable<std::string> SlurmProvider::wait_for_node(MachineId id, std::string job) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (;;) {
-    const std::string state = queue_.state(job);
-    if (state == "RUNNING" && !queue_.node(job).empty()) co_return queue_.node(job);
+void SlurmProvider::take_allocation(const std::vector<std::string>& nodes) {
+  const std::string number = variable("SLURM_JOB_ID");
+  const auto cores = slurm_cores_per_node(variable("SLURM_JOB_CPUS_PER_NODE"));
+  if (cores.empty() || cores.size() != nodes.size())
+    refuse(RefusalKind::kInvalid,
+           "the nodes of job " + number + " and their processors cannot be read",
+           "SLURM_JOB_NODELIST and SLURM_JOB_CPUS_PER_NODE", "start it with sbatch or salloc");
+  const SlurmKind& kind = settings_.kinds.front();
+  const auto each = std::max(1U, static_cast<std::uint32_t>(kind.machine.cores));
+  std::uint32_t places = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const JobPointer job = std::make_shared<SlurmJob>();
+    job->kind = &kind;
+    job->places = cores[i] / each;
+    job->number = number;
+    job->node = nodes[i];
+    job->is_ours = false;
+    places += job->places;
+    jobs_.push_back(job);
+    spawn(io(), attend(job));
+  }
+  if (places == 0)
+    refuse(RefusalKind::kInvalid,
+           fmt::format("no node of job {} has {} processors for a worker", number, each),
+           "provider.cores", "lower it, or ask for more in the job");
+  queue_.follow(number);
+}
+
+// ---- Places. ----
+
+std::vector<const SlurmKind*> SlurmProvider::kinds_for(const std::string& type) const {
+  std::vector<const SlurmKind*> kinds;
+  for (const SlurmKind& kind : settings_.kinds)
+    if (type.empty() || kind.machine.type == type) kinds.push_back(&kind);
+  return kinds;
+}
+
+bool SlurmProvider::is_used_up(const SlurmKind& kind) const {
+  std::size_t used = 0;
+  for (const JobPointer& job : jobs_)
+    if (job->kind == &kind) used += job->workers.size();
+  return kind.machine.count > 0 && used >= kind.machine.count;
+}
+
+SlurmProvider::JobPointer SlurmProvider::job_with_room(const SlurmKind& kind) const {
+  JobPointer best;
+  for (const JobPointer& job : jobs_) {
+    if (job->kind != &kind || job->workers.size() >= job->places || job->is_dropped) continue;
+    if (job->refusal || job->has_notice || job->replacement) continue;
+    if (!best || (job->runs && !best->runs)) best = job;
+  }
+  return best;
+}
+
+SlurmProvider::JobPointer SlurmProvider::job_of(MachineId id) const {
+  const auto found =
+      std::ranges::find_if(jobs_, [&](const auto& job) { return job->workers.contains(id); });
+  return found == jobs_.end() ? nullptr : *found;
+}
+
+awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest& request) {
+  const std::vector<const SlurmKind*> kinds = kinds_for(request.type);
+  if (kinds.empty())
+    refuse(RefusalKind::kInvalid, "there is no such kind: " + request.type, "provider.machines",
+           "name one of those that are listed there");
+  const auto begin = asio::steady_timer::clock_type::now();
+  std::optional<Refusal> last;
+  for (std::size_t i = 0; i < kinds.size() && is_wanted(id); ++i) {
+    const double left_seconds = settings_.wait_seconds - seconds_since(begin);
+    if (is_used_up(*kinds[i]) || (last && left_seconds <= 0.0)) continue;
+    if (last) tell_delayed(id, *last);
+    try {
+      co_return co_await take(id, kinds[i], left_seconds / static_cast<double>(kinds.size() - i));
+    } catch (const MachineRefused& refused) {
+      last = refused.refusal();
+    }
+    last->machine_type = kinds[i]->machine.type;
+    if (is_final(*last)) break;
+    co_await give_back(id);
+  }
+  if (!last)
+    refuse(RefusalKind::kCapacity, "no worker of these kinds may be added", "provider",
+           "raise `count` of one, or add kinds", kAgainSeconds);
+  throw MachineRefused(std::move(*last));
+}
+
+// In a job that has room, or else in a new one.
+awaitable<Machine> SlurmProvider::take(MachineId id, const SlurmKind* kind, double limit_seconds) {
+  JobPointer job = job_with_room(*kind);
+  if (jobs_.empty() && settings_.uses_allocation)
+    refuse(RefusalKind::kInvalid, "the allocation has ended", "provider.allocation",
+           "resume the job in a new one (--resume)");
+  if (!job && settings_.uses_allocation)
+    refuse(RefusalKind::kCapacity, "all places of the allocation are taken", "provider.allocation",
+           "lower cluster.workers or provider.cores, or ask for more in the job", kAgainSeconds);
+  bool is_early = false;  // it may have waited for its worker
+  if (job) {
+    is_early = std::exchange(job->is_spare, false);
+    job->workers.insert(id);
+  } else {
+    job = add_job(*kind);
+    job->workers.insert(id);
+    co_await submit(job);
+  }
+  co_await wait_until_it_runs(id, job, limit_seconds);
+  co_return co_await machine_in(id, job, is_early);
+}
+
+awaitable<void> SlurmProvider::wait_until_it_runs(MachineId id, JobPointer job,
+                                                  double limit_seconds) {
+  const auto begin = asio::steady_timer::clock_type::now();
+  while (!job->runs) {
+    if (job->refusal) throw MachineRefused(*job->refusal);
+    const std::string state = job->number.empty() ? "?" : queue_.state(job->number);
     const bool waits =
         state == "PENDING" || state == "CONFIGURING" || state == "RUNNING" || state == "?";
-    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
-    if (!is_wanted(id) || !waits || waited.count() > settings_.wait_seconds)
-      refuse_job(RefusalKind::kCapacity,
-                 {.what = fmt::format("job {} is {}, after {:.0f} s", job,
-                                      state.empty() ? "gone" : state, waited.count()),
-                  .where = "Slurm's queue",
-                  .remedy = "see squeue; ask for less, or raise provider.wait_seconds"},
-                 kSubmitAgainSeconds);
+    const double waited_seconds = seconds_since(begin);
+    if (!is_wanted(id) || !waits || waited_seconds > limit_seconds)
+      refuse(RefusalKind::kCapacity,
+             fmt::format("job {} is {}, after {:.0f} s", job->number,
+                         state.empty() ? "gone" : state, waited_seconds),
+             "Slurm's queue", "see squeue; ask for less, or raise provider.wait_seconds",
+             kAgainSeconds);
     co_await pause(id, kReadSeconds);
   }
 }
 
-awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest&) {
-  const std::string job = co_await submit();
-  jobs_[id] = job;
-  queue_.follow(job);
-  const std::string node = co_await wait_for_node(id, job);
+// Of the interface, if one is named: then a step of the job looks.
+awaitable<std::string> SlurmProvider::address_of(MachineId id, JobPointer job) {
+  const std::string node = job->node;
+  const auto known = node_addresses_.find(node);
+  if (known != node_addresses_.end()) co_return known->second;
+  Words words = {"srun",       "--jobid=" + job->number,
+                 "--overlap",  "--nodes=1",
+                 "--ntasks=1", "--nodelist=" + node,
+                 "--quiet",    "--mpi=none",
+                 "ip",         "-oneline",
+                 "address",    "show",
+                 "dev",        settings_.interface};
+  const CommandResult result = co_await run_slurm(std::move(words));
+  const auto own = interface_address(result.output);
+  if (!own)
+    refuse(is_wanted(id) ? RefusalKind::kBroken : RefusalKind::kCapacity,
+           fmt::format("node {} tells no address of its interface {}: {}", node,
+                       settings_.interface, result.failure()),
+           "provider.interface", "name one that all nodes have, or leave it out", kAgainSeconds);
+  node_addresses_[node] = *own;
+  co_return *own;
+}
+
+awaitable<Machine> SlurmProvider::machine_in(MachineId id, JobPointer job, bool is_early) {
+  const bool shares_node = job->places > 1;
+  SlurmKind kind = *job->kind;
+  // Whole mebibytes, downwards, so that all workers of the job fit.
+  if (shares_node && kind.machine.memory_gib <= 0.0)
+    kind.machine.memory_gib =
+        std::floor(job->gib_per_core * std::max(1.0, kind.machine.cores) * 1024.0) / 1024.0;
   Machine machine;
-  machine.name = "job-" + job;
-  machine.zone = node;
-  machine.type = settings_.partition;
-  machine.cores = settings_.cores;
-  machine.price.per_hour = settings_.price_per_hour;
-  machine.address = co_await address_of(node);
-  machine.launch = {"srun",       "--jobid=" + job, "--overlap",  "--nodes=1",
-                    "--ntasks=1", "--quiet",        "--mpi=none", "--unbuffered"};
-  const std::vector<std::string> site = site_words(settings_.prelude, settings_.launch_prefix);
-  machine.launch.insert(machine.launch.end(), settings_.launch_options.begin(),
-                        settings_.launch_options.end());
-  machine.launch.insert(machine.launch.end(), site.begin(), site.end());
+  machine.name = shares_node || !job->is_ours ? fmt::format("job-{}-{}", job->number, id)
+                                              : "job-" + job->number;
+  machine.zone = job->node;
+  machine.type = kind.machine.type;
+  machine.cores = static_cast<std::uint32_t>(std::max(1.0, kind.machine.cores));
+  machine.price = price_of(kind.machine, false);
+  if (is_early) machine.charged_seconds = seconds_since(job->runs_since);
+  machine.address = co_await address_of(id, job);
+  machine.launch = outside_slurm_job(slurm_step_words(
+      settings_, kind, job->number, job->is_ours ? std::string() : job->node, shares_node));
   machine.program_folder = settings_.program_folder;
-  spawn(io(), watch(id, job));
   co_return machine;
 }
 
-// Reports a lost machine. It gives no notice, since Slurm itself sends SIGTERM to the job's steps
-// before the job ends.
-awaitable<void> SlurmProvider::watch(MachineId id, std::string job) {
-  while (is_wanted(id)) {
-    co_await rest(kReadSeconds);
-    if (!is_wanted(id)) co_return;
-    const std::string state = queue_.state(job);
-    if (state == "RUNNING" || state == "?") continue;
-    lose(id, {"was ended by Slurm: " + (state.empty() ? "the job is gone" : state)});
-  }
-}
-
 awaitable<void> SlurmProvider::give_back(MachineId id) {
-  const auto found = jobs_.find(id);
-  if (found == jobs_.end()) co_return;
-  queue_.forget(found->second);
-  std::vector<std::string> words = {"scancel", found->second};
-  const CommandResult result = co_await run(std::move(words));
-  if (result.succeeded() || result.output.find("Invalid job id") != std::string::npos)
-    jobs_.erase(id);
-  else
-    log_warning("cannot cancel Slurm job {}: {}", found->second, result.failure());
+  const JobPointer job = job_of(id);
+  if (!job) co_return;
+  job->workers.erase(id);
+  if (job->workers.empty() && job->is_ours) co_await drop(job);
 }
 
 awaitable<std::vector<std::string>> SlurmProvider::close() {
+  for (const JobPointer& job : std::vector(jobs_)) co_await drop(job);
+  while (submissions_ > 0) co_await rest(kReadSeconds);
   std::vector<std::string> left;
-  for (const auto& [id, job] : jobs_) left.push_back("Slurm job " + job);
+  for (const JobPointer& job : jobs_)
+    if (job->is_ours) left.push_back("Slurm job " + job->number);
   co_return left;
 }
 
@@ -255,9 +297,13 @@ class SlurmFactory final : public ProviderFactory {
     return slurm_catalogue(slurm_settings(config.provider));
   }
   std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
-                                 const ProviderHost&) const override {
-    return std::make_unique<SlurmProvider>(io, slurm_settings(config.provider));
+                                 const ProviderHost& host) const override {
+    SlurmSettings settings = slurm_settings(config.provider);
+    settings.listen_address = config.cluster.listen_address;
+    settings.state_folder = host.state_folder;
+    return std::make_unique<SlurmProvider>(io, std::move(settings));
   }
+  void check(const JobConfig& config) const override { slurm_settings(config.provider); }
   awaitable<std::vector<std::string>> clean() const override {
     return cancel_abandoned_slurm_jobs();
   }

@@ -1,46 +1,46 @@
-// Provides a Slurm job for each worker: the job reserves the worker's place on a node, and the
-// worker is started as a step of it.
+// Provides places for workers in jobs of Slurm: jobs that it submits, or the one that this process
+// runs in. A job reserves the places on a node, and each worker is started as a step of it.
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/config/provider_config.h"
 #include "runtime/provider/lessor.h"
 #include "runtime/provider/provider_factory.h"
 #include "runtime/provider/slurm/slurm_queue.h"
+#include "runtime/provider/slurm/slurm_settings.h"
 
 namespace scavenger {
 
-struct SlurmSettings {
-  std::string partition;  // empty: Slurm's default
-  std::uint32_t cores = 1;
-  double price_per_hour = 0.0;
-  std::vector<std::string> options;         // options for sbatch
-  std::vector<std::string> launch_options;  // options for srun, which starts a worker
-  std::vector<std::string> launch_prefix;   // words before scavenger-worker
-  std::vector<std::string> prelude;         // lines of bash that are run before it
-  double wait_seconds = 600.0;              // the longest wait in the queue
-  std::filesystem::path program_folder;
+// The places of one job on one node.
+struct SlurmJob {
+  const SlurmKind* kind = nullptr;
+  std::uint32_t places = 1;
+  std::string number;         // empty: sbatch has not answered yet
+  std::string node;           // empty: not known yet
+  double gib_per_core = 0.0;  // of memory, if several workers share it; 0: Slurm gives out none
+  std::set<MachineId> workers;
+  std::optional<Refusal> refusal;  // sbatch's
+  bool is_ours = true;             // false: the job that this process runs in
+  bool runs = false;
+  bool has_notice = false;  // its workers were told that it ends
+  bool is_dropped = false;  // cancelled, or about to be
+  // The time that it had when it was seen running first. Negative: no limit, or not known.
+  double whole_seconds = -1.0;
+  asio::steady_timer::time_point runs_since = {};
+  std::shared_ptr<SlurmJob> replacement = {};  // for its workers, submitted before it ends
+  bool is_spare = false;                       // a replacement that no worker has taken yet
+  std::weak_ptr<SlurmJob> replaces = {};
 };
 
-// Requires a checked configuration.
-SlurmSettings slurm_settings(const ProviderConfig& config);
-
-// Returns the name of a job of process `owner` on this machine: "scavenger-myhost-1234".
-std::string slurm_job_name(std::int64_t owner);
-
-// Cancels the jobs of processes of this machine that have ended, and returns which. Returns nothing
-// if there is no Slurm.
-awaitable<std::vector<std::string>> cancel_abandoned_slurm_jobs();
-
-// Returns an entry for the partition, without a count, since only Slurm knows how many nodes it
-// has.
-MachineCatalogue slurm_catalogue(const SlurmSettings& settings);
+// Returns how long before the end of a job that had `whole_seconds` its replacement is submitted.
+// At most half of that, because short jobs would be replaced all the time. Pure.
+double slurm_replace_seconds(double replace_seconds, double whole_seconds);
 
 class SlurmProvider final : public Lessor {
  public:
@@ -48,20 +48,46 @@ class SlurmProvider final : public Lessor {
 
   std::string name() const override { return "slurm"; }
   const MachineCatalogue& catalogue() const override { return catalogue_; }
+  std::string controller_address() const override { return controller_address_; }
 
  private:
+  using JobPointer = std::shared_ptr<SlurmJob>;
+
   awaitable<void> open() override;
   awaitable<Machine> obtain(MachineId id, const MachineRequest& request) override;
   awaitable<void> give_back(MachineId id) override;
   awaitable<std::vector<std::string>> close() override;
 
-  awaitable<std::string> submit() const;
-  awaitable<std::string> wait_for_node(MachineId id, std::string job);
-  awaitable<void> watch(MachineId id, std::string job);
+  // ---- Before the first request.
+  void find_address(const std::string& node_address);
+  void take_allocation(const std::vector<std::string>& nodes);
+
+  // ---- Places.
+  std::vector<const SlurmKind*> kinds_for(const std::string& type) const;
+  bool is_used_up(const SlurmKind& kind) const;
+  JobPointer job_with_room(const SlurmKind& kind) const;
+  JobPointer job_of(MachineId id) const;
+  awaitable<Machine> take(MachineId id, const SlurmKind* kind, double limit_seconds);
+  awaitable<void> wait_until_it_runs(MachineId id, JobPointer job, double limit_seconds);
+  awaitable<std::string> address_of(MachineId id, JobPointer job);
+  awaitable<Machine> machine_in(MachineId id, JobPointer job, bool is_early);
+
+  // ---- Jobs.
+  JobPointer add_job(const SlurmKind& kind);
+  awaitable<void> submit(JobPointer job);
+  awaitable<void> submit_counted(JobPointer job);
+  awaitable<void> attend(JobPointer job);
+  awaitable<void> note_start(JobPointer job);
+  awaitable<void> submit_replacement(JobPointer job);
+  void note_end_ahead(const JobPointer& job, double seconds_left);
+  awaitable<void> drop(JobPointer job);
 
   const SlurmSettings settings_;
   const MachineCatalogue catalogue_;
-  std::map<MachineId, std::string> jobs_;
+  std::vector<JobPointer> jobs_;
+  int submissions_ = 0;  // under way
+  std::string controller_address_;
+  std::map<std::string, std::string> node_addresses_;  // at settings_.interface, if one is named
   SlurmQueue queue_;
 };
 

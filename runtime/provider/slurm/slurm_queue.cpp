@@ -9,7 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
-#include "runtime/provider/slurm/slurm_text.h"
+#include "runtime/provider/slurm/slurm_words.h"
 
 namespace scavenger {
 namespace {
@@ -40,18 +40,28 @@ void SlurmQueue::forget(const std::string& job) {
 
 std::string SlurmQueue::state(const std::string& job) const {
   const auto found = jobs_.find(job);
-  return found == jobs_.end() ? std::string() : found->second.state;
+  return found == jobs_.end() ? std::string() : found->second.seen.state;
 }
 
 std::string SlurmQueue::node(const std::string& job) const {
   const auto found = jobs_.find(job);
-  return found == jobs_.end() ? std::string() : found->second.node;
+  return found == jobs_.end() ? std::string() : found->second.seen.node;
+}
+
+std::optional<double> SlurmQueue::seconds_left(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end() || found->second.seen.state != "RUNNING" ||
+      !found->second.seen.seconds_left)
+    return std::nullopt;
+  const std::chrono::duration<double> since =
+      asio::steady_timer::clock_type::now() - found->second.seen_at;
+  return *found->second.seen.seconds_left - since.count();
 }
 
 double SlurmQueue::next_seconds() const {
   double youngest = -1.0;
   for (const auto& [job, entry] : jobs_) {
-    if (entry.state == "RUNNING") continue;
+    if (entry.seen.state == "RUNNING") continue;
     const std::chrono::duration<double> waited =
         asio::steady_timer::clock_type::now() - entry.since;
     youngest = youngest < 0.0 ? waited.count() : std::min(youngest, waited.count());
@@ -78,8 +88,10 @@ awaitable<void> SlurmQueue::look() {
     asked.push_back(job);
   }
   ++looks_;
+  const TimePoint asked_at = asio::steady_timer::clock_type::now();
   std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + list,
-                                    "--format=%i %T %N"};
+                                    "--format=%i %T %L %N"};
+  words = outside_slurm_job(std::move(words));
   std::optional<CommandResult> result;
   try {
     result = co_await run_command(std::move(words), std::string(), kLookLimitSeconds);
@@ -94,8 +106,8 @@ awaitable<void> SlurmQueue::look() {
     const auto entry = jobs_.find(job);
     if (entry == jobs_.end()) continue;
     const auto found = seen.find(job);
-    entry->second.state = found == seen.end() ? std::string() : found->second.state;
-    entry->second.node = found == seen.end() ? std::string() : found->second.node;
+    entry->second.seen = found == seen.end() ? SlurmJobState() : found->second;
+    entry->second.seen_at = asked_at;
   }
 }
 

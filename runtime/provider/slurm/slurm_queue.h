@@ -3,10 +3,11 @@
 #pragma once
 
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 
 #include "runtime/net/asio.h"
+#include "runtime/provider/slurm/slurm_text.h"
 
 namespace scavenger {
 
@@ -26,13 +27,16 @@ class SlurmQueue final {
   // was not seen yet. A state is kept while Slurm does not answer.
   std::string state(const std::string& job) const;
   std::string node(const std::string& job) const;  // of a job that runs
+  // Until its time limit ends a job that runs; nothing: it has none, or it was not seen yet.
+  std::optional<double> seconds_left(const std::string& job) const;
   int looks() const { return looks_; }
 
  private:
+  using TimePoint = asio::steady_timer::time_point;
   struct Entry {
-    std::string state = "?";
-    std::string node = {};
-    asio::steady_timer::time_point since = asio::steady_timer::clock_type::now();
+    SlurmJobState seen = {.state = "?"};
+    TimePoint seen_at = {};
+    TimePoint since = asio::steady_timer::clock_type::now();
   };
 
   awaitable<void> watch();

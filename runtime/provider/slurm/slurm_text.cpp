@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <cstdint>
 
 namespace scavenger {
 namespace {
@@ -27,6 +29,39 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    parts.push_back(text.substr(0, text.find(separator)));
+    text.remove_prefix(std::min(parts.back().size() + 1, text.size()));
+  }
+  return parts;
+}
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (line = trimmed(line); !line.empty(); line = trimmed(line)) {
+    words.push_back(line.substr(0, line.find_first_of(kBlanks)));
+    line.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end && !text.empty() ? std::optional<std::uint64_t>(number)
+                                                              : std::nullopt;
+}
+
+// The value of a key that ends with "=" in a list with commas; empty if it is missing.
+std::string_view value_in(std::string_view list, std::string_view key) {
+  for (const std::string_view part : split(list, ','))
+    if (part.starts_with(key)) return part.substr(key.size());
+  return {};
+}
+
 bool is_of(std::string_view word, std::string_view letters) {
   return !word.empty() && word.find_first_not_of(letters) == std::string_view::npos;
 }
@@ -43,30 +78,106 @@ std::optional<std::string> submitted_slurm_job(std::string_view printed) {
 
 std::map<std::string, SlurmJobState> slurm_job_states(std::string_view printed) {
   std::map<std::string, SlurmJobState> jobs;
-  for (std::string_view line : lines_of(printed)) {
-    std::vector<std::string_view> fields;
-    while (!line.empty()) {
-      fields.push_back(line.substr(0, line.find_first_of(kBlanks)));
-      line = trimmed(line.substr(fields.back().size()));
-    }
-    if (fields.size() < 2 || fields.size() > 3 || !is_of(fields[0], kDigits) ||
+  for (const std::string_view line : lines_of(printed)) {
+    const std::vector<std::string_view> fields = words_of(line);
+    if (fields.size() < 3 || fields.size() > 4 || !is_of(fields[0], kDigits) ||
         !is_of(fields[1], kStateLetters))
       continue;
-    jobs[std::string(fields[0])] = {std::string(fields[1]),
-                                    fields.size() > 2 ? std::string(fields[2]) : std::string()};
+    const auto node = fields.size() > 3 ? std::string(fields[3]) : std::string();
+    jobs[std::string(fields[0])] = {std::string(fields[1]), node, slurm_seconds(fields[2])};
   }
   return jobs;
 }
 
+std::optional<double> slurm_seconds(std::string_view text) {
+  constexpr std::size_t kMostParts = 3;
+  std::uint64_t days = 0;
+  if (const auto dash = text.find('-'); dash != std::string_view::npos) {
+    const auto number = number_in(text.substr(0, dash));
+    if (!number) return std::nullopt;
+    days = *number;
+    text.remove_prefix(dash + 1);
+  }
+  std::uint64_t seconds = 0;
+  std::size_t parts = 0;
+  for (bool is_last = false; !is_last; ++parts) {
+    const auto end = std::min(text.find(':'), text.size());
+    const auto number = number_in(text.substr(0, end));
+    if (!number || parts == kMostParts) return std::nullopt;
+    seconds = seconds * 60 + *number;
+    is_last = end == text.size();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  if (parts == 1) return std::nullopt;  // Slurm always prints minutes
+  return static_cast<double>(days) * 86400.0 + static_cast<double>(seconds);
+}
+
+std::optional<double> slurm_memory_gib_per_core(std::string_view printed) {
+  constexpr std::string_view kUnits = "KMGT";
+  for (const std::string_view line : lines_of(printed))
+    for (const std::string_view word : words_of(line)) {
+      if (!word.starts_with("TRES=")) continue;
+      const std::string_view list = word.substr(5);
+      const std::string_view memory = value_in(list, "mem=");
+      const auto cores = number_in(value_in(list, "cpu="));
+      if (memory.empty() || !cores || *cores == 0) return std::nullopt;
+      const auto unit = kUnits.find(memory.back());
+      double number = 0.0;
+      const char* const end = memory.data() + memory.size() - 1;
+      const auto [stop, error] = std::from_chars(memory.data(), end, number);
+      if (unit == std::string_view::npos || error != std::errc() || stop != end || !(number > 0.0))
+        return std::nullopt;
+      return std::ldexp(number, 10 * (static_cast<int>(unit) - 2)) / static_cast<double>(*cores);
+    }
+  return std::nullopt;
+}
+
+std::vector<std::uint32_t> slurm_cores_per_node(std::string_view text) {
+  constexpr std::size_t kMostNodes = 65536;
+  std::vector<std::uint32_t> cores;
+  for (const std::string_view part : split(text, ',')) {
+    const auto bracket = std::min(part.find('('), part.size());
+    const auto number = number_in(part.substr(0, bracket));
+    std::optional<std::uint64_t> times = 1;
+    if (const auto rest = part.substr(bracket); !rest.empty())
+      times = rest.starts_with("(x") && rest.ends_with(")")
+                  ? number_in(rest.substr(2, rest.size() - 3))
+                  : std::nullopt;
+    if (!number || !times || *times == 0 || *times > kMostNodes - cores.size()) return {};
+    cores.insert(cores.end(), *times, static_cast<std::uint32_t>(*number));
+  }
+  return cores;
+}
+
+std::vector<std::string> slurm_node_names(std::string_view printed) {
+  std::vector<std::string> names;
+  for (const std::string_view line : lines_of(printed))
+    if (line.find_first_of(kBlanks) == std::string_view::npos) names.emplace_back(line);
+  return names;
+}
+
+std::optional<std::string> interface_address(std::string_view printed) {
+  std::optional<std::string> found;
+  for (const std::string_view line : lines_of(printed)) {
+    const std::vector<std::string_view> words = words_of(line);
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      const bool is_v4 = words[i] == "inet";
+      if (!is_v4 && words[i] != "inet6") continue;
+      const auto address = words[i + 1].substr(0, words[i + 1].find('/'));
+      if (address.empty() || address.starts_with("fe80:")) continue;  // only of one link
+      if (is_v4) return std::string(address);
+      if (!found) found = std::string(address);
+    }
+  }
+  return found;
+}
+
 std::optional<std::string> slurm_node_address(std::string_view printed) {
   constexpr std::string_view kField = "NodeAddr=";
-  for (std::string_view line : lines_of(printed))
-    while (!line.empty()) {
-      const auto word = line.substr(0, line.find_first_of(kBlanks));
+  for (const std::string_view line : lines_of(printed))
+    for (const std::string_view word : words_of(line))
       if (word.starts_with(kField) && word.size() > kField.size())
         return std::string(word.substr(kField.size()));
-      line = trimmed(line.substr(word.size()));
-    }
   return std::nullopt;
 }
 

@@ -21,10 +21,10 @@ constexpr int kSshFailed = 255;      // exit code of ssh if ssh itself failed, n
 constexpr int kNoSuchProgram = 127;  // exit codes of a shell
 constexpr int kNotExecutable = 126;
 
-// ssh never asks the user, and notices within 15 s that the host is gone.
+// ssh never asks the user, notices within 15 s that the host is gone, and checks the host's key.
 const std::vector<std::string> kOptions = {
-    "-o", "BatchMode=yes",         "-o", "ConnectTimeout=10",
-    "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"};
+    "-o", "BatchMode=yes",         "-o", "ConnectTimeout=10",        "-o", "ServerAliveInterval=5",
+    "-o", "ServerAliveCountMax=3", "-o", "StrictHostKeyChecking=yes"};
 
 // ssh joins its words by blanks and gives them to a shell on the host, so this script quotes each
 // word of the command. The words for ssh itself come first, preceded by their number.
@@ -42,6 +42,14 @@ constexpr const char* kLaunchScript =
 
 }  // namespace
 
+std::vector<std::string> ssh_words(const std::vector<std::string>& options,
+                                   const std::string& destination) {
+  std::vector<std::string> words = options;  // ssh takes the first value of an option
+  words.insert(words.end(), kOptions.begin(), kOptions.end());
+  words.push_back(destination);
+  return words;
+}
+
 SshSettings ssh_settings(const ProviderConfig& config) {
   const Json json = parse_json<Json>(config.settings);
   SshSettings settings;
@@ -49,8 +57,7 @@ SshSettings ssh_settings(const ProviderConfig& config) {
     settings.hosts.push_back({.destination = host.at("destination"),
                               .address = host.at("address"),
                               .workers = host.at("workers"),
-                              .cores = host.at("cores"),
-                              .price_per_hour = host.at("price_per_hour")});
+                              .machine = machine_description(host)});
   settings.options = json.at("options").get<std::vector<std::string>>();
   settings.launch_prefix = json.at("launch_prefix").get<std::vector<std::string>>();
   settings.prelude = json.at("prelude").get<std::vector<std::string>>();
@@ -60,13 +67,12 @@ SshSettings ssh_settings(const ProviderConfig& config) {
 
 MachineCatalogue ssh_catalogue(const SshSettings& settings) {
   MachineCatalogue catalogue;
-  for (const SshHost& host : settings.hosts)
-    catalogue.entries.push_back(
-        {.type = {},
-         .zone = host.destination,
-         .cores = static_cast<double>(host.cores),
-         .on_demand = MachinePrice{.per_hour = host.price_per_hour, .source = {}},
-         .count = host.workers});
+  for (const SshHost& host : settings.hosts) {
+    CatalogueEntry entry = catalogue_entry(host.machine);
+    entry.zone = host.destination;
+    entry.count = host.workers;
+    catalogue.entries.push_back(std::move(entry));
+  }
   return catalogue;
 }
 
@@ -90,6 +96,11 @@ awaitable<void> SshProvider::open() {
                     std::nullopt};
     throw MachineRefused(std::move(refusal));
   }
+  sockets_ = std::make_unique<SshSocketFolder>();
+  for (const SshHost& host : settings_.hosts)
+    connections_.push_back(
+        std::make_unique<SshConnection>(io(), ssh_words(settings_.options, host.destination),
+                                        sockets_->path() / std::to_string(connections_.size())));
 }
 
 std::optional<std::size_t> SshProvider::free_host() const {
@@ -105,10 +116,11 @@ std::optional<std::size_t> SshProvider::free_host() const {
   return std::nullopt;
 }
 
-std::vector<std::string> SshProvider::launch_words(const SshHost& host) const {
-  std::vector<std::string> own = kOptions;
-  own.insert(own.end(), settings_.options.begin(), settings_.options.end());
-  own.push_back(host.destination);
+std::vector<std::string> SshProvider::launch_words(std::size_t host) const {
+  std::vector<std::string> own = connections_[host]->options();
+  const std::vector<std::string> rest =
+      ssh_words(settings_.options, settings_.hosts[host].destination);
+  own.insert(own.end(), rest.begin(), rest.end());
   std::vector<std::string> words = {"sh", "-c", kLaunchScript, "ssh-launch",
                                     std::to_string(own.size())};
   words.insert(words.end(), own.begin(), own.end());
@@ -118,13 +130,16 @@ std::vector<std::string> SshProvider::launch_words(const SshHost& host) const {
 }
 
 // Checks that the host answers, and has the programs of this build. Throws MachineRefused if not.
-awaitable<void> SshProvider::check(const SshHost& host) const {
-  const std::string program = (program_folder_ / "scavenger-worker").string();
+awaitable<void> SshProvider::check(std::size_t host) const {
+  co_await connections_[host]->open();
+  const std::string name = version_line_.substr(0, version_line_.find(' '));
+  const std::string program = (program_folder_ / name).string();
   std::vector<std::string> words = launch_words(host);
   words.push_back(program);
   words.push_back("--version");
   const CommandResult result = co_await run_command(std::move(words), std::string(), kCheckSeconds);
-  std::optional<Refusal> refusal = ssh_refusal(result, host.destination, program, version_line_);
+  std::optional<Refusal> refusal =
+      ssh_refusal(result, settings_.hosts[host].destination, program, version_line_);
   if (refusal) throw MachineRefused(std::move(*refusal));
 }
 
@@ -133,7 +148,13 @@ std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::strin
   Refusal refusal{RefusalKind::kBroken,
                   {.what = {}, .where = "host " + destination, .remedy = {}},
                   kRestSeconds};
-  if (result.is_late || result.status.code == kSshFailed) {
+  if (result.output.find("Host key verification failed") != std::string::npos) {
+    refusal.kind = RefusalKind::kPermission;
+    refusal.problem.what = "its host key is not known, or is another one than before";
+    refusal.problem.remedy = fmt::format(
+        "compare the key with the host's (ssh-keyscan {}), and write it to ~/.ssh/known_hosts",
+        destination.substr(destination.find('@') + 1));
+  } else if (result.is_late || result.status.code == kSshFailed) {
     refusal.kind = RefusalKind::kUnreachable;
     refusal.problem.what = "ssh cannot reach it: " + result.failure();
     refusal.problem.remedy =
@@ -162,14 +183,14 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
     berths_[id] = *index;
     const SshHost& host = settings_.hosts[*index];
     try {
-      co_await check(host);
+      co_await check(*index);
       Machine machine;
       machine.name = fmt::format("{}/{}", host.destination, id);
       machine.zone = host.destination;
-      machine.cores = host.cores;
-      machine.price.per_hour = host.price_per_hour;
+      machine.cores = static_cast<std::uint32_t>(host.machine.cores);
+      machine.price = price_of(host.machine, false);
       machine.address = host.address;
-      machine.launch = launch_words(host);
+      machine.launch = launch_words(*index);
       machine.program_folder = program_folder_;
       co_return machine;
     } catch (const MachineRefused& refused) {
@@ -195,6 +216,8 @@ awaitable<void> SshProvider::give_back(MachineId id) {
 }
 
 awaitable<std::vector<std::string>> SshProvider::close() {
+  connections_.clear();
+  sockets_.reset();
   co_return std::vector<std::string>();
 }
 
@@ -207,8 +230,14 @@ class SshFactory final : public ProviderFactory {
   }
   std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
                                  const ProviderHost& host) const override {
-    return std::make_unique<SshProvider>(io, ssh_settings(config.provider), host.program_folder,
-                                         scavenger::version_line("scavenger-worker"));
+    // What the wheel has for a model in Python is no scavenger-worker.
+    const bool is_python = config.model.type == ModelType::kPython;
+    return std::make_unique<SshProvider>(
+        io, ssh_settings(config.provider), host.program_folder,
+        scavenger::version_line(is_python ? "scavenger-ps" : "scavenger-worker"));
+  }
+  awaitable<std::vector<std::string>> clean() const override {
+    co_return remove_abandoned_ssh_folders();
   }
 };
 

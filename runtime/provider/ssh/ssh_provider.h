@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "runtime/config/provider_config.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/lessor.h"
+#include "runtime/provider/machine_description.h"
 #include "runtime/provider/provider_factory.h"
+#include "runtime/provider/ssh/ssh_connection.h"
 
 namespace scavenger {
 
@@ -20,8 +23,7 @@ struct SshHost {
   std::string destination;  // argument of ssh
   std::string address;
   std::uint32_t workers = 1;
-  std::uint32_t cores = 0;  // cores of one worker; 0: as many as this machine has
-  double price_per_hour = 0.0;
+  MachineDescription machine = {};  // of one worker; no cores: as many as this machine has
 };
 
 struct SshSettings {
@@ -37,6 +39,12 @@ SshSettings ssh_settings(const ProviderConfig& config);
 
 // Returns an entry for each host. The host is the zone of its entry; hosts have no types.
 MachineCatalogue ssh_catalogue(const SshSettings& settings);
+
+// Returns options and the destination for ssh, which then asks nothing, notices that a host is
+// gone, and connects to no host whose key is not known. `options`: the user's, which count more.
+// Pure.
+std::vector<std::string> ssh_words(const std::vector<std::string>& options,
+                                   const std::string& destination);
 
 // Returns why a host cannot be used, given the result of `PROGRAM --version` there; nothing if it
 // can. Pure.
@@ -61,14 +69,16 @@ class SshProvider final : public Lessor {
 
   // Returns a host that has room and has not failed recently; nothing if there is none.
   std::optional<std::size_t> free_host() const;
-  std::vector<std::string> launch_words(const SshHost& host) const;
-  awaitable<void> check(const SshHost& host) const;
+  std::vector<std::string> launch_words(std::size_t host) const;
+  awaitable<void> check(std::size_t host) const;
 
   const SshSettings settings_;
   const MachineCatalogue catalogue_;
   const std::filesystem::path program_folder_;
   const std::string version_line_;
-  std::map<MachineId, std::size_t> berths_;  // index of each machine's host
+  std::unique_ptr<SshSocketFolder> sockets_;
+  std::vector<std::unique_ptr<SshConnection>> connections_;  // one for each host
+  std::map<MachineId, std::size_t> berths_;                  // index of each machine's host
   // By host that failed: until when it is not tried.
   std::map<std::size_t, asio::steady_timer::time_point> rests_;
 };

@@ -243,7 +243,12 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all.emplace_back(
         R"(provider={"type":"slurm","partition":"spot","cores":2,"price_per_hour":0.1,
             "options":["--qos=low"],"launch_options":["--mpi=none"],"launch_prefix":["env"],
-            "prelude":["true"],"wait_seconds":5,"program_folder":"/opt/s/bin"})");
+            "prelude":["true"],"wait_seconds":5,"program_folder":"/opt/s/bin","memory_gib":3,"gpus":1,
+            "gpu_type":"a100","workers_per_job":2,"time_limit_minutes":90,"allocation":true,
+            "interface":"ib0","notice_seconds":30,"replace_seconds":600,
+            "machines":[{"type":"big","partition":"b","cores":4,"memory_gib":1.5,"gpus":2,
+            "gpu_type":"h100","workers_per_job":4,"time_limit_minutes":60,"price_per_hour":0.2,
+            "options":["--qos=high"],"count":3}]})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", "data.sequence_length=64",
                            R"(data.vocabulary={"tokens":"characters","lowercase":true,
                                "min_frequency":2,"max_size":100})",

@@ -74,16 +74,20 @@ TEST_CASE("emulated: its types in their order, with their links and two prices")
 
 TEST_CASE("ssh and slurm: hosts are places without a type, a partition is a type without a count") {
   SshSettings ssh;
-  ssh.hosts = {{.destination = "vm1", .address = "10.0.0.2", .workers = 2, .price_per_hour = 0.3},
-               {.destination = "vm2", .address = "10.0.0.3", .cores = 4}};
+  ssh.hosts = {{.destination = "vm1", .address = "10.0.0.2", .workers = 2},
+               {.destination = "vm2", .address = "10.0.0.3"}};
+  ssh.hosts[0].machine.price_per_hour = 0.3;
+  ssh.hosts[0].machine.gpus = 2;
+  ssh.hosts[1].machine.cores = 4.0;
   const MachineCatalogue hosts = ssh_catalogue(ssh);
   CHECK(count_of(hosts) == 3U);
   CHECK(hosts.entries[0].zone == "vm1");
+  CHECK(hosts.entries[0].gpus == 2.0);
   CHECK(hosts.entries[1].cores == 4.0);
   CHECK(price_of(hosts, "", true)->per_hour == 0.3);
   SlurmSettings slurm;
-  slurm.partition = "fast";
-  slurm.cores = 8;
+  slurm.kinds[0].machine.type = "fast";
+  slurm.kinds[0].machine.cores = 8.0;
   const MachineCatalogue partition = slurm_catalogue(slurm);
   REQUIRE(partition.entries.size() == 1);
   CHECK(partition.entries[0].type == "fast");

@@ -50,19 +50,23 @@ TEST_CASE("Slurm is asked for all jobs at once, and rarely") {
   SlurmQueue queue(io);
   for (int job = 1; job <= 16; ++job) {
     queue.follow(std::to_string(job));
-    running += std::to_string(job) + " RUNNING node" + std::to_string(job) + "\n";
+    running += std::to_string(job) + " RUNNING 1:00 node" + std::to_string(job) + "\n";
   }
   squeue.says(running);
   CHECK(queue.state("7") == "?");
   run_until(io, [&] { return queue.state("16") == "RUNNING"; });
   CHECK(queue.node("7") == "node7");
+  REQUIRE(queue.seconds_left("7"));
+  CHECK(*queue.seconds_left("7") <= 60.0);
+  CHECK(*queue.seconds_left("7") > 0.0);
   CHECK(queue.looks() == 1);  // one for each job would be 16
   squeue.says("slurm_load_jobs error: Unable to contact slurm controller\n");
   queue.follow("17");
   run_until(io, [&] { return queue.looks() == 2; });
   CHECK(queue.state("7") == "RUNNING");  // no answer is no news
-  squeue.says("1 COMPLETED \n17 PENDING \n");
+  squeue.says("1 COMPLETED 0:00 \n17 PENDING 10:00 \n");
   run_until(io, [&] { return queue.state("17") == "PENDING"; });
+  CHECK_FALSE(queue.seconds_left("17"));  // it does not run
   CHECK(queue.state("1") == "COMPLETED");
   CHECK(queue.state("2").empty());
   for (int job = 1; job <= 17; ++job) queue.forget(std::to_string(job));

@@ -1,11 +1,18 @@
 // Providers that need a running service, which test/integration/providers_test.py starts and names
 // in the environment.
+#include <unistd.h>
+
 #include <cstdlib>
+#include <fstream>
+#include <map>
 #include <string>
 
+#include "runtime/base/file.h"
 #include "runtime/base/version.h"
+#include "runtime/provider/slurm/slurm_commands.h"
 #include "runtime/provider/slurm/slurm_provider.h"
 #include "runtime/provider/ssh/ssh_provider.h"
+#include "test/support/temporary_folder.h"
 #include "test/unit/runtime/provider/conformance.h"
 
 using namespace scavenger;
@@ -132,6 +139,134 @@ TEST_CASE("slurm: with words for srun, a prelude and a prefix", "[slurm]") {
   CHECK(trial.run_there(machine, command).last_line() == "two words x s");
 }
 
+TEST_CASE("slurm: two workers share a job, each with its part of the node", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.kinds[0].workers_per_job = 2;
+    settings.interface = "lo";
+    return std::make_unique<SlurmProvider>(io, settings);
+  });
+  CHECK(trial.provider().controller_address() == "127.0.0.1");
+  trial.request(1, 0);
+  trial.request(2, 1);
+  trial.run_until([&] { return !trial.words(1).empty() && !trial.words(2).empty(); });
+  REQUIRE(trial.words(1) == Words{"ready"});
+  REQUIRE(trial.words(2) == Words{"ready"});
+  const Machine first = trial.diary().machines.at(1);
+  const Machine second = trial.diary().machines.at(2);
+  CHECK(first.name != second.name);
+  CHECK(first.name.substr(0, first.name.rfind('-')) ==
+        second.name.substr(0, second.name.rfind('-')));
+  CHECK(first.zone == second.zone);
+  CHECK(first.address == "127.0.0.1");
+  check_commands(trial, first);
+  // Both at once: each waits until the other has begun, too.
+  TemporaryFolder folder;
+  const auto meet = [&](const char* mine, const char* other) {
+    return Words{"sh", "-c",
+                 "touch " + (folder.path() / mine).string() + "; until [ -e " +
+                     (folder.path() / other).string() + " ]; do sleep 0.1; done; echo met"};
+  };
+  std::optional<CommandResult> met;
+  Words words = first.launch;
+  for (const std::string& word : meet("a", "b")) words.push_back(word);
+  asio::co_spawn(trial.io(), run_command(std::move(words), std::string(), 30.0),
+                 [&](std::exception_ptr, CommandResult done) { met = std::move(done); });
+  CHECK(trial.run_there(second, meet("b", "a")).last_line() == "met");
+  trial.run_until([&] { return met.has_value(); });
+  CHECK(met->last_line() == "met");
+  // The place of one that was released is free again, in the same job.
+  trial.release(1);
+  trial.run_until([&] { return trial.words(1).size() == 2; });
+  const Machine third = trial.ready(3);
+  CHECK(third.zone == second.zone);
+  CHECK(third.name.starts_with(second.name.substr(0, second.name.rfind('-'))));
+}
+
+TEST_CASE("slurm: before the known end of a job another one runs for its worker", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.kinds[0].time_limit_minutes = 10;
+    return std::make_unique<SlurmProvider>(io, settings);
+  });
+  const std::string first = trial.ready(1).name.substr(4);
+  REQUIRE(std::system(("scontrol update TimeLimit=1 JobId=" + first).c_str()) == 0);
+  trial.run_until([&] { return trial.words(1).size() > 1; });
+  CHECK(trial.words(1) == Words{"ready", "notice"});
+  const Machine& next = trial.ready(2);
+  CHECK(next.name.substr(4) != first);
+  CHECK(next.charged_seconds >= 0.0);
+  trial.release(1);
+  trial.run_until([&] { return trial.words(1).size() == 3; });
+  CHECK(trial.words(1).back() == "released");
+  CHECK(trial.words(2) == Words{"ready"});
+}
+
+TEST_CASE("slurm: the nodes of the job around a process are its places", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  const auto make = [](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.uses_allocation = true;
+    return std::make_unique<SlurmProvider>(io, settings);
+  };
+  if (environment("SLURM_JOB_ID").empty()) {
+    asio::io_context io;
+    ProviderDiary diary;
+    const auto provider = make(io);
+    std::optional<Refusal> problem;
+    provider->begin(diary, [&](std::optional<Refusal> found) { problem = std::move(found); });
+    io.run();
+    REQUIRE(problem);
+    CHECK_THAT(problem->problem.remedy, Catch::Contains("salloc"));
+    return;
+  }
+  ProviderTrial trial(make);  // two nodes of two processors
+  std::map<std::string, int> nodes;
+  for (MachineId id = 1; id <= 4; ++id) ++nodes[trial.ready(id).zone];
+  CHECK(nodes == std::map<std::string, int>{{"w1", 2}, {"w2", 2}});
+  check_commands(trial, trial.diary().machines.at(3));
+  trial.request(5);
+  trial.run_until([&] { return !trial.words(5).empty(); });
+  CHECK(trial.diary().refusals.at(5).kind == RefusalKind::kCapacity);
+  trial.release(2);
+  trial.run_until([&] { return trial.words(2).size() == 2; });
+  CHECK(trial.ready(6).zone == trial.diary().machines.at(2).zone);
+}
+
+TEST_CASE("slurm: a kind that no node has is passed over for the next one", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.kinds.resize(2);
+    settings.kinds[0].machine.type = "later";
+    settings.kinds[0].options = {"--begin=now+1hour"};
+    settings.kinds[1].machine.type = "now";
+    settings.wait_seconds = 4.0;
+    return std::make_unique<SlurmProvider>(io, settings);
+  });
+  CHECK(trial.ready(1).type == "now");
+  CHECK(trial.words(1) == Words{"delayed", "ready"});
+}
+
+TEST_CASE("slurm: the next process cancels what a killed one of the same job has left", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  TemporaryFolder folder;
+  std::ofstream(folder.path() / "slurm_jobs") << "scavenger-elsewhere-7\n";  // of another host
+  REQUIRE(std::system("sbatch --job-name=scavenger-elsewhere-7 --output=/dev/null "
+                      "--wrap='sleep 300' >/dev/null") == 0);
+  const auto make = [&](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.state_folder = folder.path();
+    return std::make_unique<SlurmProvider>(io, settings);
+  };
+  ProviderTrial trial(make);
+  CHECK(std::system("test -z \"$(squeue --noheader --states=pending,running "
+                    "--name=scavenger-elsewhere-7)\"") == 0);
+  CHECK(read_file(folder.path() / "slurm_jobs") == slurm_job_name(::getpid()) + "\n");
+}
+
 TEST_CASE("slurm: a job that is cancelled by somebody else is a lost machine", "[slurm]") {
   SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
   ProviderTrial trial(
@@ -147,7 +282,7 @@ TEST_CASE("slurm: what Slurm does not take is told with a remedy", "[slurm]") {
   SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
   ProviderTrial trial([](asio::io_context& io) {
     SlurmSettings settings;
-    settings.partition = "nowhere";
+    settings.kinds[0].partition = "nowhere";
     return std::make_unique<SlurmProvider>(io, settings);
   });
   const Refusal refusal = refusal_of(trial);
@@ -161,10 +296,27 @@ TEST_CASE("slurm: who waits too long in the queue is refused, and may try again"
   ProviderTrial trial([](asio::io_context& io) {
     SlurmSettings settings;
     settings.wait_seconds = 1.0;
-    settings.options = {"--begin=now+1hour"};
+    settings.kinds[0].options = {"--begin=now+1hour"};
     return std::make_unique<SlurmProvider>(io, settings);
   });
   const Refusal refusal = refusal_of(trial);
   CHECK(refusal.kind == RefusalKind::kCapacity);
   CHECK(refusal.retry_after_seconds);
+}
+
+// For test/study/slurm_calls.py, which counts what Slurm is asked meanwhile.
+TEST_CASE("slurm: sixteen machines are held for a minute", "[.slurm_calls]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    if (const std::string each = environment("SCAVENGER_TEST_WORKERS_PER_JOB"); !each.empty())
+      settings.kinds[0].workers_per_job = static_cast<std::uint32_t>(std::stoul(each));
+    return std::make_unique<SlurmProvider>(io, settings);
+  });
+  constexpr MachineId kMachines = 16;
+  for (MachineId id = 1; id <= kMachines; ++id) trial.request(id, static_cast<std::uint32_t>(id));
+  for (MachineId id = 1; id <= kMachines; ++id)
+    trial.run_until([&] { return trial.words(id) == Words{"ready"}; });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  trial.run_until([&] { return std::chrono::steady_clock::now() > end; }, 90.0);
 }
