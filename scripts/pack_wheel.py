@@ -12,6 +12,7 @@ import zipfile
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export")  # that people call
 STARTED = ("scavenger-ps", "scavenger-python-worker")  # that scavenger-train starts
+EXTRAS = {"images": ["pillow"], "tables": ["pyarrow"], "text": ["tokenizers"], "onnx": ["onnx", "onnxscript"]}
 # Every system has these; all other libraries are packed.
 SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so")
 # The libstdc++ of GCC 12, whose symbols are GLIBCXX_3.4.30, came with systems of this glibc.
@@ -63,7 +64,9 @@ def describe(files, version, tag):
     files[f"{folder}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: scavenger\nVersion: {version}\n"
         "Summary: Elastic data-parallel training of PyTorch models\n"
-        "Requires-Python: >=3.9\nRequires-Dist: torch>=2.1\nRequires-Dist: numpy\n").encode()
+        "Requires-Python: >=3.9\nRequires-Dist: torch>=2.1\nRequires-Dist: numpy\n" +
+        "".join(f"Provides-Extra: {extra}\n" + "".join(f'Requires-Dist: {name}; extra == "{extra}"\n' for name in names)
+                for extra, names in EXTRAS.items())).encode()
     files[f"{folder}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: pack_wheel\nRoot-Is-Purelib: false\nTag: {tag}\n").encode()
     commands = "".join(f"{name} = scavenger.commands:main\n" for name in PROGRAMS)

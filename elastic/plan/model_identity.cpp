@@ -75,7 +75,15 @@ const std::vector<IdentityKey>& data_keys() {
                                 "/sequence_length",
                                 "/max_length",
                                 "/buckets/size",
-                                "/buckets/window"})
+                                "/buckets/window",
+                                "/columns/label",
+                                "/columns/features",
+                                "/columns/text",
+                                "/columns/image",
+                                "/columns/missing",
+                                "/tokenizer/file",
+                                "/tokenizer/max_tokens",
+                                "/validation_share"})
       all.push_back({pointer});
     return all;
   }();
@@ -130,6 +138,7 @@ ModelIdentity identity_of(const JobConfig& config) {
   ModelIdentity identity{.model = picked(document.at("model"), model_keys()),
                          .data = picked(document.at("data"), data_keys()),
                          .optimizer = picked(document.at("optimizer"), optimizer_keys())};
+  if (identity.data.contains("tokenizer")) drop_folders(identity.data.at("tokenizer").at("file"));
   for (const char* split : {"train", "test"})
     for (const char* key : {"features", "labels", "files"})
       if (identity.data.at(split).contains(key)) drop_folders(identity.data.at(split).at(key));

@@ -64,7 +64,7 @@ def main():
     loader = DataLoader(Flipped(train), BATCH_SIZE // workers, sampler=sampler, num_workers=1, drop_last=True)
     test_loader = DataLoader(test, 500, sampler=DistributedSampler(test, shuffle=False))
     model = DistributedDataParallel(make_model())
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     first = 0
     if os.path.exists(CHECKPOINT):
         saved = torch.load(CHECKPOINT)

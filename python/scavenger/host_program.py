@@ -52,7 +52,8 @@ class Worker:
                    settings: Settings) -> PoolSource:
         train = config["data"]["train"]["samples"]
         test = config["data"]["test"]["samples"]
-        pool = LoaderPool(importing_loaders(file.path, config["seed"], train, config["data"]))
+        path = file.path if user_file.is_needed_to_load(file) else None
+        pool = LoaderPool(importing_loaders(path, config["seed"], train, config["data"]))
         pool.use_limits(config)
         return PoolSource(pool, [train, train + test], settings.micro_batch)
 

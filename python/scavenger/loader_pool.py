@@ -57,15 +57,15 @@ class Loader:
             return ""
 
 
-def importing_loaders(path: pathlib.Path, seed: int, train_samples: int,
+def importing_loaders(path: Optional[pathlib.Path], seed: int, train_samples: int,
                       data: Optional[Mapping[str, Any]] = None) -> Iterator[Loader]:
     """Start processes that import the file and make the data set, one whenever it is asked for.
 
     They are neither forked from a process with threads, nor in need of a data set that can be
-    pickled.
+    pickled. `path` is None if the samples are loaded without the user's file.
     """
     while True:
-        yield Loader("forkserver", run, (str(path), data, seed, train_samples))
+        yield Loader("forkserver", run, (str(path or ""), data, seed, train_samples))
 
 
 class LoaderPool:

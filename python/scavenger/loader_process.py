@@ -123,14 +123,25 @@ def watch_worker(questions: Any) -> None:
     torch.set_num_threads(1)
 
 
+def _file_of(path: str, data: Optional[Mapping[str, Any]]) -> user_file.UserFile:
+    """Import the user's file, which may import large libraries, only if it is needed."""
+    if path:
+        return user_file.load(pathlib.Path(path), data)
+    assert data is not None
+    return user_file.of_data(data)
+
+
 def run(path: str, data: Optional[Mapping[str, Any]], seed: int, train_samples: int,
         questions: Any, requests: Any, results: Any) -> None:
-    """Import the file and load its data, until there is a None or nobody reads the results."""
+    """Import the file and load its data, until there is a None or nobody reads the results.
+
+    `path` is empty if the samples are loaded without the user's file.
+    """
     watch_worker(questions)
     datasets: Optional[Datasets] = None
     failure: Optional[UserError] = None
     try:
-        datasets = Datasets(user_file.load(pathlib.Path(path), data), seed, train_samples)
+        datasets = Datasets(_file_of(path, data), seed, train_samples)
     except UserError as error:
         failure = error
     answer_requests(datasets, failure, path, requests, results)

@@ -55,6 +55,21 @@ def load_module(path: pathlib.Path) -> ModuleType:
     return module
 
 
+def of_data(data: Mapping[str, Any]) -> UserFile:
+    """Return what a file without functions would have of this data: enough to load samples."""
+    file = UserFile(path=pathlib.Path(), make_model=lambda: None)
+    _use_data(file, data)
+    return file
+
+
+def is_needed_to_load(file: UserFile) -> bool:
+    """Return whether samples are loaded with functions of the file, and not of this package alone."""
+    from scavenger.data.configured import Reader
+
+    return not (isinstance(file.make_dataset, Reader)
+                and file.collate == file.make_dataset.collate)
+
+
 def _use_data(file: UserFile, data: Mapping[str, Any]) -> None:
     """Have the data set made that the section `data` of the configuration describes."""
     from scavenger.data.configured import FORMATS, Divided, Reader

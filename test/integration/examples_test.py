@@ -1,4 +1,4 @@
-"""The examples in examples/, with little data and for an epoch, and what their README says of their lines."""
+"""The examples in examples/, with little data, and what their README says of their lines. wheel_test has that of images."""
 
 import importlib.util
 import json
@@ -21,7 +21,7 @@ class ExamplesTest(job.JobTest):
         return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
 
     def learn(self, name, least, *arguments):
-        """Trains an example; returns its run folder."""
+        """Trains an example, which must reach an accuracy."""
         for module in NEEDS[name]:
             if importlib.util.find_spec(module) is None:
                 self.skipTest(f"{module} is not installed")
@@ -31,24 +31,11 @@ class ExamplesTest(job.JobTest):
         subprocess.run([sys.executable, EXAMPLES / "make_data.py", name, "--to", self.folder, "--count", str(SAMPLES)],
                        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         run = self.run_folder()
-        self.train(self.folder / name / "train.json", "--quiet", "--run", run, "--set", "stop.target=null", *arguments)
+        self.train(self.folder / name / "train.json", "--quiet", "--run", run, "--set", "stop.target=null", *arguments,
+                   timeout=600)  # all processes import large libraries
         last = job.events(run, "evaluation")[-1]
         self.assertEqual(last["samples"], SAMPLES // 10)
-        self.assertGreater(last["correct"] / last["predictions"], least)
-        return run
-
-    def export(self, run, ending):
-        file = self.folder / f"trained{ending}"
-        subprocess.run([job.programs / "scavenger-export", run, file], check=True, stdout=subprocess.DEVNULL,
-                       env=self.environment())
-        return file
-
-    def test_images(self):
-        import torch
-        run = self.learn("images", 0.4, "--set", "stop.max_epochs=2")
-        weights = torch.load(self.export(run, ".pt"), weights_only=True)
-        self.assertEqual(weights["0.weight"].shape, (16, 1, 3, 3))
-        self.assertEqual(weights["1.num_batches_tracked"].dtype, torch.int64)
+        self.assertGreater(last["accuracy"], least)
 
     def test_text(self):
         self.learn("text", 0.6, "--set", "stop.max_epochs=2")

@@ -4,7 +4,6 @@ It is packed from the build that is tested. SCAVENGER_WHEEL names one that scrip
 """
 
 import importlib.util
-import json
 import os
 import pathlib
 import shutil
@@ -17,17 +16,8 @@ import job
 
 PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-ps",
             "scavenger-python-worker")
-TRAIN = """
-import torch
-from torch.nn import functional
-
-def make_model():
-    return torch.nn.Linear(16, 4)
-
-def loss(model, batch):
-    inputs, targets = batch
-    return functional.cross_entropy(model(inputs), targets)
-"""
+EXAMPLES = job.SOURCE / "examples"
+SAMPLES = 1200
 
 
 @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")
@@ -58,20 +48,32 @@ class WheelTest(job.JobTest):
         (packages / "torch.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
         return venv
 
-    def test_it_is_installed_and_trains_without_a_compiler(self):
+    def test_it_is_installed_and_trains_an_image_folder_without_a_compiler(self):
+        if importlib.util.find_spec("PIL") is None or not job.FASHION.exists():
+            self.skipTest(f"pillow or {job.FASHION} is missing")
         venv = self.install(self.wheel())
-        (self.folder / "train.py").write_text(TRAIN)
-        config = json.loads((job.CONFIGS / "synthetic_mlp.json").read_text())
-        del config["$schema"]
-        config.update(model={"type": "python", "file": "train.py"}, stop={"max_epochs": 2})
-        (self.folder / "job.json").write_text(json.dumps(config))
-        done = subprocess.run(
-            [venv / "bin" / "scavenger-train", "job.json", "--workers", "2", "--run", "run", "--quiet"], cwd=self.folder,
-            env={"PATH": str(venv / "bin"), "HOME": str(self.folder), "SCAVENGER_TEST_FOLDER": str(self.folder)},
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
-        self.assertEqual(done.returncode, 0, done.stdout)
-        self.assertEqual(job.report(self.folder / "run")["status"], "max_epochs")
-        self.assertEqual(len(job.last_weights(self.folder / "run")["weight"]), 16 * 4 * 4)
+        shutil.copytree(EXAMPLES / "images", self.folder / "images", ignore=shutil.ignore_patterns("data", "__pycache__"))
+        subprocess.run([sys.executable, EXAMPLES / "make_data.py", "images", "--to", self.folder, "--count", str(SAMPLES)],
+                       check=True)
+        run = self.folder / "run"
+
+        def call(name, *arguments):
+            done = subprocess.run(
+                [venv / "bin" / name, *arguments], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, timeout=600,
+                env={"PATH": str(venv / "bin"), "HOME": str(self.folder), "SCAVENGER_TEST_FOLDER": str(self.folder)})
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+        call("scavenger-train", "images/train.json", "--run", run, "--quiet", "--set", "stop={\"max_epochs\": 2}")
+        self.assertEqual(job.report(run)["status"], "max_epochs")
+        last = job.events(run, "evaluation")[-1]
+        self.assertEqual(last["samples"], SAMPLES // 10)
+        self.assertGreater(last["accuracy"], 0.4)
+        call("scavenger-export", run, "trained.pt")
+        import torch
+        weights = torch.load(self.folder / "trained.pt", weights_only=True)
+        self.assertEqual(weights["0.weight"].shape, (16, 1, 3, 3))
+        self.assertEqual(weights["1.num_batches_tracked"].dtype, torch.int64)
 
 
 if __name__ == "__main__":

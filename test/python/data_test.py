@@ -202,6 +202,22 @@ class DivisionTest(DataTest):
         self.assertEqual(sorted([train[i] for i in range(40)] + [test[i] for i in range(10)]), list(range(50)))
 
 
+class LoadingTest(DataTest):
+    def test_the_users_file_is_imported_only_if_samples_are_loaded_with_it(self):
+        from scavenger import user_file
+        from scavenger.loader_process import Datasets, Request, _file_of
+        rows = self.write("a.csv", "x,kind\n1,0\n2,1\n")
+        source = {"format": "table", "files": [rows]}
+        data = {"train": source, "test": source, "classes": 2, "columns": {"label": "kind"}}
+        path = pathlib.Path(self.write("train.py", "def make_model():\n    pass\n"))
+        self.assertFalse(user_file.is_needed_to_load(user_file.load(path, data)))
+        inputs, targets = Datasets(_file_of("", data), 1, 2).load(Request(1, [1, 2], 0))
+        self.assertEqual((inputs.tolist(), targets.tolist()), ([[2], [1]], [1, 0]))
+        own = pathlib.Path(self.write("own.py", path.read_text() + "def collate(samples):\n    return len(samples)\n"))
+        self.assertTrue(user_file.is_needed_to_load(user_file.load(own, data)))
+        self.assertEqual(Datasets(_file_of(str(own), data), 1, 2).load(Request(1, [0, 1], 0)), 2)
+
+
 class ShardsTest(DataTest):
     def make(self, **arguments):
         from scavenger.data import Shards
@@ -402,10 +418,11 @@ class TextTest(DataTest):
 
     def test_texts_become_tokens_and_batches_are_padded(self):
         from scavenger.data import reader
-        path = self.write("a.csv", 'text,kind\n"good, good",yes\nbad,no\n"bad bad bad bad",no\n')
+        path = self.write("a.csv", 'text,kind\n"good, good",yes\nbad,no\n"bad bad bad bad",no\nNA,no\n')
         made = reader({"train": {"format": "table", "files": [path]}, "test": {"format": "table", "files": [path]},
                        "classes": 2, "columns": {"label": "kind", "text": "text"}, "tokenizer": self.tokenizer()})
         train = made("train")
+        self.assertEqual(train[3][0].tolist(), [0])  # "NA" is text
         inputs, targets = made.collate([train[i] for i in range(3)])
         self.assertEqual(inputs["input_ids"].tolist(), [[1, 0, 1], [2, 3, 3], [2, 2, 2]])
         self.assertEqual(inputs["attention_mask"].tolist(), [[1, 1, 1], [1, 0, 0], [1, 1, 1]])

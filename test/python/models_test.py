@@ -270,7 +270,7 @@ class ModelsTest(unittest.TestCase):
         def loss(model, batch):
             sizes.append(len(batch.inputs))
             if len(batch.inputs) > 3:
-                raise torch.OutOfMemoryError("CPU out of memory. Tried to allocate 9 GiB")
+                torch.empty(2**48)  # a petabyte
             return functional.cross_entropy(model(batch.inputs), batch.targets)
         worker = Worker(mlp, loss)
         gradients, _ = worker.gradient()

@@ -104,11 +104,12 @@ class Reader:
         """Return the files, and what reads them; the names are those of the features, if known."""
         label = self._columns["label"]
         features = list(self._columns.get("features") or [])
-        if self._columns.get("text"):
-            features = [self._columns["text"]]
+        text = self._columns.get("text") or ""
+        if text:
+            features = [text]
         wanted = [label, *features] if features else []
         reading = tables.read_saved if self._format == "huggingface" else tables.read_tables
-        files, read = reading(self._files(split), wanted)
+        files, read = reading(self._files(split), wanted, text)
         missing = self._columns.get("missing", "error")
         return files, lambda names: Rows(read(), label, names or features, missing)
 

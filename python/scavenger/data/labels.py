@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, List, Optional, Sequence
+from typing import Any, Callable, List, Optional
 
 import numpy
 
+from scavenger.data.column import Column, as_number
 from scavenger.problems import UserError
 
 SHOWN_NAMES = 8
 Place = Callable[[int], str]  # where a row is
-
-
-def as_number(value: Any) -> Optional[float]:
-    """Return a number for a number, a boolean, or text that is one; otherwise None."""
-    if isinstance(value, (bool, int, float)):
-        return float(value)
-    if not isinstance(value, str):
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
 
 
 def _class_text(value: Any) -> str:
@@ -45,10 +34,10 @@ class Labels:
     sorted, numbers by value and before words, and numbered from 0.
     """
 
-    def __init__(self, values: Sequence[Any], classes: int, place: str,
+    def __init__(self, values: Column, classes: int, place: str,
                  names: Optional[List[str]] = None) -> None:
         if names is None:
-            found = {_class_text(value) for value in values}
+            found = {_class_text(value) for value in _different(values)}
             are_numbers = all(text.isdigit() and int(text) < classes for text in found)
             names = [str(number) for number in range(classes)] if are_numbers else \
                 sorted(found, key=_order)
@@ -60,25 +49,34 @@ class Labels:
         self.names = names
         self._numbers = {name: number for number, name in enumerate(names)}
 
-    def numbers(self, values: Sequence[Any], place: Place) -> numpy.ndarray:
+    def numbers(self, values: Column, place: Place) -> numpy.ndarray:
         """Return the number of each value's class. Raises UserError."""
+        number_of = {value: self._numbers.get(_class_text(value)) for value in _different(values)}
         found = numpy.empty(len(values), dtype=numpy.int64)
-        for row, value in enumerate(values):
-            number = self._numbers.get(_class_text(value))
+        for row, value in enumerate(_plain(values)):
+            number = number_of[value]
             if number is None:
-                raise UserError(f"the class {value} is not one of the training data", place(row),
-                                "correct it, or add samples of it to the training data")
+                raise UserError(f"the class {_class_text(value)} is not one of the training data",
+                                place(row), "correct it, or add samples of it to the training data")
             found[row] = number
         return found
 
 
-def targets_as_values(values: Sequence[Any], place: Place) -> numpy.ndarray:
+def _plain(values: Column) -> List[Any]:
+    return values.tolist() if isinstance(values, numpy.ndarray) else values
+
+
+def _different(values: Column) -> List[Any]:
+    if isinstance(values, numpy.ndarray):
+        return list(numpy.unique(values).tolist())
+    return list(set(values))
+
+
+def targets_as_values(values: Column, place: Place) -> numpy.ndarray:
     """Return the targets as floats. Raises UserError."""
-    found = numpy.empty(len(values), dtype=numpy.float32)
-    for row, value in enumerate(values):
+    for row, value in enumerate(_plain(values)):
         number = as_number(value)
         if number is None or not math.isfinite(number):
             raise UserError(f"the target {value} is no number", place(row),
                             "correct it, or set data.classes if targets are names of classes")
-        found[row] = number
-    return found
+    return numpy.array([as_number(value) for value in _plain(values)], dtype=numpy.float32)

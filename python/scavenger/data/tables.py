@@ -8,6 +8,7 @@ import json
 import pathlib
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from scavenger.data.column import Column, column_of
 from scavenger.data.sources import files_in, require
 from scavenger.problems import UserError
 
@@ -22,21 +23,21 @@ SHOWN_COLUMNS = 12
 
 
 class Table:
-    """Named columns of values: numbers, text, bytes or booleans; None if there is none."""
+    """Named columns of the same length."""
 
-    def __init__(self, place: str, columns: Dict[str, List[Any]],
+    def __init__(self, place: str, columns: Dict[str, Column],
                  class_names: Optional[Dict[str, List[str]]] = None,
                  first_line: Optional[int] = None) -> None:
         self.place = place
         self.columns = columns
         self.class_names = class_names or {}  # of columns whose numbers stand for names
-        self._first_line = first_line
+        self.first_line = first_line
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
-    def column(self, name: str) -> List[Any]:
+    def column(self, name: str) -> Column:
         """Return a column. Raises UserError."""
         if name not in self.columns:
             names = ", ".join(list(self.columns)[:SHOWN_COLUMNS])
@@ -47,8 +48,8 @@ class Table:
 
     def row_place(self, row: int) -> str:
         """Return where a row is, for a message."""
-        if self._first_line is not None:
-            return f"{self.place}:{row + self._first_line}"
+        if self.first_line is not None:
+            return f"{self.place}:{row + self.first_line}"
         return f"{self.place}, row {row}"
 
 
@@ -57,7 +58,12 @@ def _opened(path: pathlib.Path) -> Any:
     return opening(path, "rt", encoding="utf-8-sig", newline="")
 
 
-def _read_csv(path: pathlib.Path) -> Table:
+def _columns_of(values: Dict[str, List[Any]], text: str) -> Dict[str, Column]:
+    """Return the columns; that of text stays as it is."""
+    return {name: column if name == text else column_of(column) for name, column in values.items()}
+
+
+def _read_csv(path: pathlib.Path, text: str) -> Table:
     separator = "\t" if ".tsv" in path.name.lower() else ","
     with _opened(path) as stream:
         rows = csv.reader(stream, delimiter=separator, strict=True)
@@ -76,15 +82,16 @@ def _read_csv(path: pathlib.Path) -> Table:
                 if len(row) != len(names):
                     raise UserError(f"this line has {len(row)} fields, and the first {len(names)}",
                                     f"{path}:{rows.line_num}", "correct the line")
-                for column, field in zip(values, row):
-                    column.append(None if field.strip().lower() in MISSING else field)
+                for name, column, field in zip(names, values, row):
+                    absent = not field if name == text else field.strip().lower() in MISSING
+                    column.append(None if absent else field)
         except csv.Error as error:
             raise UserError(f"this is no CSV: {error}", f"{path}:{rows.line_num}",
                             "correct the line") from error
-    return Table(str(path), dict(zip(names, values)), first_line=2)
+    return Table(str(path), _columns_of(dict(zip(names, values)), text), first_line=2)
 
 
-def _read_json_lines(path: pathlib.Path) -> Table:
+def _read_json_lines(path: pathlib.Path, text: str) -> Table:
     columns: Dict[str, List[Any]] = {}
     count = 0
     with _opened(path) as stream:
@@ -105,17 +112,21 @@ def _read_json_lines(path: pathlib.Path) -> Table:
             for column in columns.values():
                 if len(column) < count:
                     column.append(None)
-    return Table(str(path), columns, first_line=1)
+    return Table(str(path), _columns_of(columns, text), first_line=1)
 
 
-def _values_of(column: Any) -> List[Any]:
-    """Return an Arrow column as Python's values; NaN stays a number."""
-    return list(column.to_pylist())
+def _column_of_arrow(column: Any) -> Column:
+    types = require("pyarrow", "reading Arrow").types
+    kind = column.type
+    if column.null_count == len(column) or not (
+            types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        return column_of(column.to_pylist())
+    return column.cast("float64", safe=False).to_numpy()  # null becomes NaN
 
 
 def _from_arrow(place: str, table: Any, wanted: Sequence[str]) -> Table:
     names = [name for name in table.column_names if not wanted or name in wanted]
-    return Table(place, {name: _values_of(table.column(name)) for name in names})
+    return Table(place, {name: _column_of_arrow(table.column(name)) for name in names})
 
 
 def _read_parquet(path: pathlib.Path, wanted: Sequence[str]) -> Table:
@@ -140,18 +151,21 @@ def open_arrow(path: pathlib.Path) -> Any:
         raise UserError(f"this is no Arrow file: {error}", str(path), "write it again") from error
 
 
-def read_tables(places: Sequence[str], wanted: Sequence[str]
+def read_tables(places: Sequence[str], wanted: Sequence[str], text: str = ""
                 ) -> Tuple[List[pathlib.Path], Callable[[], Iterator[Table]]]:
-    """Return the files, and what reads a table of each. Columns not wanted may be left out."""
+    """Return the files, and what reads a table of each; `text` is the name of the column of text.
+
+    Columns that are not wanted may be left out.
+    """
     files = files_in(places, ENDINGS, "file of a table")
 
     def read() -> Iterator[Table]:
         for path in files:
             name = path.name.lower()
             if name.endswith(CSV):
-                yield _read_csv(path)
+                yield _read_csv(path, text)
             elif name.endswith(JSON_LINES):
-                yield _read_json_lines(path)
+                yield _read_json_lines(path, text)
             elif name.endswith(PARQUET):
                 yield _read_parquet(path, wanted)
             else:
@@ -191,9 +205,10 @@ def saved_files(places: Sequence[str]) -> List[Tuple[pathlib.Path, Dict[str, Lis
     return found
 
 
-def read_saved(places: Sequence[str], wanted: Sequence[str]
+def read_saved(places: Sequence[str], wanted: Sequence[str], text: str = ""
                ) -> Tuple[List[pathlib.Path], Callable[[], Iterator[Table]]]:
     """Do what read_tables() does, for folders that save_to_disk() has written."""
+    del text  # Arrow knows the types of its columns
     files = saved_files(places)
 
     def read() -> Iterator[Table]:
