@@ -84,7 +84,7 @@ void visit_fields(Fields& field, T& model) {
     case ModelType::kPython:
       field("file", model.path);
       field.choice("loop", model.has_own_loop, "scavenger", "script");
-      field.unless_empty("arguments", model.arguments);
+      field("arguments", model.arguments);
       return;
   }
   field.unless_empty("start", model.start);

@@ -141,8 +141,8 @@ class ScriptTest(job.JobTest):
     def test_a_killed_worker_costs_no_iteration_and_the_script_knows_nothing_of_it(self):
         script = self.script(NOTED)
         run = self.run_folder()
-        process = self.start(script, "--quiet", "--workers", 2, "--run", run, "--set", "checkpoint.every_epochs=1000", "--",
-                             100000)
+        process = self.start(script, "--quiet", "--workers", 2, "--run", run, "--set", "checkpoint.every_epochs=1000",
+                             "--", 100000)
         self.wait_for_event(run, "iterations", 2, timeout=300)
         workers = [event for event in job.events(run, "process_started") if event["role"] == "worker"]
         os.kill(workers[1]["pid"], signal.SIGKILL)
@@ -171,8 +171,8 @@ class ScriptTest(job.JobTest):
         return self.train(self.script(source), "--run", self.run_folder(), *arguments, check=check)
 
     def test_an_exception_is_told_as_its_own_traceback_once(self):
-        said = self.said_of(BEGIN + LOOP.replace("scavenger.step(", "broken = [][scavenger.iteration]; scavenger.step("),
-                            "--workers", 2)
+        broken = "broken = [][scavenger.iteration]; scavenger.step("
+        said = self.said_of(BEGIN + LOOP.replace("scavenger.step(", broken), "--workers", 2)
         self.assert_told_once(said, "Traceback (most recent call last)", "IndexError: list index out of range",
                               "broken = [][scavenger.iteration]", "the script failed in iteration 0 in worker")
         self.assertRegex(said, "on samples [0-9]+, [0-9]+, .* and 24 more")
@@ -199,6 +199,12 @@ class ScriptTest(job.JobTest):
     def test_a_loop_that_is_left_ends_the_job(self):
         said = self.said_of(BEGIN + LOOP + "        break\n", "--workers", 1, check=None)
         self.assert_told_once(said, "left its loop in iteration 0")
+
+    def test_an_exception_after_the_loop_is_shown_and_the_job_is_done(self):
+        said = self.said_of(BEGIN + LOOP + "\n    raise OSError('the disk is full')\n", "--workers", 1, "--quiet",
+                            check=0)
+        self.assert_told_once(said, "OSError: the disk is full", "worker 0 ended with exit code 2, after the training")
+        self.assertEqual(job.report(self.run_folder())["status"], "max_iterations")
 
     def test_it_is_run_from_python_and_logs(self):
         script = self.script(BEGIN + """
@@ -270,6 +276,8 @@ class ScriptTest(job.JobTest):
         from scavenger.loader_pool import EVALUATION, TRAINING, LoaderPool
         from scavenger.problems import UserError
 
+        begun = self.folder / "sleeps"
+
         class Sleepy:
             unpicklable = staticmethod(lambda: None)
 
@@ -278,6 +286,7 @@ class ScriptTest(job.JobTest):
 
             def __getitem__(self, index):
                 if index == 5:
+                    begun.touch()
                     time.sleep(1000)
                 return torch.tensor([float(index)])
 
@@ -285,6 +294,10 @@ class ScriptTest(job.JobTest):
         pool = LoaderPool(forked_loaders(pathlib.Path("train.py"), 1, ScriptData(Sleepy(), None), tests))
         self.assertEqual(pool.take(TRAINING, [1, 3], 0).tolist(), [[1.0], [3.0]])
         self.assertEqual(pool.take(EVALUATION, [8, 9], 0), "ab")
+        pool.request(TRAINING, [4, 5], 0)
+        deadline = time.monotonic() + 60
+        while not begun.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
         pool.hang_seconds = 1.0
         with self.assertRaises(UserError) as raised:
             pool.take(TRAINING, [4, 5], 0)
@@ -298,7 +311,7 @@ class ScriptTest(job.JobTest):
         text.write_text((job.SOURCE / "README.md").read_text()[:12000])
         said = self.train(job.SOURCE / "examples" / "language_model" / name, "--workers", 2, "--run",
                           self.run_folder(), "--", "--text", text, "--width", 32, "--layers", 1, "--length", 32,
-                          "--epochs", 12, *arguments)
+                          "--epochs", 12, *arguments, timeout=600)
         losses = [event["loss"] for event in job.events(self.run_folder(), "evaluation")]
         self.assertLess(losses[-1], losses[0] - 0.3, said)
         return said
@@ -306,6 +319,15 @@ class ScriptTest(job.JobTest):
     def test_the_example_of_a_language_model(self):
         self.assertIn("loss", self.run_example("train.py", "--output", self.folder / "model.pt"))
         self.assertTrue((self.folder / "model.pt").exists())
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"),
+                         "transformers and accelerate are not installed")
+    def test_the_trainer_of_transformers(self):
+        self.assertIn("iteration 49  loss", self.run_example("train_transformers.py"))
+
+    @unittest.skipUnless(importlib.util.find_spec("pytorch_lightning"), "pytorch_lightning is not installed")
+    def test_a_lightning_module(self):
+        self.run_example("train_lightning.py")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "elastic/coordinator/staffing/state_sender.h"
+#include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
@@ -59,6 +62,14 @@ std::vector<std::string> worker_arguments(const JobConfig& config) {
                                     config.model.path.string()};
   words.insert(words.end(), config.model.arguments.begin(), config.model.arguments.end());
   return words;
+}
+
+// The last lines of a log, for the user's terminal.
+std::string quoted_tail(const std::filesystem::path& log) {
+  std::string text;
+  std::istringstream lines(log_tail(log, kLogTailBytes));
+  for (std::string line; std::getline(lines, line);) text += "\n    | " + printable(line);
+  return text;
 }
 
 }  // namespace
@@ -242,6 +253,9 @@ double ProcessCluster::seconds_since_start(const ProcessName& process) const {
 void ProcessCluster::on_exit(const MemberPointer& member, const ExitStatus& status) {
   member->status = status;
   if (ending_) {
+    if (ends_in_order_ && settings_.config.model.has_own_loop && status.code != 0)
+      log_warning("{} ended with {}, after the training:{}", member->name.text(), status.text(),
+                  quoted_tail(log_of(member->name)));
     if (!any_running()) {
       kill_timer_.cancel();
       listener_.on_all_ended();
@@ -397,7 +411,7 @@ bool ProcessCluster::any_running() const {
 }
 
 void ProcessCluster::end_all() {
-  ending_ = true;
+  ending_ = ends_in_order_ = true;
   for (auto& [process, member] : members_) {
     if (member->connection && member->connection->is_open())
       post_message(*member->connection, Stop{});
@@ -409,6 +423,7 @@ void ProcessCluster::end_all() {
   kill_timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     log_warning("some processes did not end when asked to, and are killed");
+    ends_in_order_ = false;
     kill_all();
   });
   if (!any_running()) asio::post(io_, [this] { listener_.on_all_ended(); });

@@ -104,6 +104,7 @@ class ProcessCluster final : public Cluster {
   std::optional<double> checked_seconds_;  // when signs of life were last looked for
   std::map<ProcessName, MemberPointer> members_;
   bool ending_ = false;
+  bool ends_in_order_ = false;  // the job is done, and nobody is killed for it
   asio::steady_timer kill_timer_;
 };
 
