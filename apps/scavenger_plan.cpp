@@ -11,6 +11,7 @@
 #include <string>
 
 #include "apps/command_line/command_line.h"
+#include "apps/command_line/duration.h"
 #include "apps/command_line/user_program.h"
 #include "cloud_gcp/api/price_refresh.h"
 #include "cloud_gcp/pricing/price_table.h"
@@ -25,7 +26,6 @@
 #include "elastic/planning/store_text.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
-#include "runtime/base/duration.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/version.h"

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "apps/command_line/command_line.h"
+#include "apps/command_line/duration.h"
 #include "apps/command_line/python_inspection.h"
 #include "apps/command_line/user_program.h"
 #include "elastic/coordinator/commands/control_socket.h"
@@ -36,7 +37,6 @@
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
-#include "runtime/base/duration.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"

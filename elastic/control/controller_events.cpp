@@ -3,7 +3,7 @@
 
 #include "elastic/control/controller.h"
 #include "runtime/base/check.h"
-#include "runtime/base/overloads.h"
+#include "runtime/base/overloaded.h"
 
 namespace scavenger::elastic {
 
@@ -17,7 +17,7 @@ std::vector<ControllerAction> Controller::step(const ControllerEvent& event, dou
 }
 
 void Controller::handle(const ControllerEvent& event) {
-  const Overloads handlers{
+  const Overloaded handlers{
       [this](const ProcessStarted& happened) { on_process_started(happened); },
       [this](const MachineRefused& happened) { on_machine_refused(happened); },
       [this](const ProcessJoined& happened) { on_process_joined(happened); },

@@ -11,8 +11,8 @@
 #include "elastic/coordinator/job/job_record.h"
 #include "elastic/coordinator/job/job_start.h"
 #include "elastic/coordinator/staffing/cluster.h"
-#include "runtime/base/event_loop.h"
 #include "runtime/checkpoint/disk.h"
+#include "runtime/net/event_loop.h"
 #include "runtime/provider/provider.h"
 
 namespace scavenger::elastic {

@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
-#include "runtime/base/overloads.h"
+#include "runtime/base/overloaded.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
 #include "runtime/net/spawn.h"
@@ -102,7 +102,7 @@ class ShardProcess final {
   void on_stop(const Stop&) { stopped_ = true; }
 
   void obey(const ControlMessage& command) {
-    const Overloads handlers{
+    const Overloaded handlers{
         [this](const ConfigureShard& message) { on_configure_shard(message); },
         [this](const Snapshot& message) { on_snapshot(message); },
         [this](const Halt& message) { on_halt(message); },

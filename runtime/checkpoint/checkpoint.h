@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/flat_vector.h"
+#include "runtime/checkpoint/flat_vector.h"
 #include "runtime/training/tensor_layout.h"
 
 namespace scavenger {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "runtime/base/file.h"
-#include "runtime/base/pattern.h"
 #include "runtime/checkpoint/carried_tensor.h"
+#include "runtime/checkpoint/pattern.h"
 #include "runtime/safetensors/safetensors.h"
 
 namespace scavenger {

@@ -12,7 +12,7 @@ namespace scavenger {
 // Frozen weights, which are not in checkpoints but in the file that the job started from.
 struct FrozenWeights {
   std::filesystem::path file;         // safetensors; empty: nothing was frozen
-  std::vector<std::string> patterns;  // name patterns (runtime/base/pattern.h)
+  std::vector<std::string> patterns;  // name patterns (runtime/checkpoint/pattern.h)
 };
 
 // Writes parameters and buffers under their names. Those that are not floats (carried_tensor.h) get

@@ -5,8 +5,8 @@
 #include <list>
 #include <memory>
 
-#include "runtime/base/event_loop.h"
 #include "runtime/net/asio.h"
+#include "runtime/net/event_loop.h"
 
 namespace scavenger {
 

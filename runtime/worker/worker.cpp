@@ -5,7 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/base/overloads.h"
+#include "runtime/base/overloaded.h"
 #include "runtime/training/state_holder.h"
 
 namespace scavenger {
@@ -51,7 +51,7 @@ std::optional<IterationPlace> Worker::run() {
 }
 
 void Worker::obey(const ControlMessage& command) {
-  const Overloads handlers{
+  const Overloaded handlers{
       [this](const ConfigureWorker& message) { on_configure_worker(message); },
       [this](const Halt& message) { on_halt(message); },
       [this](const Evaluate& message) { on_evaluate(message); },

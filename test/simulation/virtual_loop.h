@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/base/event_loop.h"
+#include "runtime/net/event_loop.h"
 
 namespace scavenger::elastic {
 

@@ -16,9 +16,9 @@
 
 #include "elastic/control/job_events.h"
 #include "elastic/coordinator/checkpoints/checkpoint_collector.h"
-#include "runtime/base/event_loop.h"
 #include "runtime/checkpoint/checkpoint_store.h"
 #include "runtime/checkpoint/disk.h"
+#include "runtime/net/event_loop.h"
 #include "runtime/protocol/control_message.h"
 
 namespace scavenger::elastic {

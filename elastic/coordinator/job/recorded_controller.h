@@ -8,7 +8,7 @@
 #include "elastic/control/controller.h"
 #include "elastic/coordinator/job/run_folder.h"
 #include "elastic/decisions/decision_log.h"
-#include "runtime/base/event_loop.h"
+#include "runtime/net/event_loop.h"
 
 namespace scavenger::elastic {
 

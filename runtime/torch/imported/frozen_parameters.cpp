@@ -5,8 +5,8 @@
 
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
-#include "runtime/base/pattern.h"
 #include "runtime/checkpoint/carried_tensor.h"
+#include "runtime/checkpoint/pattern.h"
 
 namespace scavenger {
 namespace {

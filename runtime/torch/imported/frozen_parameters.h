@@ -11,8 +11,8 @@
 
 namespace scavenger {
 
-// Removes the parameters whose names match a pattern (runtime/base/pattern.h) from the model's
-// parameters, and sets them to their initial values. Adds a buffer (kFrozenMark) with their
+// Removes the parameters whose names match a pattern (runtime/checkpoint/pattern.h) from the
+// model's parameters, and sets them to their initial values. Adds a buffer (kFrozenMark) with their
 // SHA-256, so that a checkpoint identifies the frozen parameters it was trained with. Throws
 // ConfigError if a pattern matches no parameter, or if no parameter would be left.
 void freeze_parameters(const std::vector<std::string>& patterns, std::uint64_t seed, Model& model);

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/base/pattern.h"
 #include "runtime/checkpoint/carried_tensor.h"
+#include "runtime/checkpoint/pattern.h"
 #include "runtime/safetensors/safetensors.h"
 
 namespace scavenger {

@@ -1,4 +1,4 @@
-#include "runtime/base/duration.h"
+#include "apps/command_line/duration.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/base/pattern.h"
+#include "runtime/checkpoint/pattern.h"
 
 #include <catch2/catch.hpp>
 
