@@ -14,8 +14,10 @@
 namespace scavenger::elastic {
 namespace {
 
-constexpr std::string_view kUp = "\x1b[A";           // the cursor, one line up
-constexpr std::string_view kClearBelow = "\x1b[0J";  // from the cursor to the end of the screen
+// The cursor one line up, and that line empty. "Clear to the end of the screen" would do it at
+// once, but from the topmost line tmux and others take that for a clear screen, and keep a copy of
+// the block in what can be scrolled back to.
+constexpr std::string_view kEmptyLineAbove = "\x1b[A\x1b[2K";
 
 std::vector<std::string> live_block(const std::string& name, const StatusText& status) {
   std::vector<std::string> block = {printable(name) + "  " + status.progress, "  " + status.quality,
@@ -109,16 +111,24 @@ void ProgressDisplay::show_status_if_due(const RunNumbers& numbers) {
 
 void ProgressDisplay::print(const std::string& text) {
   if (waiting_.size() + text.size() > kMaxWaitingBytes) return;
-  waiting_ += take_clearing() + text + "\n";
+  waiting_ += take_clearing() + wrapped(text) + "\n";
   write_waiting();
 }
 
-void ProgressDisplay::draw(const std::vector<std::string>& block) {
+// The last column stays free: some terminals wrap as soon as it is written.
+std::size_t ProgressDisplay::usable_columns() const {
   const std::size_t columns = width_();
+  return columns > 1 ? columns - 1 : 1;
+}
+
+// A terminal would break a long line within a word. Who reads from a pipe wants whole lines.
+std::string ProgressDisplay::wrapped(const std::string& text) const {
+  return style_ == ProgressStyle::kLive ? wrap_to_width(text, usable_columns()) : text;
+}
+
+void ProgressDisplay::draw(const std::vector<std::string>& block) {
   std::string text = take_clearing();
-  // The last column stays free: some terminals wrap as soon as it is written.
-  for (const std::string& line : block)
-    text += fit_to_width(line, columns > 1 ? columns - 1 : 1) + "\n";
+  for (const std::string& line : block) text += fit_to_width(line, usable_columns()) + "\n";
   lines_drawn_ = block.size();
   out_ << text << std::flush;
 }
@@ -127,8 +137,8 @@ void ProgressDisplay::draw(const std::vector<std::string>& block) {
 std::string ProgressDisplay::take_clearing() {
   if (lines_drawn_ == 0) return {};
   std::string text = "\r";
-  for (; lines_drawn_ > 0; --lines_drawn_) text += kUp;
-  return text += kClearBelow;
+  for (; lines_drawn_ > 0; --lines_drawn_) text += kEmptyLineAbove;
+  return text;
 }
 
 void ProgressDisplay::write_waiting() {
@@ -148,7 +158,7 @@ void ProgressDisplay::show_end(const RunNumbers& numbers, const RunPlace& place)
   if (style_ == ProgressStyle::kQuiet) {
     text += end_line(numbers) + "\n";
   } else {
-    for (const std::string& line : closing_text(numbers, place)) text += line + "\n";
+    for (const std::string& line : closing_text(numbers, place)) text += wrapped(line) + "\n";
   }
   out_ << text << std::flush;
 }

@@ -63,6 +63,8 @@ class ProgressDisplay final {
   void print(const std::string& text);
   void draw(const std::vector<std::string>& block);
   std::string take_clearing();
+  std::size_t usable_columns() const;
+  std::string wrapped(const std::string& text) const;
   void write_waiting();
 
   std::ostream& out_;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <sstream>
+
 namespace scavenger::elastic {
 namespace {
 
@@ -69,6 +72,28 @@ std::string fit_to_width(const std::string& text, std::size_t width) {
   if (offset_of_character(text, width) == text.size()) return text;
   if (width <= 3) return text.substr(0, offset_of_character(text, width));
   return text.substr(0, offset_of_character(text, width - 3)) + "...";
+}
+
+std::string wrap_to_width(const std::string& text, std::size_t width) {
+  std::string wrapped, line;
+  std::istringstream lines(text);
+  while (std::getline(lines, line)) {
+    while (offset_of_character(line, width) < line.size()) {
+      const std::size_t begin = line.find_first_not_of(' ');
+      const std::size_t limit = offset_of_character(line, width);
+      if (begin == std::string::npos) break;
+      std::size_t space = line.rfind(' ', limit);
+      if (space == std::string::npos || space < begin)
+        space = line.find(' ', std::max(limit, begin));
+      const std::size_t rest = line.find_first_not_of(' ', space);
+      if (space == std::string::npos || rest == std::string::npos) break;
+      wrapped += line.substr(0, line.find_last_not_of(' ', space) + 1) + "\n";
+      line = "    " + line.substr(rest);
+    }
+    wrapped += line + "\n";
+  }
+  if (!wrapped.empty()) wrapped.pop_back();  // the last line's end is the caller's
+  return wrapped;
 }
 
 }  // namespace scavenger::elastic

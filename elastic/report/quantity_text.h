@@ -32,4 +32,8 @@ std::string printable(std::string_view text);
 // Counts a UTF-8 character as one column.
 std::string fit_to_width(const std::string& text, std::size_t width);
 
+// The same text in lines of at most `width` columns, broken between words; what goes on is indented
+// by four. A word that is longer stays whole.
+std::string wrap_to_width(const std::string& text, std::size_t width);
+
 }  // namespace scavenger::elastic

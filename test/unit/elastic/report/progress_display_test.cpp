@@ -232,4 +232,29 @@ TEST_CASE("Without a terminal nobody draws a live block") {
   CHECK(terminal_width(-1) == 80);
 }
 
+TEST_CASE("No line on a narrow terminal is broken within a word") {
+  Session session(ProgressStyle::kLive, 40);
+  session.start_and_train();
+  session.event(6.5,
+                fact::Warning{"words of seven letters, and of more, in a line that is too long"});
+  session.end(7.0);
+
+  std::string shown;
+  for (const std::string& line : session.screen()) {
+    CHECK(line.size() < 40);
+    shown += line + " ";
+  }
+  CHECK(shown.find("seven letters") != std::string::npos);
+  CHECK(shown.find("too long") != std::string::npos);
+}
+
+TEST_CASE("The block is removed line by line, since tmux keeps what a cleared screen had") {
+  Session session(ProgressStyle::kLive);
+  session.start_and_train();
+  session.tick(7.0);
+  session.tick(8.0);
+  CHECK(count_of(session.output(), "\x1b[0J") == 0);
+  CHECK(count_of(session.output(), "\x1b[2K") >= 4);
+}
+
 }  // namespace scavenger::elastic

@@ -45,4 +45,19 @@ TEST_CASE("A text is cut at the width, between characters, and says so") {
   CHECK(fit_to_width("123456", 2) == "12");
 }
 
+TEST_CASE("A text is broken between words, and what goes on is indented") {
+  CHECK(wrap_to_width("one two three", 13) == "one two three");
+  CHECK(wrap_to_width("one two three", 12) == "one two\n    three");
+  CHECK(wrap_to_width("one two three", 7) == "one two\n    three");
+  CHECK(wrap_to_width("one two three", 8) == "one two\n    three");
+  CHECK(wrap_to_width("  one   two", 6) == "  one\n    two");
+  CHECK(wrap_to_width("a/path/without/blanks follows", 8) == "a/path/without/blanks\n    follows");
+  CHECK(wrap_to_width("a\nlonger line", 7) == "a\nlonger\n    line");
+  CHECK(wrap_to_width("\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9", 5) ==
+        "\xc3\xa9\xc3\xa9 \xc3\xa9\xc3\xa9");
+  CHECK(wrap_to_width("word word", 1) == "word\n    word");
+  CHECK(wrap_to_width("     ", 2) == "     ");
+  CHECK(wrap_to_width("", 5) == "");
+}
+
 }  // namespace scavenger::elastic

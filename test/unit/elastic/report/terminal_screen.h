@@ -19,9 +19,8 @@ class TerminalScreen final {
       if (text.starts_with("\x1b[A")) {
         if (row_ > 0) --row_;
         text.remove_prefix(3);
-      } else if (text.starts_with("\x1b[0J")) {
-        lines_.resize(row_ + 1);
-        lines_[row_].resize(column_);
+      } else if (text.starts_with("\x1b[2K")) {
+        lines_[row_].clear();
         text.remove_prefix(4);
       } else {
         put(text.front());
