@@ -121,10 +121,8 @@ void CollectiveSynchroniser::begin(std::uint64_t iteration) {
   SCAVENGER_CHECK(iteration == next_iteration_ && held_ == iteration);
   ready_chunks_.begin_iteration();
   buckets_.begin_iteration();
-  const auto position = static_cast<double>(membership_.position_at(iteration));
   const double rate =
-      membership_.rate_factor *
-      learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
+      learning_rate_at(options_.optimizer, membership_, options_.samples_per_epoch, iteration);
   replica_->begin({iteration, rate, steps_before(iteration) + 1});
 }
 

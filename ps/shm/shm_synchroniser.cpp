@@ -84,10 +84,8 @@ void ShmSynchroniser::interrupt() {
 void ShmSynchroniser::begin(std::uint64_t iteration) {
   SCAVENGER_CHECK(iteration == next_iteration_);
   ready_chunks_.begin_iteration();
-  const auto position = static_cast<double>(membership_.position_at(iteration));
   const double rate =
-      membership_.rate_factor *
-      learning_rate(options_.optimizer, position / static_cast<double>(options_.samples_per_epoch));
+      learning_rate_at(options_.optimizer, membership_, options_.samples_per_epoch, iteration);
   const std::uint64_t done = iteration - membership_.first_iteration;
   step_ = optimizer_.step(rate, segment_->header().optimizer_steps + done + 1);
   clip_scale_.reset();

@@ -101,12 +101,6 @@ void ShardServer::begin_membership() {
     if (client != nullptr) begin_training(*client);
 }
 
-double ShardServer::learning_rate_at(std::uint64_t iteration) const {
-  const auto position = static_cast<double>(membership_.position_at(iteration));
-  return membership_.rate_factor *
-         learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
-}
-
 // ---- Connections. ----
 
 awaitable<void> ShardServer::serve(std::shared_ptr<FrameConnection> connection) {
@@ -224,7 +218,9 @@ awaitable<void> ShardServer::take_gradient(Client& client, FrameHeader header) {
   }
   if (!client.near) co_await receive_gradient(client, shard_->gradient(header.rank, header.chunk));
   if (halted_ || !started_) co_return;  // changed while the payload was read
-  const Outcome outcome = shard_->contribute(stamp, learning_rate_at(header.iteration));
+  const double rate =
+      learning_rate_at(optimizer_, membership_, samples_per_epoch_, header.iteration);
+  const Outcome outcome = shard_->contribute(stamp, rate);
   if (outcome == Outcome::kChunkComplete || outcome == Outcome::kIterationComplete)
     publish(header.chunk, header.iteration);
   else if (outcome == Outcome::kAllSummed)

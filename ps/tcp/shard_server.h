@@ -26,7 +26,8 @@
 
 namespace scavenger::ps {
 
-// Thread: the one thread of the io_context.
+// Thread: the one thread of the io_context. It has more than 25 methods: those of its port, and one
+// for each kind of frame that comes or goes.
 class ShardServer final : public ShardService {
  public:
   // Port 0 in `listen` means any free port. Throws SystemError if it cannot listen there.
@@ -73,7 +74,6 @@ class ShardServer final : public ShardService {
   void clip_or_ask(std::uint64_t iteration);
   void take_clip(const Client& client, const FrameHeader& header);
   void step_clipped(std::uint64_t iteration, double sqr_norm);
-  double learning_rate_at(std::uint64_t iteration) const;
 
   asio::io_context& io_;
   JobListener listener_;

@@ -69,4 +69,11 @@ double learning_rate(const OptimizerConfig& optimizer, double epochs) {
   return optimizer.learning_rate * fraction_of_base(optimizer.schedule, epochs);
 }
 
+double learning_rate_at(const OptimizerConfig& optimizer, const Membership& membership,
+                        std::uint64_t samples_per_epoch, std::uint64_t iteration) {
+  const auto position = static_cast<double>(membership.position_at(iteration));
+  return membership.rate_factor *
+         learning_rate(optimizer, position / static_cast<double>(samples_per_epoch));
+}
+
 }  // namespace scavenger

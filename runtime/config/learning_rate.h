@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/config/job_config.h"
+#include "runtime/training/membership.h"
 
 namespace scavenger {
 
@@ -18,6 +19,11 @@ namespace scavenger {
 //                 f the final fraction        (Loshchilov and Hutter, 2017, eq. 5, one cycle)
 //   inverse_sqrt  r sqrt(w / epochs)                            (Vaswani et al., 2017, eq. 3)
 double learning_rate(const OptimizerConfig& optimizer, double epochs);
+
+// Returns the learning rate of an iteration: the schedule's at its position, times the membership's
+// factor for its batch size. All who need it call this, since they must agree to the bit.
+double learning_rate_at(const OptimizerConfig& optimizer, const Membership& membership,
+                        std::uint64_t samples_per_epoch, std::uint64_t iteration);
 
 // Returns the factor of the learning rate for a batch of B if the rate was chosen for another, B_0:
 //   none    1           (Scavenger)

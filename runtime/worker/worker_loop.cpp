@@ -63,10 +63,8 @@ bool WorkerLoop::run_iteration() {
 
   if (stats_.loss_sum.empty()) {
     stats_.first = iteration_;
-    const auto position = static_cast<double>(membership_.position_at(iteration_));
     stats_.learning_rate =
-        membership_.rate_factor *
-        learning_rate(optimizer_, position / static_cast<double>(samples_per_epoch_));
+        learning_rate_at(optimizer_, membership_, samples_per_epoch_, iteration_);
   }
   stats_.loss_sum.push_back(step.loss_sum);
   stats_.data_wait_seconds.push_back(loaded.wait_seconds + step.data_wait_seconds);

@@ -116,6 +116,18 @@ TEST_CASE("AdaScale's gain follows the noise scale, between one and the ratio of
   CHECK(batch_size_factor(optimizer, 256) == Approx(std::sqrt(2.0)));
 }
 
+TEST_CASE("The rate of an iteration follows from its position and the membership's factor") {
+  OptimizerConfig optimizer;
+  optimizer.learning_rate = 0.5;
+  optimizer.schedule.type = ScheduleType::kStep;
+  optimizer.schedule.boundary_epochs = {2.0};
+  optimizer.schedule.factor = 0.1;
+  Membership membership{3, 200, {100, 100}, 10, 1000, 2.0};
+  CHECK(learning_rate_at(optimizer, membership, 1000, 10) == 1.0);
+  CHECK(learning_rate_at(optimizer, membership, 1000, 14) == 1.0);  // 1800 samples
+  CHECK(learning_rate_at(optimizer, membership, 1000, 15) == Approx(0.1));
+}
+
 TEST_CASE("A schedule is where it was when the batch size changes") {
   ScheduleConfig schedule;
   schedule.type = ScheduleType::kStep;
