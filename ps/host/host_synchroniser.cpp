@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -30,12 +31,12 @@ FileDescriptor make_own_file() {
   return numbered;
 }
 
-std::vector<std::uint32_t> first_ranks(const std::vector<std::uint32_t>& hosts) {
-  std::vector<std::uint32_t> firsts;
-  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank)
-    if (std::find(hosts.begin(), hosts.begin() + rank, hosts[rank]) == hosts.begin() + rank)
-      firsts.push_back(rank);
-  return firsts;
+// Returns the place of each host in the order of the first of its workers.
+std::map<std::uint32_t, std::uint32_t> places_of(const std::vector<std::uint32_t>& hosts) {
+  std::map<std::uint32_t, std::uint32_t> places;
+  for (const std::uint32_t host : hosts)
+    places.emplace(host, static_cast<std::uint32_t>(places.size()));
+  return places;
 }
 
 // Returns the group as the shards see it.
@@ -43,11 +44,7 @@ SyncGroup contributing(const SyncGroup& group) {
   if (group.hosts.empty()) return group;
   SyncGroup result = group;
   result.membership = contributors_of(group.membership, group.hosts);
-  const auto firsts = first_ranks(group.hosts);
-  const auto mine = std::find_if(firsts.begin(), firsts.end(), [&](std::uint32_t first) {
-    return group.hosts[first] == group.hosts[group.rank];
-  });
-  result.rank = static_cast<std::uint32_t>(mine - firsts.begin());
+  result.rank = places_of(group.hosts).at(group.hosts[group.rank]);
   return result;
 }
 
@@ -58,13 +55,10 @@ scavenger::Membership contributors_of(const scavenger::Membership& membership,
   if (hosts.empty()) return membership;
   SCAVENGER_CHECK(hosts.size() == membership.workers());
   scavenger::Membership result = membership;
-  result.shares.clear();
-  for (const std::uint32_t first : first_ranks(hosts)) {
-    std::uint32_t batch_size = 0;
-    for (std::uint32_t rank = 0; rank < hosts.size(); ++rank)
-      if (hosts[rank] == hosts[first]) batch_size += membership.shares[rank];
-    result.shares.push_back(batch_size);
-  }
+  const auto places = places_of(hosts);
+  result.shares.assign(places.size(), 0);
+  for (std::uint32_t rank = 0; rank < hosts.size(); ++rank)
+    result.shares[places.at(hosts[rank])] += membership.shares[rank];
   return result;
 }
 
@@ -113,7 +107,7 @@ bool HostSynchroniser::join(const SyncGroup& group, const InitialWeights& initia
   }
   if (local_slots_.size() < 2) return alone_.join(contributing(group), initial_weights);
   return uplink_rank == group.rank ? join_as_uplink(group, initial_weights)
-                                   : join_beside(group, group.pids[uplink_rank]);
+                                   : join_beside(group, group.uplink_pid);
 }
 
 bool HostSynchroniser::join_as_uplink(const SyncGroup& group,

@@ -32,7 +32,9 @@ namespace scavenger::ps {
 scavenger::Membership contributors_of(const scavenger::Membership& membership,
                                       const std::vector<std::uint32_t>& hosts);
 
-// Thread: as Synchroniser; for the sockets, as TcpSynchroniser.
+// Thread: as Synchroniser; for the sockets, as TcpSynchroniser. It has more than 20 fields, since
+// it may be alone on its host, the uplink of others, or beside one, from one membership to the
+// next.
 class HostSynchroniser final : public Synchroniser {
  public:
   HostSynchroniser(asio::io_context& io, const Clock& clock, ChunkLayout layout,

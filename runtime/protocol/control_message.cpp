@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/named_variant.h"
+#include "runtime/protocol/progressions.h"
 #include "runtime/vocabulary/word_json.h"
 
 namespace scavenger {
@@ -56,16 +57,62 @@ void from_json(const nlohmann::json& json, TensorLayout& layout) {
   }
 }
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Membership, epoch, batch_size, shares, first_iteration,
-                                   first_position, rate_factor)
+namespace {
+
+// Of a list with a number for each worker.
+std::vector<std::uint32_t> numbers_of(const nlohmann::json& progressions) {
+  return from_progressions(progressions.get<std::vector<std::int64_t>>());
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const Membership& membership) {
+  json = {{"epoch", membership.epoch},
+          {"batch_size", membership.batch_size},
+          {"shares", to_progressions(membership.shares)},
+          {"first_iteration", membership.first_iteration},
+          {"first_position", membership.first_position},
+          {"rate_factor", membership.rate_factor}};
+}
+void from_json(const nlohmann::json& json, Membership& membership) {
+  json.at("epoch").get_to(membership.epoch);
+  json.at("batch_size").get_to(membership.batch_size);
+  membership.shares = numbers_of(json.at("shares"));
+  json.at("first_iteration").get_to(membership.first_iteration);
+  json.at("first_position").get_to(membership.first_position);
+  json.at("rate_factor").get_to(membership.rate_factor);
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ShardAddress, host, port, is_near)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Joined, role, index, pid, version_line, port, parameters,
                                    buffers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureShard, index, shards, flat_size, samples_per_epoch,
                                    optimizer_steps, goes_on, has_state, membership)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SyncGroup, rank, membership, slots, hosts, pids, shards,
-                                   writes_initial_weights, optimizer_steps, shares_state,
-                                   source_rank, threads)
+void to_json(nlohmann::json& json, const SyncGroup& group) {
+  json = {{"rank", group.rank},
+          {"membership", group.membership},
+          {"slots", to_progressions(group.slots)},
+          {"hosts", to_progressions(group.hosts)},
+          {"uplink_pid", group.uplink_pid},
+          {"shards", group.shards},
+          {"writes_initial_weights", group.writes_initial_weights},
+          {"optimizer_steps", group.optimizer_steps},
+          {"shares_state", group.shares_state},
+          {"source_rank", group.source_rank},
+          {"threads", group.threads}};
+}
+void from_json(const nlohmann::json& json, SyncGroup& group) {
+  json.at("rank").get_to(group.rank);
+  json.at("membership").get_to(group.membership);
+  group.slots = numbers_of(json.at("slots"));
+  group.hosts = numbers_of(json.at("hosts"));
+  json.at("uplink_pid").get_to(group.uplink_pid);
+  json.at("shards").get_to(group.shards);
+  json.at("writes_initial_weights").get_to(group.writes_initial_weights);
+  json.at("optimizer_steps").get_to(group.optimizer_steps);
+  json.at("shares_state").get_to(group.shares_state);
+  json.at("source_rank").get_to(group.source_rank);
+  json.at("threads").get_to(group.threads);
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ConfigureWorker, group, has_buffers, buffers, state_pieces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ready, membership_epoch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Halted, iteration, has_weights, buffers)
@@ -180,8 +227,7 @@ void check(const ConfigureWorker& message) {
   require(group.rank < group.membership.workers() && group.source_rank < group.membership.workers(),
           "there is no worker of that rank");
   require(group.slots.size() == group.membership.workers(), "a worker has no slot, or two");
-  require(group.hosts.size() == group.pids.size() &&
-              (group.hosts.empty() || group.hosts.size() == group.membership.workers()),
+  require(group.hosts.empty() || group.hosts.size() == group.membership.workers(),
           "a worker has no host, or two");
 }
 

@@ -31,10 +31,11 @@ struct SyncGroup {
   // By rank: the worker's index, which a process keeps while ranks change. It selects the worker's
   // part of shared memory.
   std::vector<std::uint32_t> slots;
-  // By rank: the host of each worker and its process id there; or both empty. If set, the workers
-  // of one host send one gradient to the shards, their weighted mean.
+  // By rank: the host of each worker; or empty. If set, the workers of one host send one gradient
+  // to the shards, their weighted mean. The worker of the lowest rank there does so for the others,
+  // who find its memory by its process id.
   std::vector<std::uint32_t> hosts;
-  std::vector<std::int64_t> pids;
+  std::int64_t uplink_pid = 0;
   // In the order of their indices; for all-reduce, the one address at which its workers meet.
   std::vector<ShardAddress> shards;
   bool writes_initial_weights = false;  // this worker writes them, for a new job

@@ -135,8 +135,10 @@ ConfigureWorker ModelState::worker_message(const ConfigureWorkers& action,
   group.membership = places.membership;
   for (const WorkerPlace& each : places.workers) group.slots.push_back(each.index);
   group.hosts = hosts_of(group.slots);
-  if (!group.hosts.empty())
-    for (const WorkerPlace& each : places.workers) group.pids.push_back(each.pid);
+  if (!group.hosts.empty()) {
+    const auto uplink = std::ranges::find(group.hosts, group.hosts[rank]) - group.hosts.begin();
+    group.uplink_pid = places.workers[static_cast<std::size_t>(uplink)].pid;
+  }
   for (std::uint32_t shard = 0; shard < shards(); ++shard)
     group.shards.push_back({places.shard_addresses[shard], shard_ports_[shard],
                             is_near(config_, worker.index, shard)});

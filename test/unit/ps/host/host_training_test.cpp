@@ -72,11 +72,12 @@ SyncGroup group_of(const HostJob& job, std::uint32_t rank, const Places& places)
   group.rank = rank;
   group.membership = {1, 0, job.shares, 0, 0};
   for (const std::uint32_t share : job.shares) group.membership.batch_size += share;
-  for (std::uint32_t i = 0; i < job.shares.size(); ++i) {
-    group.slots.push_back(i);
-    group.pids.push_back(places.pids[i]);
-  }
+  for (std::uint32_t i = 0; i < job.shares.size(); ++i) group.slots.push_back(i);
   group.hosts = job.hosts;
+  if (!job.hosts.empty()) {
+    const auto uplink = std::ranges::find(job.hosts, job.hosts[rank]) - job.hosts.begin();
+    group.uplink_pid = places.pids[static_cast<std::size_t>(uplink)];
+  }
   for (std::uint32_t i = 0; i < job.shards; ++i)
     group.shards.push_back({"127.0.0.1", places.ports[i], job.spread && job.hosts[rank] == i});
   group.writes_initial_weights = rank == 0;

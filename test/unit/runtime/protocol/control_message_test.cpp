@@ -1,10 +1,16 @@
 #include "runtime/protocol/control_message.h"
 
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <span>
+#include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/base/random.h"
+#include "runtime/protocol/progressions.h"
 #include "test/unit/runtime/protocol/sample_messages.h"
 
 using namespace scavenger;
@@ -114,16 +120,64 @@ TEST_CASE("a message with something missing, unknown or too much is refused") {
 }
 
 TEST_CASE("a membership whose shares are not the batch is refused") {
-  const auto with_shares = [](const json& shares) {
-    return changed(shard_message(), "/membership/shares", shares);
+  const auto with_shares = [](const std::vector<std::uint32_t>& shares) {
+    return changed(shard_message(), "/membership/shares", to_progressions(shares));
   };
 
   CHECK_NOTHROW(decode(with_shares({1, 63})));
   CHECK_THROWS_AS(decode(with_shares({0, 64})), ProtocolError);
   CHECK_THROWS_AS(decode(with_shares({32, 33})), ProtocolError);
-  CHECK_THROWS_AS(decode(with_shares(json::array())), ProtocolError);
+  CHECK_THROWS_AS(decode(with_shares({})), ProtocolError);
   // 2^32 - 1 + 65 is 64 in 32 bits.
   CHECK_THROWS_AS(decode(with_shares({4294967295U, 65})), ProtocolError);
+}
+
+TEST_CASE("a message to one of a thousand workers does not grow with their number") {
+  ConfigureWorker message = worker_message();
+  const auto size_for = [&](std::uint32_t workers) {
+    Membership& membership = message.group.membership;
+    membership.shares.assign(workers, 4);
+    std::ranges::fill(std::span(membership.shares).first(workers / 3), 5U);
+    membership.batch_size = 4 * workers + workers / 3;
+    message.group.slots.resize(workers);
+    std::iota(message.group.slots.begin(), message.group.slots.end(), 0U);
+    CHECK(decode_control_message(encode(message)) == ControlMessage(message));
+    return encode(message).size();
+  };
+  CHECK(size_for(1000) < size_for(10) + 20);  // for numbers of more digits
+}
+
+TEST_CASE("lists of numbers become progressions and the same lists again") {
+  using Numbers = std::vector<std::uint32_t>;
+  using Progressions = std::vector<std::int64_t>;
+  CHECK(to_progressions(Numbers{}) == Progressions{});
+  CHECK(to_progressions(Numbers{7}) == Progressions{7, 0, 1});
+  CHECK(to_progressions(Numbers{0, 1, 2, 3}) == Progressions{0, 1, 4});
+  CHECK(to_progressions(Numbers{5, 5, 4, 4, 4}) == Progressions{5, 0, 2, 4, 0, 3});
+  CHECK(to_progressions(Numbers{9, 6, 3, 0}) == Progressions{9, -3, 4});
+  RandomStream random(1, "lists");
+  for (int i = 0; i < 500; ++i) {
+    Numbers numbers(random.below(30));
+    for (std::uint32_t& number : numbers)
+      number = static_cast<std::uint32_t>(random.below(random.below(2) == 0 ? 3 : 1ULL << 32));
+    CHECK(from_progressions(to_progressions(numbers)) == numbers);
+  }
+}
+
+TEST_CASE("progressions that are none are refused, also if they would fill the memory") {
+  const auto refused = [](const std::vector<std::int64_t>& progressions) {
+    CHECK_THROWS_AS(from_progressions(progressions), ProtocolError);
+  };
+  refused({1, 0});
+  refused({1, 0, 0});
+  refused({1, 0, -1});
+  refused({-1, 0, 1});
+  refused({0, -1, 2});
+  refused({std::int64_t{1} << 32, 0, 1});
+  refused({1, INT64_MAX, 2});
+  refused({0, 4096, 4097});
+  refused({0, 0, INT64_MAX});
+  refused({0, 0, 4096, 0, 0, 1});
 }
 
 TEST_CASE("a place that is not there is refused") {

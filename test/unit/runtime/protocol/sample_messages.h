@@ -40,7 +40,7 @@ class SampleMessages final {
         for (std::uint32_t i = 0; i <= group.rank; ++i) group.slots.push_back(group.rank - i);
         if (random_.below(2) == 0) {
           group.hosts.resize(group.slots.size(), 3);
-          group.pids.resize(group.slots.size(), number<std::int64_t>());
+          group.uplink_pid = number<std::int64_t>();
         }
         for (int i = 0; i < 3; ++i) group.shards.push_back({text(), number<std::uint16_t>()});
         group.writes_initial_weights = random_.below(2) == 0;

@@ -85,6 +85,25 @@ TEST_CASE_METHOD(ModelStateTest, "A shard is told whether it goes on, restores o
   CHECK(restores.samples_per_epoch == 100);
 }
 
+TEST_CASE_METHOD(ModelStateTest, "A worker is told who speaks for its host") {
+  config.cluster.hosts.resize(2);
+  config.cluster.hosts[0].workers = 2;
+  Joined shard;
+  shard.port = 5000;
+  state.join({Role::kShard, 0}, shard);
+  state.join(kWorker, worker_with(32));
+  membership.shares = {4, 2, 2};
+  const MembershipPlaces three{
+      membership, {{2, 20, "b", 1}, {0, 10, "a", 1}, {1, 11, "a", 1}}, {"controller"}};
+  const auto group_of = [&](std::uint32_t rank) {
+    return state.worker_message({}, three, rank).group;
+  };
+  CHECK(group_of(0).hosts == std::vector<std::uint32_t>{1, 0, 0});
+  CHECK(group_of(0).uplink_pid == 20);
+  CHECK(group_of(1).uplink_pid == 10);
+  CHECK(group_of(2).uplink_pid == 10);
+}
+
 TEST_CASE_METHOD(ModelStateTest,
                  "A worker is told its rank, its threads, and where the shards are") {
   Joined shard;
@@ -103,6 +122,8 @@ TEST_CASE_METHOD(ModelStateTest,
   CHECK(second.group.rank == 1);
   CHECK(second.group.threads == 3);
   CHECK(second.group.slots == std::vector<std::uint32_t>{4, 6});
+  CHECK(second.group.hosts.empty());
+  CHECK(second.group.uplink_pid == 0);
   REQUIRE(second.group.shards.size() == 1);
   CHECK(second.group.shards[0].host == "controller");
   CHECK(second.group.shards[0].port == 5000);
