@@ -24,7 +24,8 @@
 
 namespace scavenger::gcp {
 
-// Thread: the io_context's.
+// Thread: the io_context's. It has more than 25 methods: those of its port, and the steps of a VM
+// from the request to its end, which share its ledger and the offers that were refused.
 class GcpProvider final : public Lessor {
  public:
   // `state_folder`: of the job, the same for each of its processes. Throws InputError for settings

@@ -169,7 +169,7 @@ struct RecoveryNumbers {
   LatestList<Timed<fact::Recovery>> list;
 };
 
-struct RunNumbers {
+struct RunNumbers {   // more than 20 fields: it has all that reports and decisions read of a run
   fact::Start start;  // of the process that worked on the job last
   LatestList<Timed<fact::Start>> starts;
 

@@ -100,7 +100,8 @@ struct Note {
   std::string text;
 };
 
-// Pure; memory is bounded but for the number of memberships. One thread.
+// Pure; memory is bounded but for the number of memberships. One thread. It has more than
+// 25 methods: an accessor for each chart or table of the page, and an add() for each event.
 class RunHistory final {
  public:
   // Throws InputError where events contradict each other, as RunSummary does.

@@ -25,7 +25,8 @@
 
 namespace scavenger::kubernetes {
 
-// Thread: the io_context's.
+// Thread: the io_context's. It has more than 25 methods: those of its port, and the steps of a Pod
+// from the request to its end, which share its journal and what the watches have seen.
 class KubernetesProvider final : public Lessor {
  public:
   // `state_folder`: of the job, the same for each of its processes. Throws InputError for settings

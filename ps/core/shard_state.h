@@ -91,7 +91,9 @@ struct ShardSnapshot {
 };
 
 // Thread: one at a time. Functions with a chunk argument require a chunk of this shard, unless they
-// check it.
+// check it. It has more than 25 methods and more than 20 fields: a shard's life (start, membership,
+// training, snapshots) is told by the sections below, which change the same two versions of its
+// chunks. Sums, optimizers, layouts and memory are classes of their own.
 class ParameterShard final {
  public:
   // Requires that the layout has this shard.

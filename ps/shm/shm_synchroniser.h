@@ -20,7 +20,8 @@
 
 namespace scavenger::ps {
 
-// Thread: as Synchroniser.
+// Thread: as Synchroniser. It has more than 20 fields: what is fixed, what a membership sets, and
+// what an iteration counts.
 class ShmSynchroniser final : public Synchroniser {
  public:
   struct Options {

@@ -215,7 +215,7 @@ struct LimitsConfig {
   bool operator==(const LimitsConfig&) const = default;
 };
 
-struct JobConfig {
+struct JobConfig {  // more than 20 fields: one for each section of the document, and a few keys
   std::string name;
   std::uint64_t seed = 1;
   DataConfig data;

@@ -81,7 +81,7 @@ def main():
     report = comparison.Report("Training stands still for a checkpoint of 44.6 MB of weights", "ms", options)
     case = comparison.Case(f"K = {options.workers}", {})
     with tempfile.TemporaryDirectory(prefix="scavenger_bench_") as folder:
-        peer = [sys.executable, pathlib.Path(__file__).with_name("torch_save_worker.py"), *HIDDEN, BATCH, EVERY, folder]
+        peer = [sys.executable, pathlib.Path(__file__).parent / "peers" / "torch_save_worker.py", *HIDDEN, BATCH, EVERY, folder]
         with Crew([peer]) as crew:
             crew.run("run 1")
             for _ in range(options.rounds):

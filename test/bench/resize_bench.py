@@ -160,7 +160,7 @@ def torchrun(options):
                 wait_for_listener(port)
             peer.start([sys.executable, "-m", "torch.distributed.run", "--nnodes=1:4", "--nproc-per-node=1", "--max-restarts=100",
                         "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}", "--rdzv-id=bench", "--local-addr=127.0.0.1",
-                        "--rdzv-conf=last_call_timeout=1", HERE / "resize_worker.py", "torchrun", peer.folder, BATCHES[0]],
+                        "--rdzv-conf=last_call_timeout=1", HERE / "peers" / "resize_worker.py", "torchrun", peer.folder, BATCHES[0]],
                        TORCH_DISABLE_SHARE_RDZV_TCP_STORE="1", OMP_NUM_THREADS="1")
 
     return go_through_sizes(options, peer, resize)
@@ -175,7 +175,7 @@ def adaptdl(options):
         peer.end(peer.running())
         port = free_port()
         for rank in range(workers):
-            peer.start([options.adaptdl, HERE / "resize_worker.py", "adaptdl", peer.folder, BATCHES[0]],
+            peer.start([options.adaptdl, HERE / "peers" / "resize_worker.py", "adaptdl", peer.folder, BATCHES[0]],
                        ADAPTDL_CHECKPOINT_PATH=str(peer.folder), ADAPTDL_JOB_ID="bench", ADAPTDL_MASTER_ADDR="127.0.0.1",
                        ADAPTDL_MASTER_PORT=str(port), ADAPTDL_REPLICA_RANK=str(rank), ADAPTDL_NUM_REPLICAS=str(workers),
                        ADAPTDL_NUM_NODES="1", ADAPTDL_NUM_RESTARTS=str(restarts))

@@ -96,7 +96,7 @@ class Conditions:
 
     def ddp_crew(self, *flags):
         port = free_port()
-        script = comparison.SOURCE / "test" / "bench" / "ddp_worker.py"
+        script = comparison.SOURCE / "test" / "bench" / "peers" / "ddp_worker.py"
         return Crew([[sys.executable, script, self.model, self.batch, self.threads, rank, self.workers, port, *flags]
                      for rank in range(self.workers)])
 

@@ -45,6 +45,7 @@ struct ClusterCounts {
   std::vector<std::string> faults;  // invariants that did not hold
 };
 
+// It has more than 25 methods: those of its port, and one for each message that a process gets.
 class SimulatedCluster final : public Cluster {
  public:
   struct Settings {

@@ -10,7 +10,8 @@ import sys
 from formatting import NoFormatter
 from source_tree import SourceTree
 
-RULES = ("banned", "built_files", "coroutines", "documents", "file_length", "formatting", "includes", "layering")
+RULES = ("banned", "built_files", "coroutines", "documents", "file_length", "formatting", "includes", "layering",
+         "sizes")
 
 
 def main():

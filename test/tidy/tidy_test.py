@@ -12,6 +12,7 @@ import file_length
 import formatting
 import includes
 import layering
+import sizes
 from source_tree import SourceTree, code_only
 
 
@@ -24,6 +25,30 @@ class TidyTest(unittest.TestCase):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text, encoding="utf-8")
             return [f"{finding.path}:{finding.line}" for finding in rule.findings(SourceTree(root))]
+
+    # sizes
+
+    def class_of(self, methods, fields, comment=""):
+        lines = [f"  void do_{i}() {{ if (a_) {{ b(); }} }}" for i in range(methods)]
+        lines += ["  static constexpr int kMost = 3;", "  enum class Kind { kOne, kTwo };", "  struct Part { int a; };"]
+        lines += [f"  std::function<int(int)> f{i}_ = [](int a) {{ return a; }};" for i in range(fields)]
+        return "\n".join([comment, "template <typename T>", "class Big final : public Base<T> {", *lines, "};", ""])
+
+    def test_a_class_may_be_as_large_as_the_limits(self):
+        self.assertEqual(self.findings(sizes, {"elastic/a.h": self.class_of(25, 20)}), [])
+
+    def test_a_class_of_many_methods_or_fields_is_found(self):
+        self.assertEqual(self.findings(sizes, {"elastic/a.h": self.class_of(26, 3)}), ["elastic/a.h:3"])
+        self.assertEqual(self.findings(sizes, {"elastic/a.h": self.class_of(3, 21)}), ["elastic/a.h:3"])
+
+    def test_a_reason_at_the_head_is_accepted_for_what_it_names(self):
+        reason = "// Its more than 25\n// methods are one for each event."
+        self.assertEqual(self.findings(sizes, {"elastic/a.h": self.class_of(26, 3, reason)}), [])
+        self.assertEqual(self.findings(sizes, {"elastic/a.h": self.class_of(26, 21, reason)}), ["elastic/a.h:4"])
+
+    def test_a_folder_of_many_files_is_found(self):
+        files = {f"elastic/a/file{i}.h": "" for i in range(31)} | {"elastic/CMakeLists.txt": ""}
+        self.assertEqual(self.findings(sizes, files), ["elastic/a:1"])
 
     # layering
 

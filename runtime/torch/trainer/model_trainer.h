@@ -56,6 +56,8 @@ struct TrainerOptions {
 SampleMemory sample_memory_on_device(const DeviceMemory& before, const DeviceMemory& after,
                                      std::uint64_t samples);
 
+// It has more than 25 methods: those of its port, and the steps of a pass, from which the room in
+// memory is learned.
 class ModelTrainer final : public Trainer {
  public:
   ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options);

@@ -1,4 +1,4 @@
-// The models of test/bench/peer_models.py in LibTorch's own modules.
+// The models of test/bench/peers/peer_models.py in LibTorch's own modules.
 #pragma once
 
 #include <torch/nn.h>

@@ -71,6 +71,8 @@ struct ModelProcess {
 // The causes that led on, with the states that they led on from.
 using Taken = std::set<std::pair<JobState, Cause>>;
 
+// A whole world: it has more than 25 methods, one for each action of the controller and each
+// mishap, and more than 20 fields.
 class ModelCluster final {
  public:
   explicit ModelCluster(std::uint64_t seed)
