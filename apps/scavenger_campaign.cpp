@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,7 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
+#include "campaign/core/bag_plan.h"
 #include "campaign/reader/campaign_config_file.h"
 #include "campaign/report/report_files.h"
 #include "campaign/run/campaign_folder.h"
@@ -29,6 +31,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio_loop.h"
 
@@ -46,6 +49,9 @@ struct Arguments {
   std::optional<double> max_cost;
   std::optional<std::uint64_t> max_simulations;
   bool print_config = false;
+  bool plan = false;
+  double plan_seconds = 0.0;
+  std::string like;
   bool quiet = false;
 };
 
@@ -70,6 +76,16 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "Points to simulate (stop.max_simulations)");
   app.add_flag("--print-config", arguments.print_config,
                "Print the whole configuration, and simulate nothing");
+  auto* plan = app.add_flag("--plan", arguments.plan,
+                            "Say what the campaign would take and cost, and rent nothing")
+                   ->needs(config);
+  auto* seconds = app.add_option("--seconds-per-simulation", arguments.plan_seconds,
+                                 "With --plan: how long one simulation computes")
+                      ->check(kPositive)
+                      ->needs(plan);
+  app.add_option("--like", arguments.like, "With --plan: a campaign whose simulations took as long")
+      ->needs(plan)
+      ->excludes(seconds);
   app.add_flag("--quiet", arguments.quiet, "Say nothing if all is well");
 }
 
@@ -143,8 +159,56 @@ int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
   return code_of(finish.status);
 }
 
+// ---- Planning. ----
+
+// What was measured by another campaign, or said by the user.
+campaign::BagQuestion question_of(const Arguments& arguments,
+                                  const campaign::CampaignConfig& config) {
+  campaign::BagQuestion question;
+  const std::uint64_t points = campaign::Space(config.space).size();
+  const std::uint64_t limit = config.stop.max_simulations;
+  question.simulations = limit == 0 ? points : std::min(points, limit);
+  question.simulation_seconds = arguments.plan_seconds;
+  if (arguments.like.empty()) {
+    if (arguments.plan_seconds > 0.0) return question;
+    throw InputError({.what = "it is not known how long a simulation takes",
+                      .where = "--plan",
+                      .remedy = "simulate a few points with --max-simulations, and add --like RUN; "
+                                "or add --seconds-per-simulation"});
+  }
+  const auto log = campaign::replay(campaign::open_campaign_folder(arguments.like));
+  double done = 0.0;
+  for (const auto& [point, simulation] : log.campaign.simulations()) {
+    if (simulation.state != campaign::SimulationState::kDone) continue;
+    question.simulation_seconds += simulation.cost().seconds;
+    done += 1.0;
+  }
+  if (done == 0.0)
+    throw InputError({.what = "no simulation of it is done",
+                      .where = arguments.like,
+                      .remedy = "wait for one, or use --seconds-per-simulation"});
+  question.simulation_seconds /= done;
+  question.checkpoint_seconds = log.campaign.checkpoint_seconds();
+  return question;
+}
+
+int print_plan(const Arguments& arguments, const campaign::CampaignConfig& config) {
+  const campaign::BagQuestion question = question_of(arguments, config);
+  const auto options =
+      campaign::plan_bag(config, campaign::catalogue_of(config, elastic::usable_cores()), question);
+  std::cout << question.simulations << " simulations of "
+            << format_duration(question.simulation_seconds) << ", checkpoints of "
+            << format_duration(question.checkpoint_seconds) << "\n"
+            << campaign::text_of(options);
+  if (options.empty())
+    std::cout << "no machine of the provider has a price and " << config.simulation.cores
+              << " cores\n";
+  return 0;
+}
+
 int begin_new(const Arguments& arguments) {
   const campaign::CampaignConfig config = load(arguments);
+  if (arguments.plan) return print_plan(arguments, config);
   campaign::check_machines(config, elastic::usable_cores());
   if (arguments.print_config) {
     std::cout << json_text(campaign::to_json(config), {.indent = 2}) << "\n";

@@ -20,7 +20,7 @@ Campaign::Campaign(CampaignPlan plan)
     : plan_(std::move(plan)),
       space_(plan_.config.space),
       order_(space_, plan_.config.selection, plan_.config.seed),
-      life_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0),
+      lives_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0),
       max_simulations_(plan_.config.stop.max_simulations),
       max_cost_(plan_.config.stop.max_cost) {}
 
@@ -100,7 +100,7 @@ void Campaign::on(const event::MachineLost& lost) {
   drop_tasks_of(lost.machine);
   if (ledger_.is_open(lost.machine)) {
     if (found->second.state != MachineState::kLeaving) ++losses_;
-    life_.add_life(now_seconds_ - found->second.ready_seconds, lost.was_taken);
+    lives_.add(now_seconds_ - found->second.ready_seconds, lost.was_taken);
     ledger_.close(lost.machine, now_seconds_);
   }
   machines_.erase(found);
@@ -110,7 +110,7 @@ void Campaign::on(const event::MachineReleased& released) {
   const auto found = machines_.find(released.machine);
   if (found == machines_.end()) return;
   if (ledger_.is_open(released.machine)) {
-    life_.add_life(now_seconds_ - found->second.ready_seconds, false);
+    lives_.add(now_seconds_ - found->second.ready_seconds, false);
     ledger_.close(released.machine, now_seconds_);
   }
   machines_.erase(found);

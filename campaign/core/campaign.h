@@ -59,7 +59,7 @@ class Campaign final {
   // "running", or how it ends or has ended, and why.
   std::string status() const { return end_ ? end_->status : "running"; }
   std::string reason() const { return end_ ? end_->reason : std::string(); }
-  double mean_life_seconds() const { return life_.seconds(); }
+  double mean_life_seconds() const { return lives_.survival().mean_life_seconds(); }
   double checkpoint_seconds() const { return checkpoint_cost_.seconds(); }
 
  private:
@@ -131,7 +131,7 @@ class Campaign final {
   std::map<MachineId, MachineRecord> machines_;
   std::map<TaskId, TaskRecord> tasks_;
   Ledger ledger_;
-  MeanLife life_;
+  MachineLives lives_;
   CheckpointCost checkpoint_cost_;
   std::uint64_t max_simulations_ = 0;
   double max_cost_ = 0.0;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "campaign/core/campaign.h"
+#include "perfmodel/survival/checkpoint_rule.h"
 #include "runtime/base/check.h"
 
 namespace scavenger::campaign {
@@ -42,8 +43,12 @@ void Campaign::plan_segment(TaskRecord& task) const {
   task.until = simulation.steps;
   if (simulation.checkpoint.mode == CheckpointMode::kSelf) return;
   double interval = simulation.checkpoint.interval_seconds;
-  if (interval == 0.0)
-    interval = checkpoint_interval_seconds(checkpoint_cost_.seconds(), life_.seconds());
+  if (interval == 0.0 && record.steps_per_second > 0.0) {
+    const double work = static_cast<double>(simulation.steps - task.from) / record.steps_per_second;
+    const double age = now_seconds_ - machines_.at(task.machine).ready_seconds;
+    interval = perfmodel::next_segment_seconds(lives_.survival(), age, work,
+                                               {checkpoint_cost_.seconds(), 1.0});
+  }
   task.until = segment_end(
       {task.from, simulation.steps, simulation.step_multiple, interval, record.steps_per_second});
 }

@@ -1,22 +1,36 @@
 #include "campaign/core/segment_length.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "perfmodel/survival/early_hazard.h"
 
 namespace scavenger::campaign {
 namespace {
 
 constexpr double kLeastCheckpointSeconds = 0.02;
 constexpr double kFirstCheckpointSeconds = 0.5;  // assumed before one was measured
-constexpr double kLeastIntervalSeconds = 0.2;
+constexpr double kLeastLifeSeconds = 1e-3;
+constexpr std::size_t kLossesForFit = 30;
+// The fit looks for early losses within minutes to hours; emulated machines live for seconds.
+constexpr double kLeastMeanForFitSeconds = 3600.0;
 constexpr std::uint64_t kTrialParts = 64;
 constexpr std::uint64_t kRestParts = 5;
 
 }  // namespace
 
-void MeanLife::add_life(double seconds, bool was_lost) {
-  seconds_ += std::max(0.0, seconds);
-  if (was_lost) losses_ += 1.0;
+MachineLives::MachineLives(double prior_mean_seconds)
+    : prior_mean_seconds_(prior_mean_seconds),
+      survival_(std::make_shared<perfmodel::EarlyHazard>(
+          perfmodel::constant_hazard({}, prior_mean_seconds))) {}
+
+void MachineLives::add(double seconds, bool was_lost) {
+  lives_.push_back({std::max(seconds, kLeastLifeSeconds), was_lost});
+  losses_ += was_lost ? 1 : 0;
+  const auto constant = perfmodel::constant_hazard(lives_, prior_mean_seconds_);
+  const bool has_early_losses =
+      losses_ >= kLossesForFit && constant.mean_life_seconds() >= kLeastMeanForFitSeconds;
+  survival_ = std::make_shared<perfmodel::EarlyHazard>(
+      has_early_losses ? perfmodel::fit_early_hazard(lives_, perfmodel::kNeverSeconds) : constant);
 }
 
 void CheckpointCost::add(double seconds) {
@@ -27,10 +41,6 @@ void CheckpointCost::add(double seconds) {
 double CheckpointCost::seconds() const {
   if (count_ == 0.0) return kFirstCheckpointSeconds;
   return std::max(kLeastCheckpointSeconds, sum_seconds_ / count_);
-}
-
-double checkpoint_interval_seconds(double checkpoint_seconds, double mean_life_seconds) {
-  return std::max(kLeastIntervalSeconds, std::sqrt(2.0 * checkpoint_seconds * mean_life_seconds));
 }
 
 std::uint64_t segment_end(const SegmentQuestion& question) {

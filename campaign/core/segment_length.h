@@ -1,21 +1,30 @@
 // How long the segments of simulations are, from one checkpoint to the next. Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "perfmodel/survival/kaplan_meier.h"
+#include "perfmodel/survival/survival.h"
 
 namespace scavenger::campaign {
 
-// What is assumed of machines' lives: the mean of a gamma prior that counts as one loss after
-// `prior_seconds`, and of all that was seen.
-class MeanLife final {
+// How long the machines of this campaign live, from those that it has had. Before many were lost
+// the rate is constant: one loss in the prior's time, and what was seen. Then the fitted rate of
+// early losses counts, too.
+class MachineLives final {
  public:
-  explicit MeanLife(double prior_seconds) : seconds_(prior_seconds) {}
-  void add_life(double seconds, bool was_lost);
-  double seconds() const { return seconds_ / losses_; }
+  explicit MachineLives(double prior_mean_seconds);
+  void add(double seconds, bool was_lost);
+  const perfmodel::Survival& survival() const { return *survival_; }
 
  private:
-  double seconds_;
-  double losses_ = 1.0;
+  const double prior_mean_seconds_;
+  std::vector<perfmodel::Lifetime> lives_;
+  std::size_t losses_ = 0;
+  std::shared_ptr<const perfmodel::Survival> survival_;
 };
 
 // The mean of what checkpoints cost: from the end of a segment until the next one computes.
@@ -28,10 +37,6 @@ class CheckpointCost final {
   double sum_seconds_ = 0.0;
   double count_ = 0.0;
 };
-
-// sqrt(2 delta M) (Young 1974; Daly 2006): least expected loss if checkpoints take delta seconds
-// and machines live M seconds in the mean.
-double checkpoint_interval_seconds(double checkpoint_seconds, double mean_life_seconds);
 
 struct SegmentQuestion {
   std::uint64_t from = 0;

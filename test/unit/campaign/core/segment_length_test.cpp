@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "runtime/base/random.h"
+
 namespace scavenger::campaign {
 namespace {
 
@@ -29,21 +31,26 @@ TEST_CASE("A small rest is taken along", "[segment_length]") {
   CHECK(segment_end(question) == 1000);
 }
 
-TEST_CASE("The interval is that of least expected loss", "[segment_length]") {
-  CHECK(checkpoint_interval_seconds(10.0, 12.0 * 3600.0) == Approx(std::sqrt(20.0 * 43200.0)));
-  const auto loss = [](double interval) { return 10.0 / interval + interval / 2.0 / 43200.0; };
-  const double best = checkpoint_interval_seconds(10.0, 43200.0);
-  CHECK(loss(best) < loss(0.9 * best));
-  CHECK(loss(best) < loss(1.1 * best));
+TEST_CASE("Losses change what is assumed of machines' lives", "[segment_length]") {
+  MachineLives lives(36000.0);
+  CHECK(lives.survival().mean_life_seconds() == Approx(36000.0));
+  lives.add(36000.0, false);
+  CHECK(lives.survival().mean_life_seconds() == Approx(72000.0));
+  lives.add(0.0, true);
+  CHECK(lives.survival().mean_life_seconds() == Approx(36000.0));
+  RandomStream stream(1, "lives");
+  for (int i = 0; i < 2000; ++i) lives.add(-100.0 * std::log1p(-stream.uniform()), true);
+  CHECK(lives.survival().mean_life_seconds() == Approx(136.0).epsilon(0.05));
 }
 
-TEST_CASE("Losses change what is assumed of machines' lives", "[segment_length]") {
-  MeanLife life(36000.0);
-  CHECK(life.seconds() == 36000.0);
-  for (int i = 0; i < 1000; ++i) life.add_life(100.0, true);
-  CHECK(life.seconds() == Approx(136.0).margin(1.0));
-  life.add_life(1000.0 * 100.0, false);
-  CHECK(life.seconds() == Approx(236.0).margin(2.0));
+TEST_CASE("Early losses of many machines make early segments shorter", "[segment_length]") {
+  MachineLives lives(36000.0);
+  RandomStream stream(1, "lives");
+  for (int i = 0; i < 200; ++i) {
+    const double mean = stream.uniform() < 0.4 ? 1800.0 : 72000.0;
+    lives.add(-mean * std::log1p(-stream.uniform()), true);
+  }
+  CHECK(lives.survival().hazard(60.0) > 2.0 * lives.survival().hazard(36000.0));
 }
 
 }  // namespace
