@@ -1,5 +1,11 @@
 // scavenger-worker: computes gradients on its share of each batch, with LibTorch. Started by
 // scavenger-train.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +18,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
+#include "runtime/process/task_ticket.h"
 #include "runtime/torch/c10d/c10d.h"
 #include "runtime/torch/trainer/tensor_replica.h"
 #include "runtime/torch/trainer/torch_trainer.h"
@@ -98,7 +105,20 @@ Computation make_computation(const ComputationSite& site) {
   return computation;
 }
 
+// Replaces this process by the program beside it, which reads the same ticket.
+[[noreturn]] void become_task(const LaunchTicket& ticket) {
+  const std::filesystem::path program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "scavenger-task";
+  const std::string text = encode(ticket);
+  const int input = ::memfd_create("launch ticket", 0);
+  const bool is_written = ::write(input, text.data(), text.size()) == std::ssize(text);
+  if (is_written && ::lseek(input, 0, SEEK_SET) == 0 && ::dup2(input, STDIN_FILENO) >= 0)
+    ::execl(program.c_str(), "scavenger-task", nullptr);
+  throw SystemError(errno, {.what = "cannot start", .where = program.string(), .remedy = {}});
+}
+
 int run_worker(const LaunchTicket& ticket) {
+  if (ticket.config == kTaskTicketConfig) become_task(ticket);
   return run_worker_process(ticket, make_computation);
 }
 

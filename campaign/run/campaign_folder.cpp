@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -95,7 +96,7 @@ ReplayedLog replay(const CampaignFolder& folder) {
   const CampaignConfig config = config_of(folder);
   const MachineCatalogue catalogue = catalogue_of(config, 1);
   CampaignPlan plan{config, price_of(catalogue, {}, config.provider.spot).value_or(MachinePrice())};
-  return replay_log(std::move(plan), read_file(folder.log()), folder.log().string());
+  return replay_log(std::move(plan), read_file(folder.log(), UINT64_MAX), folder.log().string());
 }
 
 // ---- The log. ----
@@ -108,7 +109,7 @@ CampaignLog::CampaignLog(const fs::path& path)
                               .remedy = "make the run folder writable"});
   };
   if (file_.get() < 0) fail();
-  const std::string text = read_file(path_);
+  const std::string text = read_file(path_, UINT64_MAX);
   const std::size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   if (whole < text.size() && ::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) fail();
 }

@@ -81,11 +81,10 @@ void CampaignRun::drain() {
     const double now_seconds = seconds();
     last_step_seconds_ = now_seconds;
     const CampaignActions actions = campaign_.step(event, now_seconds);
-    const bool matters = !actions.empty() || !std::holds_alternative<event::Tick>(event);
-    if (matters && !write_log(log_line(now_seconds, event, actions))) return;
+    if (!write_log(log_line(now_seconds, event, actions))) return;
     for (const CampaignAction& decided : actions)
       std::visit([this](const auto& what) { carry_out(what); }, decided);
-    if (matters) start_.show(campaign_, event, now_seconds);
+    start_.show(campaign_, event, now_seconds);
   }
 }
 
@@ -131,8 +130,18 @@ void CampaignRun::carry_out(const action::RequestMachine& action) {
   MachineRequest request;
   request.worker = index;
   request.spot = campaign_.config().provider.spot;
-  request.ticket = links_->ticket_of(action.machine);
+  request.ticket = links_->expect(action.machine);
   provider_.request(action.machine, request);
+}
+
+std::uint32_t CampaignRun::cores_of(const Machine& machine) const {
+  // Local machines are all this one, and share its cores.
+  if (campaign_.config().provider.type == ProviderType::kLocal)
+    return std::max(1U, machine.cores / campaign_.config().machines.count);
+  if (machine.cores > 0) return machine.cores;
+  for (const CatalogueEntry& entry : provider_.catalogue().entries)
+    if (entry.type == machine.type) return std::max(1U, static_cast<std::uint32_t>(entry.cores));
+  return 1;
 }
 
 void CampaignRun::on_ready(MachineId id, const Machine& machine) {
@@ -143,9 +152,7 @@ void CampaignRun::on_ready(MachineId id, const Machine& machine) {
   ready.type = machine.type;
   ready.zone = machine.zone;
   ready.spot = machine.spot;
-  // Local machines are all this one, and share its cores.
-  const bool is_here = campaign_.config().provider.type == ProviderType::kLocal;
-  ready.cores = std::max(1U, machine.cores / (is_here ? campaign_.config().machines.count : 1U));
+  ready.cores = cores_of(machine);
   ready.price_per_hour = machine.price.per_hour;
   const bool has_other_price = machine.spot && machine.price.on_demand_per_hour > 0.0;
   ready.on_demand_price_per_hour =
@@ -162,6 +169,7 @@ void CampaignRun::on_delayed(MachineId, const Refusal& refusal) {
 
 void CampaignRun::on_refused(MachineId id, const Refusal& refusal) {
   worker_indices_.erase(id);
+  links_->end(id);
   feed(event::MachineRefused{id, Error(refusal.problem).what(),
                              refusal.retry_after_seconds.value_or(-1.0)});
 }
@@ -178,12 +186,14 @@ void CampaignRun::on_lost(MachineId id, const MachineLoss& loss) {
   links_->end(id);
   forget_tasks_of(id);
   machines_.erase(id);
+  early_hosts_.erase(id);
   worker_indices_.erase(id);
   feed(event::MachineLost{id, loss.how, loss.was_taken});
 }
 
 void CampaignRun::on_released(MachineId id) {
   machines_.erase(id);
+  early_hosts_.erase(id);
   worker_indices_.erase(id);
   feed(event::MachineReleased{id});
 }
@@ -193,7 +203,9 @@ void CampaignRun::carry_out(const action::StartHost& start) {
     links_->start(start.machine, machines_.at(start.machine));
   } catch (const SystemError& error) {
     feed(event::HostLost{start.machine, error.what()});
+    return;
   }
+  if (early_hosts_.erase(start.machine) > 0) feed(event::HostJoined{start.machine});
 }
 
 void CampaignRun::carry_out(const action::ReleaseMachine& release) {
@@ -201,7 +213,12 @@ void CampaignRun::carry_out(const action::ReleaseMachine& release) {
   provider_.release(release.machine);
 }
 
+// One that its machine has started may be here before the provider says that the machine is.
 void CampaignRun::on_host_joined(MachineId machine) {
+  if (!machines_.contains(machine)) {
+    early_hosts_.insert(machine);
+    return;
+  }
   feed(event::HostJoined{machine});
 }
 

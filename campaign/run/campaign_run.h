@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
   void on_piece(MachineId machine, const Piece& piece) override;
 
   void open_links();
+  std::uint32_t cores_of(const Machine& machine) const;
   void forget_tasks_of(MachineId machine);
   TaskLink* link_of(TaskId task, MachineId machine);
   void begin_file(TaskLink& link, const message::PutFile& file);
@@ -113,6 +115,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
   bool is_draining_ = false;
   bool is_over_ = false;
   std::map<MachineId, Machine> machines_;
+  std::set<MachineId> early_hosts_;  // connected before their machines were ready
   std::map<MachineId, std::uint32_t> worker_indices_;
   std::map<TaskId, TaskLink> tasks_;
   std::uint64_t wakes_ = 0;  // that were set; only the last one counts

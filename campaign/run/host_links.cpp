@@ -12,6 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
+#include "runtime/process/task_ticket.h"
 
 namespace scavenger::campaign {
 namespace {
@@ -51,23 +52,20 @@ LaunchTicket HostLinks::ticket_for(MachineId machine) const {
   ticket.index = static_cast<std::uint32_t>(machine);
   ticket.credentials = credentials_;
   ticket.controller = {settings_.endpoint.host, control_.port()};
+  ticket.config = kTaskTicketConfig;
   return ticket;
 }
 
-std::string HostLinks::ticket_of(MachineId machine) const {
+std::string HostLinks::expect(MachineId machine) {
+  auto host = std::make_shared<Host>(io_);
+  host->machine = machine;
+  hosts_[machine] = std::move(host);
   return encode(ticket_for(machine));
 }
 
-HostLinks::HostPointer HostLinks::expect(MachineId machine) {
-  auto host = std::make_shared<Host>(io_);
-  host->machine = machine;
-  host->start_seconds = clock_.now_seconds();
-  hosts_[machine] = host;
-  return host;
-}
-
 void HostLinks::start(MachineId machine, const Machine& where) {
-  const HostPointer host = expect(machine);
+  const HostPointer host = hosts_.at(machine);
+  host->start_seconds = clock_.now_seconds();
   if (where.starts_worker) return;
   LaunchTicket ticket = ticket_for(machine);
   ticket.parent_pid = where.launch.empty() ? ::getpid() : 0;
@@ -220,9 +218,10 @@ void HostLinks::check_signs_of_life() {
   std::vector<std::pair<HostPointer, std::string>> given_up;
   for (const auto& [machine, host] : hosts_) {
     if (host->is_told) continue;
-    host->start_seconds += forgiven_seconds;
+    if (host->start_seconds) *host->start_seconds += forgiven_seconds;
     host->sign_seconds += forgiven_seconds;
-    if (!host->connection && now_seconds - host->start_seconds > settings_.start_seconds)
+    if (!host->connection && host->start_seconds &&
+        now_seconds - *host->start_seconds > settings_.start_seconds)
       given_up.emplace_back(host,
                             fmt::format("it did not connect within {} (machines.start_seconds)",
                                         format_duration(settings_.start_seconds)));

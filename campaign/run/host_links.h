@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,10 @@ class HostLinks final {
   HostLinks(asio::io_context& io, const Clock& clock, HostListener& listener, Settings settings);
   ~HostLinks();
 
-  // What a machine that starts its process by itself needs for it; it is then expected.
-  std::string ticket_of(MachineId machine) const;
-  // Starts scavenger-task there. Throws SystemError.
+  // A machine was asked for. Returns the ticket for one that starts its process by itself, which
+  // may connect from now on.
+  std::string expect(MachineId machine);
+  // Starts scavenger-task there, unless the machine does. Throws SystemError.
   void start(MachineId machine, const Machine& where);
   // Asks it to end, and kills it if it does not. No news follows.
   void end(MachineId machine);
@@ -68,7 +70,7 @@ class HostLinks final {
     std::unique_ptr<ChildProcess> child;  // null: the machine has started it by itself
     std::shared_ptr<FrameConnection> connection;
     std::shared_ptr<DeliveryQueue> deliveries;
-    double start_seconds = 0.0;
+    std::optional<double> start_seconds;  // when it should have been started
     double sign_seconds = 0.0;
     bool is_told = false;  // that it is lost, or it was ended
     asio::steady_timer kill_timer;
@@ -77,7 +79,6 @@ class HostLinks final {
 
   LaunchTicket ticket_for(MachineId machine) const;
   std::filesystem::path log_of(MachineId machine) const;
-  HostPointer expect(MachineId machine);
   awaitable<void> serve(std::shared_ptr<FrameConnection> connection);
   HostPointer admit(const message::Hello& hello,
                     const std::shared_ptr<FrameConnection>& connection);

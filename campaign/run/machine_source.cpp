@@ -61,12 +61,6 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConf
 
 void check_machines(const CampaignConfig& config, std::uint32_t cores) {
   const ProviderType type = config.provider.type;
-  if (type == ProviderType::kGcp || type == ProviderType::kKubernetes)
-    throw InputError({.what = fmt::format("machines of {} start a worker by themselves, and cannot "
-                                          "run simulations yet",
-                                          name_of(type)),
-                      .where = "provider.type",
-                      .remedy = "use local, emulated, ssh or slurm"});
   double most = 0.0;
   for (const CatalogueEntry& entry : catalogue_of(config, cores).entries)
     most = std::max(most, entry.cores > 0.0 ? entry.cores : 1e9);

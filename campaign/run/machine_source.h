@@ -15,8 +15,8 @@ MachineCatalogue catalogue_of(const CampaignConfig& config, std::uint32_t cores)
 std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConfig& config,
                                         const ProviderHost& host);
 
-// Throws InputError if the provider cannot run simulations, if no machine of it has the cores that
-// one needs, or if spot machines have no price. `cores`: of this machine.
+// Throws InputError if no machine of the provider has the cores that a simulation needs. `cores`:
+// of this machine.
 void check_machines(const CampaignConfig& config, std::uint32_t cores);
 
 // Throws InputError if simulations run on this machine and their program is not there.

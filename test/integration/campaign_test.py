@@ -12,8 +12,9 @@ import time
 import unittest
 
 import job
+from fake_cloud import TOKEN, ledger_of, start_fake
 
-KILLS = int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "4"))
+KILLS = int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3"))
 STEPS = 40
 
 # Counts steps in a file, each in the time of a process of its own, as a shell script with children does.
@@ -54,6 +55,9 @@ class CampaignTest(job.JobTest):
         self.record = self.folder / "record.txt"
         self.engine = self.folder / "engine.sh"
         self.write_engine(ENGINE)
+
+    def environment(self):
+        return {**super().environment(), **getattr(self, "more_environment", {})}
 
     def write_engine(self, text):
         self.engine.write_text(text)
@@ -284,6 +288,7 @@ class CampaignTest(job.JobTest):
     def test_wrong_input_is_one_error_before_anything_is_started(self):
         config = self.write_config()
         for arguments, text in (((config, "--set", "simulation.cores=1000"), "no machine has more than"),
+                                ((config, "--plan"), "how long a simulation takes"),
                                 ((config, "--set", 'simulation.command=["nothing-here", "{until}"]'), "there is no program"),
                                 ((config, "--set", "provider.type=gcp"), "provider"),
                                 ((config, "--set", "machines.cuont=2"), 'did you mean "count"'),
@@ -317,6 +322,25 @@ class CampaignTest(job.JobTest):
         self.assertLessEqual(report["spent"]["redone"]["seconds"], report["machines_lost"] * 30)
         left = subprocess.run(["ip", "netns", "list"], text=True, stdout=subprocess.PIPE, check=True).stdout
         self.assertEqual([line for line in left.splitlines() if str(process.pid) in line], [])
+
+    @unittest.skipIf(shutil.which("curl") is None, "there is no curl, which the VMs' startup script uses")
+    def test_vms_of_the_fake_compute_engine(self):
+        settings = {"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "seed": 3, "machine_types": {"n2d-standard-2": [2, 8]},
+                    "spot_lives": {"early_share": 0.5, "early_hours": 0.08, "mean_hours": 0.3}, "faults": {"no_notice": 0.5}}
+        endpoint = start_fake(self, settings, "--vms", self.folder / "vms")
+        self.more_environment = {"SCAVENGER_GCP_TOKEN": TOKEN}
+        provider = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "spot": True, "endpoint": endpoint,
+                    "machine_types": ["n2d-standard-2"], "programs": str(job.programs), "controller_address": "127.0.0.1",
+                    "cool_down_seconds": 1, "watch_seconds": 1}
+        config = self.write_config(provider=provider, machines={"count": 2, "start_seconds": 120}, stop={"max_cost": 1})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        text = process.communicate(timeout=240)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+        vms = ledger_of(endpoint)["vms"]
+        self.assertGreater(len(vms), 0)
+        self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
 
     def test_molecular_dynamics_have_the_same_bits_after_kills(self):
         config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())
