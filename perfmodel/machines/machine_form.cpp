@@ -6,9 +6,15 @@
 namespace scavenger::perfmodel {
 namespace {
 
-double multiplier(LinkShape shape, double vms) {
+double multiplier(const MachineForm& form, const MachineUse& use) {
+  const double vms = use.vms;
+  if (use.is_alone) return 0.0;
+  if (form.state_is_elsewhere) {
+    if (form.shape == LinkShape::kShard) return vms;
+    return form.shape == LinkShape::kSpread ? 1.0 : 1.0 + 0.3 * std::log2(vms);
+  }
   if (vms <= 1.0) return 0.0;
-  switch (shape) {
+  switch (form.shape) {
     case LinkShape::kShard:
       return vms - 1.0;
     case LinkShape::kSpread:
@@ -51,13 +57,13 @@ std::string describe(const MachineForm& form) {
   return text;
 }
 
-std::vector<MachineForm> machine_forms(bool with_floor) {
+std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere) {
   std::vector<MachineForm> forms;
   for (const bool floor : {false, true}) {
     if (floor && !with_floor) continue;
     for (const double overlap : {4.0, 2.0, 1.0})
       for (const LinkShape shape : {LinkShape::kSpread, LinkShape::kRounds, LinkShape::kShard})
-        forms.push_back({shape, overlap, floor});
+        forms.push_back({shape, overlap, floor, state_is_elsewhere});
   }
   return forms;
 }
@@ -72,7 +78,7 @@ MachineSeconds evaluate(const MachineForm& form, const MachineParameters& parame
   const double doublings = std::log2(use.per_vm);
   const double host = std::exp(parameters[kLogHost]) * doublings;
   const double compute = filled.value * (1.0 + host);
-  const double sync = std::exp(parameters[kLogSync]) * multiplier(form.shape, use.vms);
+  const double sync = std::exp(parameters[kLogSync]) * multiplier(form, use);
   const Norm total = norm(compute, sync, form.overlap);
 
   MachineSeconds seconds;

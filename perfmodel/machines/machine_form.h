@@ -2,7 +2,7 @@
 //
 //   c(b) = a + c b; with a floor (f^8 + (a + c b)^8)^(1/8)      b samples on one worker
 //   C    = c(b) (1 + h log2 g)        g workers on one VM share its memory, its bus, its loader
-//   S    = 0 for one VM, else s m(N)  N VMs
+//   S    = s m(N)               N VMs; nothing to do for one VM unless the state is elsewhere
 //   tau  = (C^n + S^n)^(1/n)    n = 1: one after the other; 4: synchronisation hides behind the
 //                               backward pass; 2: a part of it does
 //
@@ -23,6 +23,7 @@ struct MachineUse {
   double vms = 1.0;          // N
   double per_vm = 1.0;       // g, workers on each VM
   double local_batch = 1.0;  // b, samples of one worker
+  bool is_alone = false;     // compute was measured by itself: there is no synchronisation
 
   double workers() const { return vms * per_vm; }
 };
@@ -32,17 +33,20 @@ enum class LinkShape {
   kSpread,  // m = 2 (N - 1) / N: a ring, or shards on all VMs
   kRounds,  // m = (1 + 0.3 log2 N) / 1.3: rounds, or contention that grows slowly with N
 };
+// If the state is on none of the VMs, one VM synchronises, too: m = N; 1, each by its own link; and
+// 1 + 0.3 log2 N.
 
 struct MachineForm {
   LinkShape shape = LinkShape::kSpread;
   double overlap = 4.0;  // n
   bool floor = false;
+  bool state_is_elsewhere = false;
 
   bool operator==(const MachineForm&) const = default;
 };
 std::string describe(const MachineForm& form);
 // Every form; those with a floor only if asked for.
-std::vector<MachineForm> machine_forms(bool with_floor);
+std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere = false);
 
 enum MachineParameter : std::size_t {
   kLogBase,       // ln a, seconds

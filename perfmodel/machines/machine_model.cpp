@@ -20,7 +20,7 @@ constexpr double kScoreWeight = 0.5;
 
 double distance(const MachineUse& a, const MachineUse& b) {
   return std::abs(std::log(a.local_batch / b.local_batch)) + std::abs(std::log(a.vms / b.vms)) +
-         std::abs(std::log(a.per_vm / b.per_vm));
+         std::abs(std::log(a.per_vm / b.per_vm)) + (a.is_alone != b.is_alone ? 1.0 : 0.0);
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -47,10 +47,23 @@ const MachineObservation& typical(std::span<const MachineObservation> observatio
   return *sorted[(sorted.size() - 1) / 2];
 }
 
-ParameterPrior prior_of(std::span<const MachineFeatures> types, const MachinePriors& priors,
-                        std::span<const MachineObservation> observations) {
+// One for each scale of the own spreads; only one if a single type was measured, which says nothing
+// of differences between types.
+std::vector<ParameterPrior> priors_of(std::span<const MachineFeatures> types,
+                                      const MachineModelOptions& options,
+                                      std::span<const MachineObservation> observations) {
   const MachineObservation& o = typical(observations);
-  return {types, priors, std::log(o.seconds), std::log(o.use.local_batch), o.use.type};
+  const bool one_type = std::ranges::all_of(
+      observations, [&](const MachineObservation& other) { return other.use.type == o.use.type; });
+  std::vector<ParameterPrior> result;
+  for (const double scale : options.own_spread_scales) {
+    MachinePriors priors = options.priors;
+    for (double& spread : priors.own_spread) spread *= scale;
+    result.emplace_back(types, priors, std::log(o.seconds), std::log(o.use.local_batch),
+                        o.use.type);
+    if (one_type) break;
+  }
+  return result;
 }
 
 bool shows_floor(std::span<const MachineObservation> observations, std::size_t batches) {
@@ -153,6 +166,7 @@ void MachineFit::find_parameters() {
   // Each observation from all others, of the linearised form (Rasmussen and Williams 2006, 5.12).
   const Matrix precision = factor_.front().inverse();
   score_ = 0.0;
+  evidence_ = -0.5 * dot(weights_, residuals) - 0.5 * factor_.front().log_determinant();
   for (std::size_t i = 0; i < n; ++i) {
     const double variance = 1.0 / precision(i, i);
     const double error = weights_[i] * variance;
@@ -190,20 +204,31 @@ MachineModel::MachineModel(std::vector<MachineFeatures> types,
                            const MachineModelOptions& options)
     : types_(std::move(types)),
       observations_(checked(std::move(observations), types_.size())),
-      prior_(prior_of(types_, options.priors, observations_)) {
-  for (const MachineForm& form :
-       machine_forms(shows_floor(observations_, options.batches_for_floor)))
-    for (const double departure : options.departures)
-      fits_.emplace_back(form, departure, prior_, observations_, types_.size(),
-                         options.measurement_spread);
+      priors_(priors_of(types_, options, observations_)) {
+  // Scores do not tell how much types differ, for other observations of a type give most of each:
+  // within a form, scales are weighed by the evidence, relative to the first.
+  std::vector<double> scores;
+  for (const MachineForm& form : machine_forms(
+           shows_floor(observations_, options.batches_for_floor), options.state_is_elsewhere))
+    for (const double departure : options.departures) {
+      double first = 0.0, score = 0.0;
+      for (const ParameterPrior& prior : priors_) {
+        fits_.emplace_back(form, departure, prior, observations_, types_.size(),
+                           options.measurement_spread);
+        const bool is_first = &prior == priors_.data();
+        if (is_first) first = fits_.back().evidence();
+        if (is_first) score = kScoreWeight * fits_.back().score();
+        scores.push_back(score + fits_.back().evidence() - first);
+      }
+    }
   for (std::size_t i = 1; i < fits_.size(); ++i)
-    if (fits_[i].score() > fits_[best_].score() + 1e-9) best_ = i;
-  const double top = fits_[best_].score();
+    if (scores[i] > scores[best_] + 1e-9) best_ = i;
+  const double top = scores[best_];
   std::vector<MachineFit> kept;
   double total = 0.0;
   std::size_t best = 0;
   for (std::size_t i = 0; i < fits_.size(); ++i) {
-    const double plausibility = std::exp(kScoreWeight * (fits_[i].score() - top));
+    const double plausibility = std::exp(scores[i] - top);
     if (plausibility < kLeastPlausible) continue;
     if (i == best_) best = kept.size();
     kept.push_back(std::move(fits_[i]));

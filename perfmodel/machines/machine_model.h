@@ -36,6 +36,10 @@ struct MachineModelOptions {
   MachinePriors priors;
   double measurement_spread = 0.015;  // of ln(seconds), added to what an observation states
   std::vector<double> departures{0.03, 0.1, 0.2};  // standard deviations of ln(seconds)
+  // What multiplies the prior's own spreads of types, each as likely before anything is measured:
+  // types may say more of each other, or less, than is usual. By the evidence of measurements.
+  std::vector<double> own_spread_scales{1.0, 4.0};
+  bool state_is_elsewhere = false;  // MachineForm
   // A floor is tried from so many different local batches on.
   std::size_t batches_for_floor = 3;
 };
@@ -51,6 +55,7 @@ class MachineFit final {
   // Variance of ln(seconds) at `use` after a measurement at `probe`, too, whatever it would say.
   double variance_after(const MachineUse& use, const MachineUse& probe) const;
   double score() const { return score_; }  // sum of ln densities, each from all other observations
+  double evidence() const { return evidence_; }  // ln density of all observations, linearised
   const MachineForm& form() const { return form_; }
   const MachineParameters& parameters(std::size_t type) const { return parameters_[type]; }
 
@@ -71,6 +76,7 @@ class MachineFit final {
   std::vector<double> weights_;                // K^-1 residual
   std::vector<Cholesky> factor_;               // of K; one, or none without observations
   double score_ = 0.0;
+  double evidence_ = 0.0;
 };
 
 class MachineModel final {
@@ -92,7 +98,7 @@ class MachineModel final {
  private:
   std::vector<MachineFeatures> types_;
   std::vector<MachineObservation> observations_;
-  ParameterPrior prior_;
+  std::vector<ParameterPrior> priors_;  // by scale of the own spreads
   std::vector<MachineFit> fits_;
   std::vector<double> plausibilities_;  // of fits_, sum 1
   std::size_t best_ = 0;

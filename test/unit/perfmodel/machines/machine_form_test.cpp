@@ -37,6 +37,21 @@ TEST_CASE("One VM does not synchronise, and several workers on it cost the host'
   CHECK(std::exp(apart.log_seconds) == Approx(0.05 + 4.0 * 0.04));
 }
 
+TEST_CASE("If the state is elsewhere one VM synchronises, too, unless compute was measured alone") {
+  for (const MachineForm& form : machine_forms(false, true)) {
+    const double one = evaluate(form, kParameters, {0, 1.0, 1.0, 30.0}).log_seconds;
+    const MachineUse alone{
+        .type = 0, .vms = 1.0, .per_vm = 1.0, .local_batch = 30.0, .is_alone = true};
+    CHECK(std::exp(evaluate(form, kParameters, alone).log_seconds) == Approx(0.05));
+    CHECK(std::exp(one) > 0.05);
+    const double four = evaluate(form, kParameters, {0, 4.0, 1.0, 30.0}).log_seconds;
+    if (form.shape == LinkShape::kSpread)  // each by its own link
+      CHECK(four == Approx(one));
+    else
+      CHECK(four > one);
+  }
+}
+
 TEST_CASE("Overlapped synchronisation is hidden until it is longer than compute") {
   MachineParameters parameters = kParameters;
   parameters[kLogSync] = std::log(0.005);

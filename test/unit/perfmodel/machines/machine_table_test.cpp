@@ -61,8 +61,21 @@ TEST_CASE("Sia: three local batches on one GPU predict the others", "[tables]") 
 const std::map<std::string, double> kLynceusCores = {
     {"t2.small", 1.0}, {"t2.medium", 2.0}, {"t2.xlarge", 4.0}, {"t2.2xlarge", 8.0}};
 
-// Seconds per iteration of one network and batch size, by type and workers.
-using ClusterTimes = std::map<std::string, std::map<double, double>>;
+// Seconds per iteration of one network and batch size, by type and workers: of three runs the
+// median, and the standard error of their mean.
+struct Repeated {
+  double seconds = 0.0;
+  double standard_error = 0.0;
+};
+using ClusterTimes = std::map<std::string, std::map<double, Repeated>>;
+
+Repeated repeated(const std::vector<double>& values) {
+  double mean = 0.0, squares = 0.0;
+  const auto n = static_cast<double>(values.size());
+  for (const double value : values) mean += value / n;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {median(values), values.size() > 1 ? std::sqrt(squares / (n - 1.0) / n) : 0.0};
+}
 
 std::map<std::string, ClusterTimes> lynceus_times() {
   std::map<std::string, std::map<std::string, std::map<double, std::vector<double>>>> repeats;
@@ -77,7 +90,7 @@ std::map<std::string, ClusterTimes> lynceus_times() {
   std::map<std::string, ClusterTimes> times;
   for (const auto& [job, types] : repeats)
     for (const auto& [type, counts] : types)
-      for (const auto& [workers, seconds] : counts) times[job][type][workers] = median(seconds);
+      for (const auto& [workers, seconds] : counts) times[job][type][workers] = repeated(seconds);
   return times;
 }
 
@@ -96,17 +109,18 @@ HeldOutErrors lynceus_errors(bool with_probes) {
     const double batch = std::stod(job.substr(job.find(' ')));
     for (std::size_t held = 0; held < types.size(); ++held) {
       std::vector<MachineObservation> observed;
-      const std::map<double, double>& own = table.at(types[held].name);
+      const std::map<double, Repeated>& own = table.at(types[held].name);
       const std::set<double> probes = {own.begin()->first, own.rbegin()->first};
       for (std::size_t type = 0; type < types.size(); ++type)
-        for (const auto& [workers, seconds] : table.at(types[type].name))
+        for (const auto& [workers, time] : table.at(types[type].name))
           if (type != held || (with_probes && probes.contains(workers)))
-            observed.push_back({{type, workers, 1.0, batch}, seconds, 0.0});
+            observed.push_back({{type, workers, 1.0, batch}, time.seconds, time.standard_error});
       const MachineModel model(types, observed);
-      for (const auto& [workers, seconds] : own) {
+      for (const auto& [workers, time] : own) {
         if (with_probes && probes.contains(workers)) continue;
         const MachinePrediction p = model.predict({held, workers, 1.0, batch});
-        errors.add(p.log_mean, std::sqrt(p.log_variance + kRepeats * kRepeats), std::log(seconds));
+        errors.add(p.log_mean, std::sqrt(p.log_variance + kRepeats * kRepeats),
+                   std::log(time.seconds));
       }
     }
   }
