@@ -37,6 +37,7 @@
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
+#include "elastic/vms/vm_race_setting.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
@@ -73,6 +74,7 @@ struct Arguments {
   std::uint32_t batch_size = 0;
   std::string search;
   std::string policy;
+  std::string vms;
   double max_cost = 0.0;
   std::string max_time;
   bool print_config = false;
@@ -123,6 +125,9 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "(search.mode; docs/search.md)");
   app.add_option("--policy", arguments.policy,
                  "What is best: min-time, min-cost or knee (search.policy)");
+  app.add_option("--vms", arguments.vms,
+                 "auto: find the machine type while training (provider.vms.mode; docs/machines.md)")
+      ->check(CLI::IsMember({"off", "auto"}));
   app.add_option("--max-cost", arguments.max_cost,
                  "Dollars that the job may cost, over all resumes (stop.max_cost)")
       ->check(kPositive);
@@ -162,6 +167,8 @@ Overrides all_overrides(const Arguments& arguments) {
     all.add("search.mode=" + arguments.search, "--search " + arguments.search);
   if (!arguments.policy.empty())
     all.add("search.policy=" + arguments.policy, "--policy " + arguments.policy);
+  if (!arguments.vms.empty())
+    all.add("provider.vms.mode=" + arguments.vms, "--vms " + arguments.vms);
   if (arguments.max_cost > 0.0)
     all.add("stop.max_cost=" + number(arguments.max_cost),
             "--max-cost " + number(arguments.max_cost));
@@ -192,6 +199,9 @@ elastic::JobStart load_start(const Arguments& arguments) {
     for (const auto& [text, how] : overrides.given)
       if (problem.where == "--set " + text)
         problem.where = fmt::format("{} ({})", how, text.substr(0, text.find('=')));
+    if (!arguments.vms.empty() &&
+        (problem.where + problem.what).find("provider") != std::string::npos)
+      problem.remedy += "; --vms needs a provider of type emulated or gcp";
     throw ConfigError(std::move(problem));
   }
 }
@@ -343,6 +353,8 @@ int train(const Arguments& arguments) {
                             start.config);
     elastic::search_grid(start.config.search);
   }
+  if (elastic::seeks_machine_type(start.config.provider))
+    elastic::vm_race_setting(start.config, machines.catalogue(start.config, cores));
   elastic::check_endpoints_are_free(start.config);
   machines.check(start.config);
   std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it

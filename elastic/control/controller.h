@@ -114,6 +114,9 @@ class Controller final {
   void on_reshape_wanted(const ReshapeWanted& event);
   void on_rate_factor_wanted(const RateFactorWanted& event);
   void on_shares_wanted(const SharesWanted& event);
+  void on_share_pinned(const SharePinned& event);
+  void on_workers_dismissed(const WorkersDismissed& event);
+  void change_shares(const std::string& reason);
   void on_process_left(const ProcessLeft& event);
   void on_process_leaving(const ProcessLeaving& event);
   void staff();

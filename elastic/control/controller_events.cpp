@@ -36,6 +36,8 @@ void Controller::handle(const ControllerEvent& event) {
       [this](const ReshapeWanted& happened) { on_reshape_wanted(happened); },
       [this](const RateFactorWanted& happened) { on_rate_factor_wanted(happened); },
       [this](const SharesWanted& happened) { on_shares_wanted(happened); },
+      [this](const SharePinned& happened) { on_share_pinned(happened); },
+      [this](const WorkersDismissed& happened) { on_workers_dismissed(happened); },
       [this](const CheckpointWanted& happened) { on_checkpoint_wanted(happened); },
       [this](const PauseWanted& happened) { on_pause_wanted(happened); },
       [this](const Interrupted& happened) { on_interrupted(happened); },

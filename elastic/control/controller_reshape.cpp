@@ -46,12 +46,35 @@ void Controller::on_rate_factor_wanted(const RateFactorWanted& event) {
 
 void Controller::on_shares_wanted(const SharesWanted& event) {
   if (state() == JobState::kEnding) return;
+  auto pinned = std::move(share_rule_.pinned);
   share_rule_ = event.rule;
+  share_rule_.pinned = std::move(pinned);
+  change_shares(event.reason);
+}
+
+void Controller::on_share_pinned(const SharePinned& event) {
+  if (state() == JobState::kEnding) return;
+  if (event.share > 0)
+    share_rule_.pinned[event.worker] = event.share;
+  else
+    share_rule_.pinned.erase(event.worker);
+  change_shares(event.reason);
+}
+
+void Controller::change_shares(const std::string& reason) {
   shares_reason_.clear();
   if (!has_begun_ || ending_) return;
   if (shares_of(share_rule_, membership_.batch_size, ranks_) == membership_.shares) return;
-  shares_reason_ = event.reason;
+  shares_reason_ = reason;
   if (state() == JobState::kTraining) go_to_boundary();
+}
+
+void Controller::on_workers_dismissed(const WorkersDismissed& event) {
+  if (state() == JobState::kEnding) return;
+  for (const std::uint32_t index : event.workers) {
+    const ProcessName worker{Role::kWorker, index};
+    if (roster_.knows(worker) && roster_.has_joined(worker)) roster_.leave(worker);
+  }
 }
 
 // Starts who is missing, and sends those away who have not come yet and are not needed. Who takes

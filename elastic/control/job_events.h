@@ -155,6 +155,22 @@ struct SharesWanted {
   std::string reason;
 };
 
+// One worker gets so many samples from the next boundary on, whatever the rule says; 0: it follows
+// the rule again. Whether it is there yet does not matter.
+struct SharePinned {
+  static constexpr std::string_view kName = "share_pinned";
+  std::uint32_t worker = 0;
+  std::uint32_t share = 0;
+  std::string reason;
+};
+
+// They leave at the next boundary. A ReshapeWanted that follows says how many go on; until then
+// their places are not filled.
+struct WorkersDismissed {
+  static constexpr std::string_view kName = "workers_dismissed";
+  std::vector<std::uint32_t> workers;
+};
+
 struct CheckpointWanted {
   static constexpr std::string_view kName = "checkpoint_wanted";
 };
@@ -192,8 +208,9 @@ using ControllerEvent =
     std::variant<ProcessStarted, MachineRefused, ProcessJoined, ProcessReady, ProcessHalted,
                  ProcessStuck, IterationsDone, EvaluationDone, CheckpointSafe, CheckpointDone,
                  CheckpointFound, ProcessLost, JobImpossible, ProcessLeft, ProcessLeaving,
-                 ReshapeWanted, RateFactorWanted, SharesWanted, CheckpointWanted, PauseWanted,
-                 Interrupted, CostMetered, AllProcessesEnded, TimePassed>;
+                 ReshapeWanted, RateFactorWanted, SharesWanted, SharePinned, WorkersDismissed,
+                 CheckpointWanted, PauseWanted, Interrupted, CostMetered, AllProcessesEnded,
+                 TimePassed>;
 static_assert(have_different_names<ControllerEvent>());
 
 // ---- What to do about it. ----

@@ -15,25 +15,50 @@ struct Claim {
   std::uint32_t largest = UINT32_MAX;
 };
 
+// The pinned shares of these workers, as far as the others keep a sample each.
+std::vector<std::uint32_t> pins_of(const ShareRule& rule, std::uint32_t batch_size,
+                                   std::span<const std::uint32_t> workers) {
+  std::vector<std::uint32_t> pins(workers.size(), 0);
+  auto room = batch_size - static_cast<std::uint32_t>(workers.size());  // beyond one for each
+  auto left = workers.size();  // somebody has to take what is left
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const auto pinned = rule.pinned.find(workers[i]);
+    if (pinned == rule.pinned.end() || left == 1 || pinned->second - 1 > room) continue;
+    pins[i] = pinned->second;
+    room -= pinned->second - 1;
+    --left;
+  }
+  return pins;
+}
+
 // Bounds that leave room for the batch.
 std::vector<Claim> claims_of(const ShareRule& rule, std::uint32_t batch_size,
                              std::span<const std::uint32_t> workers) {
-  const auto count = static_cast<std::uint32_t>(workers.size());
+  const std::vector<std::uint32_t> pins = pins_of(rule, batch_size, workers);
+  std::uint32_t to_share = batch_size, count = 0;  // among those that are not pinned
+  for (const std::uint32_t pin : pins) {
+    to_share -= pin;
+    count += pin == 0 ? 1 : 0;
+  }
   std::vector<Claim> claims;
   std::uint64_t room = 0;
-  for (const std::uint32_t worker : workers) {
+  for (std::size_t i = 0; i < workers.size(); ++i) {
     Claim claim;
-    claim.speed = rule.speed_of(worker);
-    claim.smallest = std::clamp(rule.smallest_share, 1U, batch_size / count);
-    claim.largest =
-        std::clamp(rule.largest_share_of(worker), claim.smallest, std::max(1U, batch_size));
-    room += claim.largest;
+    claim.speed = rule.speed_of(workers[i]);
+    claim.smallest = claim.largest = pins[i];
+    if (pins[i] == 0) {
+      claim.smallest = std::clamp(rule.smallest_share, 1U, to_share / count);
+      claim.largest =
+          std::clamp(rule.largest_share_of(workers[i]), claim.smallest, std::max(1U, to_share));
+      room += claim.largest;
+    }
     claims.push_back(claim);
   }
-  if (room >= batch_size) return claims;
-  for (Claim& claim : claims)
-    claim.largest =
-        static_cast<std::uint32_t>((std::uint64_t{claim.largest} * batch_size + room - 1) / room);
+  if (room >= to_share) return claims;
+  for (std::size_t i = 0; i < claims.size(); ++i)
+    if (pins[i] == 0)
+      claims[i].largest = static_cast<std::uint32_t>(
+          (std::uint64_t{claims[i].largest} * to_share + room - 1) / room);
   return claims;
 }
 

@@ -21,6 +21,8 @@ struct ShareRule {
   std::uint32_t smallest_share = 1;
   std::vector<std::uint32_t> largest_shares;  // of worker i, at i mod size; 0, or empty: none
   std::map<std::uint32_t, std::uint32_t> learned_bounds;  // above which it got slower
+  // Exactly so many, whatever the rest says, while each of the others has a sample.
+  std::map<std::uint32_t, std::uint32_t> pinned = {};
 
   std::uint32_t largest_share_of(std::uint32_t worker) const;  // UINT32_MAX: no bound
   // The mean of the others where it is not known, 1 where none is.

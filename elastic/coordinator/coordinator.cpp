@@ -87,6 +87,7 @@ int Coordinator::run() {
   staffing_ = std::make_unique<Staffing>(
       world_.provider, recorded_, log_event, listener,
       Staffing::Settings{start_.config, world_.host_cores, open_cluster});
+  staffing_->prefer(machine_type_);
   work_ = std::make_unique<JobWork>(
       WorkSurroundings{world_.loop, world_.disk, recorded_, record_, *staffing_}, start_, data_,
       config_json_, log_event);
@@ -171,6 +172,10 @@ void Coordinator::log(RunEvent event) {
 
 void Coordinator::take(Advice advice) {
   for (RunEvent& event : advice.events) record_.log(std::move(event));
+  if (advice.machine_type) {
+    machine_type_ = *advice.machine_type;
+    if (staffing_) staffing_->prefer(machine_type_);
+  }
   if (advice.shape) reshape(*advice.shape);
   for (const ControllerEvent& wish : advice.wishes) recorded_.feed_later(wish);
 }
@@ -185,6 +190,7 @@ void Coordinator::reshape(const Advice::Shape& shape) {
   if (shape.batch_size != controller().wanted_batch_size())
     rate = advisors_.rate->factor_for(shape.batch_size, record_.numbers());
   for (RunEvent& event : rate.events) record_.log(std::move(event));
+  if (!shape.dismissed.empty()) recorded_.feed_later(WorkersDismissed{shape.dismissed});
   recorded_.feed_later(ReshapeWanted{shape.workers, shape.batch_size, shape.reason, rate.factor});
 }
 

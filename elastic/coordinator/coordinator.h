@@ -73,6 +73,7 @@ class Coordinator final : private StaffingListener {
   std::unique_ptr<Staffing> staffing_;
   std::optional<StoreReports> store_;  // if the configuration names a store
   std::shared_ptr<void> commands_;     // hears them
+  std::string machine_type_;           // of the machines that are asked for; empty: any
   std::optional<EndJob> end_;
   bool has_thrown_ = false;  // a handler did, or a coroutine that is not waited for
   int interrupts_ = 0;       // that press

@@ -70,6 +70,12 @@ auto fields_of(OneOf<RateFactorWanted> auto& e) {
 auto fields_of(OneOf<SharesWanted> auto& e) {
   return std::tie(e.rule, e.reason);
 }
+auto fields_of(OneOf<SharePinned> auto& e) {
+  return std::tie(e.worker, e.share, e.reason);
+}
+auto fields_of(OneOf<WorkersDismissed> auto& e) {
+  return std::tie(e.workers);
+}
 auto fields_of(OneOf<PauseWanted> auto& e) {
   return std::tie(e.pauses);
 }

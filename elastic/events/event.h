@@ -23,6 +23,7 @@
 
 #include "elastic/events/half_batches.h"
 #include "elastic/events/iteration_block.h"
+#include "elastic/events/vm_step.h"
 #include "runtime/base/named_variant.h"
 #include "runtime/vocabulary/metric.h"
 #include "runtime/vocabulary/policy.h"
@@ -469,7 +470,8 @@ using RunEvent =
                  fact::Model, fact::NoiseStable, fact::RateDecision, fact::SampleMemory,
                  fact::ScriptValues, fact::UserError, fact::Evaluation, fact::Checkpoint,
                  fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause, fact::TargetReached,
-                 fact::Machine, fact::SearchStep, fact::Prediction, fact::Warning, fact::End>;
+                 fact::Machine, fact::SearchStep, fact::VmStep, fact::Prediction, fact::Warning,
+                 fact::End>;
 
 static_assert(have_different_names<RunEvent>());
 

@@ -298,6 +298,19 @@ void visit_fields(Visitor& field, T& step) {
   field("reason", step.reason);
 }
 
+template <typename Visitor, MaybeConst<fact::VmStep> T>
+void visit_fields(Visitor& field, T& step) {
+  field("iteration", step.iteration);
+  field("phase", step.phase);
+  field("machine_type", step.machine_type);
+  field("workers", step.workers);
+  field("batch_size", step.batch_size);
+  field("worker", step.worker);
+  field("share", step.share);
+  field("leaving", step.leaving);
+  field("reason", step.reason);
+}
+
 template <typename Visitor, MaybeConst<fact::PredictedConfiguration> T>
 void visit_fields(Visitor& field, T& predicted) {
   field("workers", predicted.workers);

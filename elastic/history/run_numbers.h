@@ -202,6 +202,7 @@ struct RunNumbers {   // more than 20 fields: it has all that reports and decisi
   LatestList<Timed<fact::RateDecision>> rate_decisions;
   LatestList<Timed<fact::SampleMemory>> sample_memory;
   LatestList<Timed<fact::SearchStep>> search_steps;
+  LatestList<Timed<fact::VmStep>> vm_steps;
   std::optional<Timed<fact::Prediction>> prediction;  // the last
   LatestList<Timed<fact::Machine>> machines;
   MachineBill bill;  // where machines were rented, `cost` is theirs

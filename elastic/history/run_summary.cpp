@@ -360,6 +360,10 @@ void RunSummary::apply_fact(double time, const fact::SearchStep& step) {
   numbers_.search_steps.add({.time = time, .fact = step});
 }
 
+void RunSummary::apply_fact(double time, const fact::VmStep& step) {
+  numbers_.vm_steps.add({.time = time, .fact = step});
+}
+
 void RunSummary::apply_fact(double time, const fact::Prediction& prediction) {
   numbers_.prediction = {.time = time, .fact = prediction};
 }

@@ -36,6 +36,7 @@ class RunSummary final {
   void apply_fact(double time, const fact::TargetReached& reached);
   void apply_fact(double time, const fact::Machine& machine);
   void apply_fact(double time, const fact::SearchStep& step);
+  void apply_fact(double time, const fact::VmStep& step);
   void apply_fact(double time, const fact::Prediction& prediction);
   void apply_fact(double time, const fact::Warning& warning);
   void apply_fact(double time, const fact::End& end);

@@ -11,6 +11,7 @@
 #include "elastic/providers/job_provider.h"
 #include "elastic/rate/rate_replay.h"
 #include "elastic/search/search_replay.h"
+#include "elastic/vms/vm_race_replay.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -39,15 +40,18 @@ void add(const char* who, std::uint64_t decisions, const std::vector<std::string
 RunReplay replay_run(const std::filesystem::path& run_folder) {
   std::optional<ReplayedLog> search;
   if (searches(run_folder)) search = replay_search(run_folder, catalogue_of);
+  std::optional<ReplayedLog> machines;
+  if (seeks_machine_type(run_folder)) machines = replay_race(run_folder, catalogue_of);
   std::optional<ReplayedLog> rates;
   if (follows_noise(run_folder)) rates = replay_rates(run_folder);
   RunReplay replay;
   // Jobs of older versions have no record of the controller's.
-  if ((!search && !rates) || std::filesystem::exists(decision_file(run_folder))) {
+  if ((!search && !rates && !machines) || std::filesystem::exists(decision_file(run_folder))) {
     const ReplayedDecisions controller = replay_decisions(run_folder);
     add("controller", controller.decisions, controller.differences, replay);
   }
   if (search) add("search", search->decisions, search->differences, replay);
+  if (machines) add("machine type", machines->decisions, machines->differences, replay);
   if (rates) add("learning rate", rates->decisions, rates->differences, replay);
   return replay;
 }

@@ -246,6 +246,11 @@ EventText text_of(const fact::SearchStep& step, const RunNumbers&) {
                                              step.batch_size, printable(step.reason))};
 }
 
+EventText text_of(const fact::VmStep& step, const RunNumbers&) {
+  return {Attention::kMilestone, fmt::format("machines: {} x {}: {}", step.workers,
+                                             printable(step.machine_type), printable(step.reason))};
+}
+
 EventText text_of(const fact::Warning& warning, const RunNumbers&) {
   return {Attention::kProblem, "warning: " + printable(warning.text)};
 }

@@ -18,7 +18,6 @@ namespace {
 
 using perfmodel::MachineUse;
 
-constexpr double kProbeSeconds = 60.0;  // three local batch sizes, 20 iterations each
 // A mix has to be better by this much, beside its error: it is more to look after.
 constexpr double kMixMargin = 0.02;
 constexpr std::size_t kMixTypes = 6;  // rows from which mixes are made
@@ -206,6 +205,7 @@ class Planner final {
     for (std::size_t i = 0; i < plan_.rows.size(); ++i) {
       const VmRow& row = plan_.rows[i];
       if (row.evidence == VmEvidence::kMeasured || row.is_mix()) continue;
+      if (question_.running && question_.running->tried.contains(row.base().type)) continue;
       // The choice may turn out to be worse than the runner-up, any other better than the choice.
       if (i == *plan_.choice && plan_.fallbacks.empty()) continue;
       const VmRow& rival = i == *plan_.choice ? plan_.rows[plan_.fallbacks.front()] : row;
@@ -218,7 +218,8 @@ class Planner final {
       const double spread = std::sqrt(std::max(0.0, row.log_variance - after));
       if (spread < 1e-6) continue;
       const double gain = expected_gain(log_rival, spread);
-      const double dollars = (kVmStartSeconds + kProbeSeconds) / 3600.0 * group.price_per_hour;
+      const double dollars =
+          (question_.start_seconds + question_.probe_seconds) / 3600.0 * group.price_per_hour;
       // Of an unknown length, only a budget that was named can be kept.
       if (question_.profile_budget ? dollars > *question_.profile_budget
                                    : whole && dollars > kProbeShare * job_cost)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,16 @@ struct VmQuestion {
   std::optional<double> profile_budget;
   perfmodel::Sharing sharing = perfmodel::Sharing::kDynamic;
   std::optional<double> samples_per_epoch;  // else as recorded
+  // Of a running job: its batch size, the iterations that are left at it, and the types that it has
+  // tried. Then the rest of the job is planned, and no type is probed twice.
+  struct Running {
+    double batch = 0.0;
+    double iterations = 0.0;
+    std::set<std::string> tried;
+  };
+  std::optional<Running> running;
+  double start_seconds = 90.0;  // until a VM computes: the median of Compute Engine is 67 to 92 s
+  double probe_seconds = 60.0;  // three shares, 20 iterations each
   perfmodel::SpeedVariance variance;
 };
 inline constexpr double kProbeShare = 0.03;

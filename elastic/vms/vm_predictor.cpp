@@ -20,6 +20,7 @@ constexpr double kSeedSpread = 0.05;  // of ln(epochs) between seeds; MLPerf's m
 constexpr double kStandstillSeconds = 1.0;
 
 double samples_of(const KnownModel& known, const VmQuestion& question) {
+  if (question.running) return question.running->batch;  // epochs do not count
   const auto recorded = static_cast<double>(known.record.signature.samples_per_epoch);
   const double samples = question.samples_per_epoch.value_or(recorded);
   if (samples > 0.0) return samples;
@@ -28,9 +29,15 @@ double samples_of(const KnownModel& known, const VmQuestion& question) {
                    .remedy = "give it: --samples 60000"});
 }
 
+perfmodel::MachineModelOptions options_of(const KnownModel& known) {
+  perfmodel::MachineModelOptions options;
+  options.state_is_elsewhere = known.state_is_elsewhere;
+  return options;
+}
+
 }  // namespace
 
-VmPredictor::Types VmPredictor::types_of(const perfmodel::ModelRecord& record,
+VmPredictor::Types VmPredictor::types_of(const KnownModel& known,
                                          const std::vector<VmType>& catalogue) {
   Types types;
   const auto add = [&types](const perfmodel::MachineFeatures& features) {
@@ -38,21 +45,22 @@ VmPredictor::Types VmPredictor::types_of(const perfmodel::ModelRecord& record,
       types.features.push_back(features);
   };
   for (const VmType& type : catalogue) add(type.features);
-  for (const perfmodel::TimeRow& row : record.times) {
-    perfmodel::MachineFeatures unknown;
-    unknown.name = row.machine;
-    add(unknown);
-  }
+  for (const auto* rows : {&known.record.times, &known.compute})
+    for (const perfmodel::TimeRow& row : *rows) {
+      perfmodel::MachineFeatures unknown;
+      unknown.name = row.machine;
+      add(unknown);
+    }
   return types;
 }
 
-std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(
-    const perfmodel::ModelRecord& record, const Types& types) {
+std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(const KnownModel& known,
+                                                                        const Types& types) {
   std::vector<perfmodel::MachineObservation> observations;
   std::set<std::string> machines;
-  for (const perfmodel::TimeRow& row : record.times) machines.insert(row.machine);
+  for (const perfmodel::TimeRow& row : known.record.times) machines.insert(row.machine);
   for (const std::string& machine : machines) {
-    perfmodel::ModelRecord own = record;
+    perfmodel::ModelRecord own = known.record;
     std::erase_if(own.times, [&](const perfmodel::TimeRow& row) { return row.machine != machine; });
     for (const perfmodel::TimeObservation& o : perfmodel::observations_of(own).times)
       observations.push_back(
@@ -60,6 +68,11 @@ std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(
            o.seconds,
            o.standard_error});
   }
+  for (const perfmodel::TimeRow& row : known.compute)
+    observations.push_back(
+        {{.type = types.places.at(row.machine), .local_batch = row.batch_size, .is_alone = true},
+         row.seconds,
+         row.standard_error});
   return observations;
 }
 
@@ -68,8 +81,8 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
     : known_(known),
       question_(question),
       samples_(samples_of(known, question)),
-      types_(types_of(known.record, catalogue)),
-      model_(types_.features, observations_of(known.record, types_)) {
+      types_(types_of(known, catalogue)),
+      model_(types_.features, observations_of(known, types_), options_of(known)) {
   learn_epochs();
   if (basis_ == perfmodel::PlanBasis::kJob)
     limits_ = question.limits;
@@ -80,6 +93,10 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
         "the catalogue does not know \"{}\", on which the job ran: what it says of the other types "
         "is little; add it to a catalogue file",
         types_.features[i].name));
+  if (question.running) {
+    batches_ = {question.running->batch};
+    return;
+  }
   for (const perfmodel::TimeRow& row : known.record.times) batches_.insert(row.batch_size);
   if (basis_ == perfmodel::PlanBasis::kJob)
     for (const perfmodel::EpochRow& row : known.record.epochs) batches_.insert(row.batch_size);
@@ -88,6 +105,7 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
 // ---- The length of the job. ----
 
 void VmPredictor::learn_epochs() {
+  if (question_.running) return;
   const perfmodel::Observations all = perfmodel::observations_of(known_.record);
   if (!perfmodel::tells_epochs(all.epochs, all.noise, all.noise_scale)) {
     basis_ = perfmodel::PlanBasis::kEpoch;
@@ -101,6 +119,10 @@ void VmPredictor::learn_epochs() {
 
 // False if the line was followed too far.
 bool VmPredictor::fill_epochs(double batch, perfmodel::JobOutlook& outlook) const {
+  if (question_.running) {  // by its limits, which no seed changes
+    outlook.iterations = question_.running->iterations;
+    return true;
+  }
   const perfmodel::Estimate epochs =
       epochs_ ? epochs_->epochs(batch) : perfmodel::Estimate{1.0, 0.0, 1.0, 1.0};
   if (!(epochs.value > 0.0)) return false;
@@ -155,7 +177,7 @@ double VmPredictor::losses_per_hour(const VmType& type) const {
 
 perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts) const {
   perfmodel::SpotRisk risk;
-  risk.replacement_seconds = kVmStartSeconds;
+  risk.replacement_seconds = question_.start_seconds;
   risk.standstill_seconds = kStandstillSeconds;
   for (const VmPart& part : parts) {
     if (!part.spot) continue;
@@ -173,7 +195,8 @@ VmEvidence VmPredictor::evidence_of(const MachineUse& use) const {
   for (const perfmodel::MachineObservation& o : model_.observations()) {
     if (o.use.type != use.type) continue;
     best = std::max(best, VmEvidence::kProfiled);
-    if (o.use.vms == use.vms && o.use.local_batch == use.local_batch) return VmEvidence::kMeasured;
+    if (!o.use.is_alone && o.use.vms == use.vms && o.use.local_batch == use.local_batch)
+      return VmEvidence::kMeasured;
   }
   return best;
 }
@@ -213,7 +236,7 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   row.iteration_seconds = std::exp(outlook.log_iteration_seconds);
   if (!fill_epochs(batch, outlook)) return std::nullopt;
   const bool whole = basis_ == perfmodel::PlanBasis::kJob;
-  outlook.startup_seconds = whole ? kVmStartSeconds : 0.0;
+  outlook.startup_seconds = whole ? question_.start_seconds : 0.0;
   outlook.price.worker_per_hour = row.price_per_hour / outlook.vms;
   outlook.price.fixed_per_hour = question_.fixed_price_per_hour;
   if (!whole) outlook.price.billing = perfmodel::kExactBilling;

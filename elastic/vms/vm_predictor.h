@@ -21,9 +21,6 @@ struct VmPart {
   double vms = 1.0;
 };
 
-// From the request of a VM until it computes: the median of Compute Engine is 67 to 92 s.
-inline constexpr double kVmStartSeconds = 90.0;
-
 class VmPredictor final {
  public:
   // All references must outlive it. Throws DataError if nothing was measured, or the number of
@@ -48,9 +45,9 @@ class VmPredictor final {
     std::vector<perfmodel::MachineFeatures> features;
     std::map<std::string, std::size_t> places;
   };
-  static Types types_of(const perfmodel::ModelRecord& record, const std::vector<VmType>& catalogue);
-  static std::vector<perfmodel::MachineObservation> observations_of(
-      const perfmodel::ModelRecord& record, const Types& types);
+  static Types types_of(const KnownModel& known, const std::vector<VmType>& catalogue);
+  static std::vector<perfmodel::MachineObservation> observations_of(const KnownModel& known,
+                                                                    const Types& types);
 
   void learn_epochs();
   bool fill_epochs(double batch, perfmodel::JobOutlook& outlook) const;

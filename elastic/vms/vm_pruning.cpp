@@ -70,7 +70,8 @@ std::vector<PrunedType> prune_types(std::vector<VmType>& types, const KnownModel
              (is_before || !matches(kept[i], other));
     };
     const auto better = std::ranges::find_if(kept, beats);
-    if (better == kept.end() || std::ranges::any_of(model.record.times, ran_on))
+    if (better == kept.end() || std::ranges::any_of(model.record.times, ran_on) ||
+        std::ranges::any_of(model.compute, ran_on))
       types.push_back(kept[i]);
     else
       pruned.push_back({kept[i].features.name,

@@ -29,11 +29,15 @@ struct Advice {
     std::uint32_t workers = 0;
     std::uint32_t batch_size = 0;
     std::string reason;
+    std::vector<std::uint32_t> dismissed =
+        {};  // workers that leave; others take no place of theirs
   };
+  // Of the machines that are asked for from now on; before the shape is wanted.
+  std::optional<std::string> machine_type;
   std::optional<Shape> shape;
   std::vector<ControllerEvent> wishes;  // for the controller
 
-  bool is_empty() const { return events.empty() && !shape && wishes.empty(); }
+  bool is_empty() const { return events.empty() && !machine_type && !shape && wishes.empty(); }
 };
 
 // Thread: the event loop's.

@@ -4,11 +4,13 @@
 
 #include "elastic/coordinator/advice/batching_advisor.h"
 #include "elastic/coordinator/advice/search_advisor.h"
+#include "elastic/coordinator/advice/vm_advisor.h"
 #include "elastic/coordinator/job/job_facts.h"
 #include "elastic/model_service/open_store.h"
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
+#include "elastic/vms/vm_race_setting.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -36,6 +38,8 @@ Advisors make_advisors(const JobStart& start, const MachineCatalogue& catalogue)
         SearchSetting{config, search_grid(config.search), read_stored_models(start.folder.path),
                       machine_pool(config, catalogue)}));
   }
+  if (seeks_machine_type(config.provider))
+    advisors.all.push_back(std::make_unique<VmAdvisor>(vm_race_setting(config, catalogue)));
   auto rate = std::make_unique<RateAdvisor>(config.optimizer, kept_rate_factor(start).has_value());
   advisors.rate = rate.get();
   advisors.all.push_back(std::move(rate));

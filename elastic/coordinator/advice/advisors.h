@@ -18,8 +18,8 @@ struct Advisors {
 };
 
 // The rule of the learning rate, and what the configuration asks for: dynamic batches, a search for
-// K and B. A search knows the models that earlier jobs have stored: those that a new job finds in
-// the store are kept in its run folder.
+// K and B, or for the machine type. A search knows the models that earlier jobs have stored: those
+// that a new job finds in the store are kept in its run folder.
 Advisors make_advisors(const JobStart& start, const MachineCatalogue& catalogue);
 
 }  // namespace scavenger::elastic

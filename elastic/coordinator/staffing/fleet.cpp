@@ -50,11 +50,13 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   berth.id = next_id_++;
   Machine requested = requested_machine(berth.id);
   requested.spot = spot_;
-  asked_price_ = provider_.price({}, spot_).value_or(MachinePrice());
+  requested.type = types_.emplace(worker, preferred_type_).first->second;
+  asked_price_ = provider_.price(requested.type, spot_).value_or(MachinePrice());
   requested.price = asked_price_;
   log(worker, requested, fact::MachineChange::kRequested, {});
   MachineRequest request;
   request.worker = worker;
+  request.type = requested.type;
   request.spot = spot_;
   request.ticket = ticket;
   provider_.request(berth.id, request);

@@ -38,9 +38,14 @@ class Fleet final : private ProviderListener {
   ~Fleet() override;
 
   void begin(Provider::BeginDone done) { provider_.begin(*this, std::move(done)); }
+  // The type of the machines that are asked for from now on; empty: the provider decides. A worker
+  // that needs another machine gets one of the type that it had.
+  void prefer(std::string machine_type) { preferred_type_ = std::move(machine_type); }
   // A machine for this worker: on_machine_ready follows, at once (within the call) where it has
   // one. `ticket`: for machines that start their worker by themselves.
   void want(std::uint32_t worker, const std::string& ticket);
+  // It is no part of the job any more: another worker may get its index, and another type.
+  void forget(std::uint32_t worker) { types_.erase(worker); }
   // It needs none any more.
   void release(std::uint32_t worker);
   // Null: none, or not yet.
@@ -73,8 +78,10 @@ class Fleet final : private ProviderListener {
   const bool spot_;
   const bool logs_machines_;
   MachineId next_id_ = 1;
-  MachinePrice asked_price_;               // of the machines that are asked for
-  std::map<std::uint32_t, Berth> berths_;  // by worker
+  MachinePrice asked_price_;  // of the machines that are asked for
+  std::string preferred_type_;
+  std::map<std::uint32_t, std::string> types_;  // by worker, that was asked for
+  std::map<std::uint32_t, Berth> berths_;       // by worker
   // Those that are on their way back, and whose they were.
   std::map<MachineId, std::pair<std::uint32_t, Machine>> leaving_;
   bool ending_ = false;

@@ -126,6 +126,7 @@ void Staffing::on_lost(const LostProcess& lost) {
 
 void Staffing::on_left(const ProcessName& process) {
   fleet_.release(process.index);
+  fleet_.forget(process.index);
   controller_.feed(ProcessLeft{process});
 }
 

@@ -73,6 +73,8 @@ class Staffing final : private ClusterListener, private FleetListener {
   void open(WorkListener& work, const std::vector<ProcessName>& first);
   bool is_open() const { return cluster_ != nullptr; }
 
+  // Of the machines of workers that are started from now on (Fleet::prefer).
+  void prefer(std::string machine_type) { fleet_.prefer(std::move(machine_type)); }
   // Throws SystemError if it cannot be started.
   void start(const ProcessName& process);
   // A worker says that it will leave.

@@ -76,3 +76,20 @@ TEST_CASE("with shrink, who leaves is not replaced") {
   CHECK(job.controller().ranks() == std::vector<std::uint32_t>{1});
   CHECK(job.controller().wanted_workers() == 1);
 }
+
+TEST_CASE("who is dismissed leaves at the next boundary, and its place is not filled") {
+  ScriptedJob job = training_job();
+  CHECK(job.feed(WorkersDismissed{{0}}).empty());
+  job.feed(ReshapeWanted{1, 10, "moves to another type", 1.0});
+  CHECK(job.train_to_boundary() == Lines{"halt worker 0, worker 1 and shard 0"});
+  CHECK(job.halted({kWorker0, kWorker1, kShard0}) == Lines{"release worker 0", "configure shards"});
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{1});
+  CHECK(job.controller().membership().first_iteration == job.done());
+  CHECK(job.controller().wanted_workers() == 1);
+}
+
+TEST_CASE("a worker that is not there cannot be dismissed") {
+  ScriptedJob job = training_job();
+  CHECK(job.feed(WorkersDismissed{{7}}).empty());
+  CHECK(job.controller().wanted_workers() == 2);
+}

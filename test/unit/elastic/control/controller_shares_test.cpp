@@ -56,6 +56,22 @@ TEST_CASE("Shares that are known at the start are those of the first membership"
   CHECK(job.controller().membership().shares == Shares{2, 8});
 }
 
+TEST_CASE("A worker's share can be pinned, whatever the rule says, until it is set free") {
+  ScriptedJob job(small_plan());
+  job.start();
+  job.iterate();
+  const auto change = [&](const ControllerEvent& event) {
+    Lines lines = job.feed(event);
+    while (lines.empty() || !lines.back().starts_with("halt")) lines = job.iterate();
+    make_membership(job);
+    return job.controller().membership().shares;
+  };
+  CHECK(change(SharePinned{0, 3, "audition"}) == Shares{3, 7});
+  // The rule changes; the pinned share stays.
+  CHECK(job.feed(SharesWanted{unequal_rule(), "worker 0 is slow"}).empty());
+  CHECK(change(SharePinned{0, 0, "free again"}) == Shares{2, 8});
+}
+
 TEST_CASE("Another learning rate is taken up at the next boundary, with nothing else changed") {
   ScriptedJob job(small_plan());
   job.feed(RateFactorWanted{10, 1.5, {}});  // before the start: at once

@@ -140,5 +140,45 @@ TEST_CASE("Rounding favours no rank") {
   for (const double mean : excess) CHECK(std::abs(mean) < 0.02);
 }
 
+TEST_CASE("A pinned worker has its share, and the others share the rest by their speeds") {
+  ShareRule rule = rule_of({1.0, 3.0, 1.0});
+  rule.pinned = {{2, 8}};
+  CHECK(shares_of(rule, 40, first_workers(3)) == Shares{8, 24, 8});
+  rule.smallest_share = 30;  // there is no room for it
+  CHECK(shares_of(rule, 40, first_workers(3)) == Shares{16, 16, 8});
+}
+
+TEST_CASE("No pin takes the last sample of another, and not all can be pinned") {
+  ShareRule rule = rule_of({1.0, 1.0, 1.0});
+  rule.pinned = {{0, 98}};
+  CHECK(shares_of(rule, 100, first_workers(3)) == Shares{98, 1, 1});
+  rule.pinned = {{0, 99}};
+  CHECK(shares_of(rule, 100, first_workers(3)) == Shares{34, 33, 33});
+  rule.pinned = {{0, 10}, {1, 10}, {2, 10}};
+  CHECK(shares_of(rule, 100, first_workers(3)) == Shares{10, 10, 80});
+  rule.pinned = {{0, 10}};
+  CHECK(shares_of(rule, 100, first_workers(1)) == Shares{100});
+}
+
+TEST_CASE("Pins of any kind leave shares that sum to the batch") {
+  std::mt19937 random(5);
+  const auto pick = [&](std::uint32_t below) {
+    return static_cast<std::uint32_t>(random() % below);
+  };
+  for (int round = 0; round < 2000; ++round) {
+    const std::uint32_t count = 1 + pick(5), batch = count + pick(60);
+    ShareRule rule;
+    rule.smallest_share = 1 + pick(20);
+    if (pick(2) == 0) rule.largest_shares = {1 + pick(20)};
+    for (std::uint32_t worker = 0; worker < count; ++worker) {
+      rule.speeds[worker] = 0.1 + pick(100);
+      if (pick(2) == 0) rule.pinned[worker] = 1 + pick(30);
+    }
+    const Shares shares = shares_of(rule, batch, first_workers(count));
+    CHECK(std::accumulate(shares.begin(), shares.end(), 0U) == batch);
+    CHECK(*std::ranges::min_element(shares) >= 1);
+  }
+}
+
 }  // namespace
 }  // namespace scavenger::elastic

@@ -53,6 +53,8 @@ std::vector<ControllerEvent> one_of_each() {
           ReshapeWanted{4, 512, "by hand", 1.0 / 3.0},
           RateFactorWanted{512, 0.1, "less noise"},
           SharesWanted{rule, "unequal"},
+          SharePinned{2, 8, "audition"},
+          WorkersDismissed{{0, 1}},
           CheckpointWanted{},
           PauseWanted{false},
           Interrupted{"scavenger-ctl"},

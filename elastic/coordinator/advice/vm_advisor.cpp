@@ -1,0 +1,68 @@
+#include "elastic/coordinator/advice/vm_advisor.h"
+
+#include <variant>
+
+#include "elastic/vms/vm_race.h"
+
+namespace scavenger::elastic {
+namespace {
+
+// What a step means for the job.
+void add(const fact::VmStep& step, Advice& advice) {
+  advice.machine_type = step.machine_type;
+  const bool is_audition =
+      step.phase == fact::VmPhase::kAudition || step.phase == fact::VmPhase::kProbing;
+  const std::string reason = "machines: " + step.reason;
+  // Who is not auditioned any more gets its share as all others.
+  advice.wishes.emplace_back(
+      SharePinned{step.worker, is_audition ? step.share : 0, is_audition ? reason : ""});
+  if (step.phase != fact::VmPhase::kProbing)
+    advice.shape = {step.workers, step.batch_size, reason, step.leaving};
+}
+
+}  // namespace
+
+Advice VmAdvisor::begin(const JobView& job) {
+  Advice advice;
+  const auto& steps = job.numbers.vm_steps.latest;
+  if (steps.empty()) {
+    const Membership& first = job.controller.membership();
+    const fact::VmStep step = begin_race(setting_, first.workers(), first.batch_size);
+    advice.machine_type = step.machine_type;
+    advice.events.emplace_back(step);
+    return advice;
+  }
+  // There are no processes yet that could leave: observe() sees to that once the job trains.
+  advice.machine_type = steps.back().fact.machine_type;
+  advice.events = resume_race(job.numbers);
+  for (const RunEvent& event : advice.events)
+    advice.machine_type = std::get<fact::VmStep>(event).machine_type;
+  return advice;
+}
+
+Advice VmAdvisor::observe(const RunEvent& event, const JobView& job) {
+  if (!is_measurement(event)) return {};
+  Advice advice;
+  advice.events = continue_race(setting_, job.numbers);
+  for (const RunEvent& step : advice.events) add(std::get<fact::VmStep>(step), advice);
+  const auto& steps = job.numbers.vm_steps.latest;
+  if (!advice.events.empty() || steps.empty()) return advice;
+  // After a resume in an audition there is one worker too many.
+  const fact::VmStep& last = steps.back().fact;
+  if (last.phase == fact::VmPhase::kDismissed && job.controller.wanted_workers() != last.workers)
+    add(last, advice);
+  return advice;
+}
+
+Advice VmAdvisor::overrule(const Advice::Shape& shape, const JobView& job) {
+  Advice advice;
+  advice.events = end_race(job.numbers, shape.workers, shape.batch_size, shape.reason);
+  for (const RunEvent& event : advice.events) {
+    const auto& step = std::get<fact::VmStep>(event);
+    advice.machine_type = step.machine_type;
+    advice.wishes.emplace_back(SharePinned{step.worker, 0, ""});
+  }
+  return advice;
+}
+
+}  // namespace scavenger::elastic

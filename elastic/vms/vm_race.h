@@ -1,0 +1,37 @@
+// Finds the machine type of a running job: one VM of a candidate type joins as a worker (an
+// audition), its share steps through three values while B stays, and it leaves, or the job moves to
+// its type. Every iteration of it is training.
+//
+// Pure, and a function of nothing but the events so far, as elastic/search is: the same log leads
+// to the same decisions, whether it is being written, was read back, or is replayed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "elastic/history/run_numbers.h"
+#include "elastic/vms/vm_race_setting.h"
+
+namespace scavenger::elastic {
+
+// An auditioned worker gets no share with which it would take longer than this, in units of the
+// slowest of the others: so it slows the job by no more.
+inline constexpr double kMostSlowdown = 1.25;
+
+// The first step, before anything is measured: the type to begin with.
+fact::VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers,
+                        std::uint32_t batch_size);
+
+// After measurements were logged: mostly nothing, else one step.
+std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbers& numbers);
+
+// The step that ends it, if somebody else has decided on K or B; an audition for which there can be
+// no machine ends alone. Nothing if no race goes on.
+std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
+                               std::uint32_t batch_size, const std::string& reason);
+
+// After a resume: an audition or a move that was under way is given up.
+std::vector<RunEvent> resume_race(const RunNumbers& numbers);
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,39 @@
+// What a running job has measured of machine types: of whole memberships on one type, and of each
+// worker's own part in it at every share that it had. Pure functions of the numbers of its log.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "elastic/history/run_numbers.h"
+#include "elastic/plan/known_model.h"
+
+namespace scavenger::elastic {
+
+// Fewer say too little: of a membership, the first ones left out.
+inline constexpr std::uint64_t kMeasuredIterations = 20;
+
+// By worker: the type of the machine on which it ran at `time` of the job's life.
+std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time);
+
+// Whether this membership was measured well enough.
+bool is_measured(const PhaseNumbers& phase);
+
+// Seconds of forward and backward of one worker in the latest membership that was measured and in
+// which it had this share.
+struct ShareTime {
+  double seconds = 0.0;
+  double others = 0.0;  // the slowest of the other workers in the same membership
+};
+std::optional<ShareTime> share_time(const RunNumbers& numbers, std::uint32_t worker,
+                                    std::uint32_t share, double since);
+
+// Iterations of memberships on one type, and compute of each worker at each share that it had.
+KnownModel measured_machines(const RunNumbers& numbers);
+
+// From the request of a machine until it was ready, the mean; nothing: none was.
+std::optional<double> mean_start_seconds(const RunNumbers& numbers);
+
+}  // namespace scavenger::elastic

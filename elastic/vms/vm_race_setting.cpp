@@ -1,0 +1,72 @@
+#include "elastic/vms/vm_race_setting.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
+#include "runtime/config/placement.h"
+#include "runtime/schema/json.h"
+
+namespace scavenger::elastic {
+namespace {
+
+const Json* race_settings(const Json& provider) {
+  const auto found = provider.find("vms");
+  return found != provider.end() && found->at("mode") == "auto" ? &*found : nullptr;
+}
+
+[[noreturn]] void refuse(std::string what, std::string remedy) {
+  throw InputError({.what = std::move(what), .where = "provider.vms", .remedy = std::move(remedy)});
+}
+
+}  // namespace
+
+bool seeks_machine_type(const ProviderConfig& provider) {
+  const Json settings = parse_json<Json>(provider.settings);
+  return race_settings(settings) != nullptr;
+}
+
+VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue) {
+  const Json provider = parse_json<Json>(config.provider.settings);
+  const Json* const settings = race_settings(provider);
+  if (settings == nullptr)
+    refuse("this job does not search for its machine type", "set provider.vms.mode to auto");
+  if (config.search.mode != SearchMode::kOff)
+    refuse("a job that searches for its machine type cannot search for K and B as well",
+           "leave out --search, or --vms");
+  VmRaceSetting setting;
+  setting.policy = config.search.policy;
+  setting.confidence = settings->at("confidence");
+  if (const double budget = settings->at("profile_budget"); budget > 0.0)
+    setting.profile_budget = budget;
+  setting.max_vms = settings->at("max_vms");
+  setting.sharing =
+      config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
+  setting.stop = config.stop;
+  setting.state_is_elsewhere = shard_count(config) > 0;
+  const auto patterns = settings->at("types").get<std::string>();
+  for (VmType& type : vm_types_of(catalogue)) {
+    if (!fits_patterns(type.features.name, patterns)) continue;
+    const auto same = [&](const VmType& other) {
+      return other.features.name == type.features.name;  // in another zone
+    };
+    if (std::ranges::any_of(setting.types, same)) continue;
+    if (config.provider.spot && type.spot_price) type.price = *type.spot_price;
+    setting.types.push_back(std::move(type));
+  }
+  if (setting.types.empty())
+    refuse("no machine type of the provider has a price and cores, and fits the patterns",
+           "check provider.vms.types and the prices of the machine types");
+  return setting;
+}
+
+const VmType& first_type(const VmRaceSetting& setting, std::uint32_t workers) {
+  const auto dollars = [&](const VmType& type) {
+    const bool suffices = !type.max_count || *type.max_count >= workers;
+    return std::pair(!suffices, type.price / type.features.rate.value_or(1.0));
+  };
+  return *std::ranges::min_element(setting.types, {}, dollars);
+}
+
+}  // namespace scavenger::elastic
