@@ -64,6 +64,8 @@ def importing_loaders(path: Optional[pathlib.Path], seed: int, train_samples: in
     They are neither forked from a process with threads, nor in need of a data set that can be
     pickled. `path` is None if the samples are loaded without the user's file.
     """
+    context: Any = torch.multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([run.__module__])  # PyTorch is imported once for all of them
     while True:
         yield Loader("forkserver", run, (str(path or ""), data, seed, train_samples))
 

@@ -198,7 +198,7 @@ class PythonTest(job.JobTest):
         process = pool._loaders[0].process
         process.kill()
         process.join()
-        with self.assertRaisesRegex(LoaderLost, "ended with exit code -9 while it loaded samples 9"):
+        with self.assertRaisesRegex(LoaderLost, r"ended with exit code -9 \(killed: perhaps memory ran out\) while it loaded samples 9"):
             pool.take(TRAINING, [9], 9)
 
     def test_what_a_file_lacks_is_told(self):

@@ -10,7 +10,9 @@ import textwrap
 import time
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+PACKAGE = str(pathlib.Path(__file__).resolve().parents[2] / "python")
+sys.path.insert(0, PACKAGE)
+os.environ["PYTHONPATH"] = PACKAGE  # of the process that loaders are forked from, as the worker's launcher sets it
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 PATIENCE_SECONDS = 120  # a process imports PyTorch first, on a machine that may be busy
