@@ -12,7 +12,7 @@ LAYERS = [
     ["runtime/config", "runtime/http"],
     ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],
     ["runtime/process", "runtime/data/readers", "runtime/checkpoint"],
-    ["runtime/data", "runtime/provider", "runtime/torch", "runtime/torch/layers"],
+    ["runtime/data", "runtime/provider", "runtime/torch", "runtime/torch/device", "runtime/torch/layers"],
     ["runtime/worker", "runtime/torch/imported", "runtime/torch/c10d",
      "runtime/provider/emulated", "runtime/provider/local", "runtime/provider/slurm", "runtime/provider/ssh"],
     ["runtime/torch/models"],

@@ -62,6 +62,7 @@ std::int64_t output_count(const DataShape& data);
 using TokenSequence = std::vector<std::int64_t>;
 
 // Thread: one thread. The tensors are handles; the trainer moves their data to other memory.
+// It has more than 25 methods: most are questions with an answer that few kinds of models override.
 class Model {
  public:
   Model() = default;

@@ -1,4 +1,4 @@
-#include "runtime/torch/trainer/device_runtime.h"
+#include "runtime/torch/device/device_runtime.h"
 
 #ifdef SCAVENGER_HAS_CUDA
 

@@ -1,4 +1,4 @@
-#include "runtime/torch/trainer/device_mirror.h"
+#include "runtime/torch/device/device_mirror.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>

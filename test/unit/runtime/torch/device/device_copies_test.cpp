@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/torch/device/device_mirror.h"
 #include "runtime/torch/trainer/batch_stage.h"
-#include "runtime/torch/trainer/device_mirror.h"
 #include "runtime/torch/trainer/flat_buffers.h"
 #include "test/unit/runtime/torch/trainer/random_batch.h"
 

@@ -18,7 +18,7 @@
 #include <optional>
 #include <span>
 
-#include "runtime/torch/trainer/device_runtime.h"
+#include "runtime/torch/device/device_runtime.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
