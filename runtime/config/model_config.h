@@ -34,6 +34,9 @@ enum class SharedEmbeddings {
   kNone
 };
 
+// The function between the layers of an mlp.
+enum class Activation { kRelu, kTanh };
+
 struct TransformerConfig {
   std::int64_t width = 512;
   std::int64_t heads = 8;
@@ -57,7 +60,8 @@ struct StartConfig {
 
 struct ModelConfig {
   ModelType type = ModelType::kMlp;
-  std::vector<std::int64_t> hidden;  // mlp: widths of the hidden layers
+  std::vector<std::int64_t> hidden;           // mlp: widths of the hidden layers
+  Activation activation = Activation::kRelu;  // mlp
   std::vector<std::int64_t>
       channels;            // cnn: output channels of each 3x3 convolution (+ ReLU, 2x2 max pooling)
   std::int64_t dense = 0;  // cnn: width of the dense layer before the classes

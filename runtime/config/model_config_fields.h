@@ -20,6 +20,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ModelType, {{ModelType::kMlp, "mlp"},
                                          {ModelType::kPython, "python"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ResNetStem,
                              {{ResNetStem::kCifar, "cifar"}, {ResNetStem::kImageNet, "imagenet"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(Activation, {{Activation::kRelu, "relu"}, {Activation::kTanh, "tanh"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SharedEmbeddings, {{SharedEmbeddings::kAll, "all"},
                                                 {SharedEmbeddings::kTarget, "target"},
                                                 {SharedEmbeddings::kNone, "none"}})
@@ -62,6 +63,7 @@ void visit_fields(Fields& field, T& model) {
   switch (model.type) {
     case ModelType::kMlp:
       field("hidden", model.hidden);
+      field("activation", model.activation);
       break;
     case ModelType::kCnn:
       field("channels", model.channels);

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/flatten.h>
 #include <ATen/ops/relu.h>
+#include <ATen/ops/tanh.h>
 
 #include <functional>
 #include <numeric>
@@ -15,9 +16,10 @@ namespace {
 
 class Mlp final : public Model {
  public:
-  Mlp(std::int64_t features, const std::vector<std::int64_t>& hidden, std::int64_t outputs) {
+  Mlp(std::int64_t features, const ModelConfig& config, std::int64_t outputs)
+      : activation_(config.activation) {
     std::int64_t width = features;
-    for (const std::int64_t next : hidden) {
+    for (const std::int64_t next : config.hidden) {
       add_layer(width, next);
       width = next;
     }
@@ -26,7 +28,7 @@ class Mlp final : public Model {
 
   at::Tensor forward(const ModelInput& input) override {
     at::Tensor x = layers_.front()(at::flatten(input.samples, 1));
-    for (std::size_t i = 1; i < layers_.size(); ++i) x = layers_[i](at::relu(x));
+    for (std::size_t i = 1; i < layers_.size(); ++i) x = layers_[i](activate(x));
     return x;
   }
 
@@ -35,6 +37,11 @@ class Mlp final : public Model {
     layers_.emplace_back(*this, "layers." + std::to_string(layers_.size()), inputs, outputs);
   }
 
+  at::Tensor activate(const at::Tensor& x) const {
+    return activation_ == Activation::kTanh ? at::tanh(x) : at::relu(x);
+  }
+
+  Activation activation_;
   std::vector<DenseLayer> layers_;
 };
 
@@ -47,7 +54,7 @@ std::unique_ptr<Model> make_mlp(const ModelConfig& config, const DataShape& data
                        .remedy = "use language_model or a transformer"});
   const std::int64_t features = std::accumulate(data.sample_shape.begin(), data.sample_shape.end(),
                                                 std::int64_t{1}, std::multiplies<>());
-  return std::make_unique<Mlp>(features, config.hidden, output_count(data));
+  return std::make_unique<Mlp>(features, config, output_count(data));
 }
 
 }  // namespace scavenger

@@ -1,4 +1,4 @@
-// The multi-layer perceptron: dense layers with ReLU between them.
+// The multi-layer perceptron: dense layers with ReLU or tanh between them.
 #pragma once
 
 #include <memory>

@@ -305,7 +305,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all.insert(all.end(),
                {"data.train=" + csv,
                 R"(data.test={"format":"csv","files":["/a"],"label_column":"y","has_header":true})",
-                R"(model={"type":"mlp","hidden":[]})",
+                R"(model={"type":"mlp","hidden":[],"activation":"tanh"})",
                 R"(optimizer={"type":"sgd","learning_rate":0.3,"momentum":0.9,"nesterov":true,
                     "weight_decay":1e-4,"schedule":{"type":"step","boundary_epochs":[1,2.5],
                     "factor":0.2,"warmup_epochs":0.1}})"});

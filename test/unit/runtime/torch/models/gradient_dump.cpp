@@ -98,6 +98,12 @@ TorchTrainerOptions cnn_options() {
 
 const std::map<std::string, std::function<TorchTrainerOptions()>> kModels = {
     {"mlp", mlp_options},
+    {"mlp_tanh",
+     [] {
+       TorchTrainerOptions options = mlp_options();
+       options.model.activation = Activation::kTanh;
+       return options;
+     }},
     {"mlp_mse", [] { return regressor_options(LossType::kMse); }},
     {"mlp_l1", [] { return regressor_options(LossType::kL1); }},
     {"mlp_bce", [] { return regressor_options(LossType::kBce); }},

@@ -78,6 +78,7 @@ def transformer(pre_norm, shared):
 
 MODELS = {
     "mlp": (models.Mlp, Labels()),
+    "mlp_tanh": (lambda: models.Mlp(activation=torch.tanh), Labels()),
     "mlp_mse": (models.Mlp, Values(nn.functional.mse_loss)),
     "mlp_l1": (models.Mlp, Values(nn.functional.l1_loss)),
     "mlp_bce": (models.Mlp, Values(nn.functional.binary_cross_entropy_with_logits)),

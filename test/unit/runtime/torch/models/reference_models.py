@@ -7,14 +7,15 @@ from torch import nn
 
 
 class Mlp(nn.Module):
-    def __init__(self, outputs=10):
+    def __init__(self, outputs=10, activation=torch.relu):
         super().__init__()
+        self.activation = activation
         self.layers = nn.ModuleList([nn.Linear(63, 33), nn.Linear(33, 20), nn.Linear(20, outputs)])
 
     def forward(self, x):
         x = self.layers[0](x.flatten(1))
         for layer in self.layers[1:]:
-            x = layer(torch.relu(x))
+            x = layer(self.activation(x))
         return x
 
 
