@@ -32,7 +32,7 @@ LAYERS = [
     ["elastic/coordinator/work"],
     ["elastic/coordinator", "elastic/planning"],
     ["elastic/evaluation", "elastic/jobs"],
-    ["campaign/config"],
+    ["campaign/config", "campaign/surrogate"],
     ["campaign/result", "campaign/space"],
     ["campaign/core", "campaign/reader"],
     ["campaign/task"],

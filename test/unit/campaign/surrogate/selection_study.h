@@ -1,0 +1,34 @@
+// How the error falls with the number of simulations, under a rule of selection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "campaign/surrogate/surrogate_loop.h"
+
+namespace scavenger::surrogate {
+
+struct CurvePoint {
+  double rmse = 0.0;
+  double within = 0.0;
+};
+using Curve = std::map<std::size_t, CurvePoint>;  // by simulations that were trained on
+
+// SCAVENGER_SURROGATE_SEEDS, or 0.
+int study_seeds();
+
+// Runs a loop whose simulations give `samples`, a batch at a time, until `most` were trained on.
+// The errors are those on the loop's holdout.
+Curve run_loop(const std::vector<Sample>& samples, const LoopSettings& settings, std::size_t most);
+
+// The mean of several curves; of squares for the RMSE.
+Curve mean_of(const std::vector<Curve>& curves);
+
+// The number of simulations, between the sizes, at which the curve reaches the level; infinite if
+// it does not.
+double simulations_to_rmse(const Curve& curve, double rmse);
+double simulations_to_within(const Curve& curve, double within);
+
+}  // namespace scavenger::surrogate

@@ -1,0 +1,103 @@
+// How many simulations selection by uncertainty saves beside random points, on the 162 published
+// profiles and on the published network as a function of four parameters.
+// SCAVENGER_SURROGATE_SEEDS=30 runs the whole study and prints its tables
+// (docs/results/surrogates.md); without it, an invented function stands in for them.
+#include "test/unit/campaign/surrogate/selection_study.h"
+
+#include <fmt/format.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <iostream>
+
+#include "test/unit/campaign/surrogate/invented_space.h"
+#include "test/unit/campaign/surrogate/published_profiles.h"
+
+namespace scavenger::surrogate {
+namespace {
+
+struct Curves {
+  Curve uncertain, random;
+};
+
+Curves compare(const std::string& name, const std::vector<Sample>& samples, LoopSettings settings,
+               std::size_t most, int seeds) {
+  std::vector<Curve> curves[2];
+  for (int seed = 1; seed <= seeds; ++seed)
+    for (const bool is_random : {false, true}) {
+      settings.rule = is_random ? SelectionRule::kRandom : SelectionRule::kUncertainty;
+      settings.seed = settings.fit.seed = static_cast<std::uint64_t>(seed);
+      curves[is_random].push_back(run_loop(samples, settings, most));
+      if (study_seeds() == 0) continue;
+      for (const auto& [size, point] : curves[is_random].back())
+        std::cout << fmt::format("row {} {} {} {} {:.5f} {:.4f}\n", name,
+                                 is_random ? "random" : "uncertainty", seed, size, point.rmse,
+                                 point.within);
+      std::cout << std::flush;
+    }
+  return {mean_of(curves[0]), mean_of(curves[1])};
+}
+
+void print(const Curves& curves) {
+  if (study_seeds() == 0) return;
+  for (const auto& [size, point] : curves.uncertain)
+    std::cout << fmt::format("| {} | {:.4f} | {:.4f} | {:.3f} | {:.3f} |\n", size, point.rmse,
+                             curves.random.at(size).rmse, point.within,
+                             curves.random.at(size).within);
+}
+
+double saved_to_rmse(const Curves& curves, double rmse) {
+  const double few = simulations_to_rmse(curves.uncertain, rmse);
+  const double many = simulations_to_rmse(curves.random, rmse);
+  if (study_seeds() > 0)
+    std::cout << fmt::format("rmse {}: {:.1f} / {:.1f} = {:.2f}\n", rmse, few, many, few / many);
+  return few / many;
+}
+
+}  // namespace
+
+TEST_CASE("uncertain points teach more than random ones") {
+  std::vector<Sample> samples;
+  for (const auto& point : invented_points(16)) samples.push_back(invented_sample(point));
+  LoopSettings settings{.holdout = 40, .first = 8, .retrain_after = 4};
+  settings.fit.hidden = {16, 16};
+  settings.fit.members = 4;
+  settings.fit.iterations = 400;
+  const Curves curves = compare("invented", samples, settings, 32, 3);
+  // That random points need more than all of theirs counts as more, too.
+  for (const double level : {0.03, 0.02}) {
+    INFO("at " << level);
+    CHECK(saved_to_rmse(curves, level) < 0.9);
+  }
+}
+
+TEST_CASE("study: selection on the published profiles", "[.study]") {
+  const std::vector<Sample> samples = published_profiles();
+  if (samples.empty() || study_seeds() == 0) return;
+  LoopSettings settings{.holdout = 48, .first = 12, .retrain_after = 8, .most_lengthened = 0};
+  settings.fit.iterations = 2000;
+  const Curves curves = compare("profiles", samples, settings, 100, study_seeds());
+  print(curves);
+  for (const double level : {0.03, 0.02, 0.015, 0.012}) saved_to_rmse(curves, level);
+  CHECK(saved_to_rmse(curves, 0.025) <= 0.65);
+  const double few = simulations_to_within(curves.uncertain, 0.945);
+  const double many = simulations_to_within(curves.random, 0.945);
+  std::cout << fmt::format("within 0.945: {:.1f} / {:.1f} = {:.2f}\n", few, many, few / many);
+  CHECK(few / many <= 0.55);
+}
+
+TEST_CASE("study: selection on a function of four parameters", "[.study]") {
+  const std::vector<Sample> samples = published_network_samples();
+  if (samples.empty() || study_seeds() == 0) return;
+  LoopSettings settings{.holdout = 200, .first = 24, .retrain_after = 16, .most_lengthened = 0};
+  settings.fit.iterations = 1000;
+  settings.fit.members = 4;
+  settings.fit.hidden = {32, 32};
+  const Curves curves = compare("network", samples, settings, 200, study_seeds());
+  print(curves);
+  for (const double level : {0.02, 0.015, 0.01, 0.008, 0.006}) saved_to_rmse(curves, level);
+  CHECK(saved_to_rmse(curves, 0.0053) <= 0.55);
+  CHECK(saved_to_rmse(curves, 0.0049) <= 0.50);
+}
+
+}  // namespace scavenger::surrogate
