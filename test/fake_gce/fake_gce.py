@@ -16,7 +16,7 @@ Its settings are one JSON object:
     skus            [...]                                               what the Cloud Billing API lists
     guest_attributes {"scavenger/certificate": "..."}                  what each VM writes there when it boots, where none runs
     project, seed, time_scale (cloud seconds in one of ours), page_size, token_seconds
-    spot_lives      {"early_share": 0.22, "early_hours": 1.1, "mean_hours": 16.9}
+    spot_lives      {"early_share": 0.22, "early_hours": 1.1, "mean_hours": 16.9}, or {"table": [[1, 0.22], [24, 0.48], [24, 1]]}: gone by hours
     faults          {"reply_lost": 0.05, ...}: rates by name, see faults.py
 
 /fake/ledger tells all VMs that ever were, /fake/preempt?zone=Z&name=N takes one, /fake/maintain?zone=Z&name=N maintains its host, /fake/watch tells

@@ -60,12 +60,18 @@ DELETE_SECONDS = [(0.0, 20.0), (0.5, 78.0), (0.95, 132.0), (1.0, 180.0)]
 
 
 class SpotLives:
-    """How long a spot VM lives: many are taken in the first hour, the others at a constant rate."""
+    """How long a spot VM lives: many are taken in the first hour, the others at a constant rate. Or as a table says, whose
+    rows are hours and the share of VMs that are gone by then; those beyond its last share live on."""
 
-    def __init__(self, early_share=0.22, early_hours=1.1, mean_hours=16.9):
+    def __init__(self, early_share=0.22, early_hours=1.1, mean_hours=16.9, table=None):
         self._early_share, self._early_hours, self._mean_hours = early_share, early_hours, mean_hours
+        self._table = table and [(share, hours) for hours, share in [(0, 0), *table]]
 
     def draw(self, stream):
+        """Seconds."""
+        if self._table:
+            share = stream.random()
+            return 3600.0 * quantile(self._table, share) if share <= self._table[-1][0] else float("inf")
         late = stream.expovariate(1.0 / self._mean_hours)
         early = stream.expovariate(1.0 / self._early_hours) if stream.random() < self._early_share else float("inf")
         return 3600.0 * min(early, late)

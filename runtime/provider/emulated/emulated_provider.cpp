@@ -38,6 +38,24 @@ awaitable<void> run_script(std::string script, std::string what) {
                                "iproute2"});
 }
 
+// The age by which `share` of the machines are gone; nothing if that many never are.
+std::optional<double> age_at(const std::vector<LostShare>& table, double share) {
+  LostShare last;
+  for (const LostShare& row : table) {
+    if (share < row.share)
+      return last.age_seconds +
+             (row.age_seconds - last.age_seconds) * (share - last.share) / (row.share - last.share);
+    last = row;
+  }
+  return std::nullopt;
+}
+
+std::optional<double> drawn_life(const PreemptionSettings& settings, double uniform) {
+  if (!settings.lifetimes.empty()) return age_at(settings.lifetimes, uniform);
+  if (settings.mean_life_seconds <= 0.0) return std::nullopt;
+  return -settings.mean_life_seconds * std::log1p(-uniform);
+}
+
 }  // namespace
 
 std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, bool spot) {
@@ -48,10 +66,11 @@ std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, b
     settings_.schedule.erase(found);
     return fate;
   }
-  if (!spot || settings_.mean_life_seconds <= 0.0) return std::nullopt;
-  const double life_seconds = -settings_.mean_life_seconds * std::log1p(-stream.uniform());
+  if (!spot) return std::nullopt;
+  const std::optional<double> life_seconds = drawn_life(settings_, stream.uniform());
+  if (!life_seconds) return std::nullopt;
   const bool is_told = stream.uniform() < settings_.notice_share;
-  return Fate{life_seconds, is_told ? settings_.notice_seconds : 0.0};
+  return Fate{*life_seconds, is_told ? settings_.notice_seconds : 0.0};
 }
 
 MachineCatalogue emulated_catalogue(const EmulatedSettings& settings) {

@@ -1,9 +1,35 @@
 #include "runtime/provider/emulated/emulated_settings.h"
 
+#include <fmt/format.h>
+
+#include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger {
+namespace {
+
+std::vector<LostShare> lifetimes_from(const Json& preemption) {
+  std::vector<LostShare> table;
+  const Json rows = preemption.value("lifetimes", Json::array());
+  for (const Json& row : rows) {
+    const LostShare next{row.at(0), row.at(1)};
+    const LostShare last = table.empty() ? LostShare{} : table.back();
+    if (next.share > 1.0 || next.share < last.share || next.age_seconds < last.age_seconds)
+      throw ConfigError(
+          {.what = "ages and shares have to rise, and a share is at most 1",
+           .where = fmt::format("provider.preemption.lifetimes[{}]", table.size()),
+           .remedy = "write [age_seconds, share of machines that are gone by then], in order"});
+    table.push_back(next);
+  }
+  if (!table.empty() && preemption.at("mean_life_seconds").get<double>() > 0.0)
+    throw ConfigError({.what = "there is a table of lifetimes and a mean life",
+                       .where = "provider.preemption",
+                       .remedy = "leave out lifetimes or mean_life_seconds"});
+  return table;
+}
+
+}  // namespace
 
 EmulatedSettings emulated_settings(const ProviderConfig& config) {
   const Json json = parse_json<Json>(config.settings);
@@ -18,6 +44,7 @@ EmulatedSettings emulated_settings(const ProviderConfig& config) {
                               .count = machine.at("count")});
   const Json& preemption = json.at("preemption");
   settings.preemption = {.mean_life_seconds = preemption.at("mean_life_seconds"),
+                         .lifetimes = lifetimes_from(preemption),
                          .notice_seconds = preemption.at("notice_seconds"),
                          .notice_share = preemption.at("notice_share"),
                          .seed = preemption.at("seed"),

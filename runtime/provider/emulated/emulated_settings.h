@@ -26,8 +26,15 @@ struct ScheduledLoss {
   double notice_seconds = 0.0;  // 0: without notice
 };
 
+// The share of machines that were taken away by an age.
+struct LostShare {
+  double age_seconds = 0.0;
+  double share = 0.0;
+};
+
 struct PreemptionSettings {
-  double mean_life_seconds = 0.0;  // 0: no random preemptions
+  double mean_life_seconds = 0.0;    // 0: no random preemptions
+  std::vector<LostShare> lifetimes;  // replaces mean_life_seconds if it is not empty
   double notice_seconds = 0.0;
   double notice_share = 1.0;  // fraction of the machines that get a notice
   std::uint64_t seed = 1;
@@ -40,7 +47,8 @@ struct EmulatedSettings {
   double quota_period_seconds = 0.005;
 };
 
-// Requires a checked configuration.
+// Requires a configuration that fits its schema. Throws ConfigError if the table of lifetimes is
+// none.
 EmulatedSettings emulated_settings(const ProviderConfig& config);
 
 }  // namespace scavenger

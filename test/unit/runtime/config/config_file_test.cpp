@@ -221,7 +221,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all.emplace_back(
         R"(provider={"type":"emulated","machines":[{"type":"a","cores":0.5,"link_megabits":100,
             "price_per_hour":1,"spot_price_per_hour":0.5,"start_seconds":2,"count":3}],"spot":true,
-            "preemption":{"mean_life_seconds":60,"notice_seconds":5,"notice_share":0.5,"seed":3,
+            "preemption":{"lifetimes":[[5,0.5],[60,1]],"notice_seconds":5,"notice_share":0.5,"seed":3,
             "schedule":[{"worker":1,"life_seconds":2,"notice_seconds":1}]},
             "quota_period_milliseconds":10})");
     all.emplace_back(R"(loss={"type":"cross_entropy","label_smoothing":0.1})");

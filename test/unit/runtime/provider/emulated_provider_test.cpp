@@ -82,6 +82,47 @@ TEST_CASE("the same seed gives the same lives, and a schedule comes first") {
   CHECK_FALSE(one.next(0, false));                // on demand
 }
 
+TEST_CASE("emulated: machines live as a table says") {
+  PreemptionSettings settings;
+  settings.lifetimes = {{10.0, 0.2}, {100.0, 0.2}, {100.0, 0.5}, {200.0, 0.9}};
+  PreemptionPlan plan(settings);
+  int early = 0, at_step = 0, later = 0, never = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const auto fate = plan.next(0, true);
+    if (!fate)
+      ++never;
+    else if (fate->life_seconds < 10.0)
+      ++early;
+    else if (fate->life_seconds == 100.0)
+      ++at_step;
+    else if (fate->life_seconds > 100.0 && fate->life_seconds < 200.0)
+      ++later;
+  }
+  CHECK(early == Approx(800).margin(100));
+  CHECK(at_step == Approx(1200).margin(120));
+  CHECK(later == Approx(1600).margin(130));
+  CHECK(early + at_step + later + never == 4000);
+  CHECK_FALSE(plan.next(0, false));
+}
+
+TEST_CASE("emulated: a table of lifetimes that falls is refused, and so are two rules") {
+  const auto read = [](const std::string& preemption) {
+    ProviderConfig config;
+    config.type = ProviderType::kEmulated;
+    config.settings =
+        R"({"type":"emulated","machines":[],"quota_period_milliseconds":5,)"
+        R"("preemption":{"notice_seconds":0,"notice_share":1,"seed":1,"schedule":[],)" +
+        preemption + "}}";
+    return emulated_settings(config).preemption.lifetimes.size();
+  };
+  CHECK(read(R"("mean_life_seconds":0,"lifetimes":[[5,0.1],[9,1]])") == 2);
+  CHECK(read(R"("mean_life_seconds":0)") == 0);  // of a run folder that is older than the key
+  CHECK_THROWS_AS(read(R"("mean_life_seconds":0,"lifetimes":[[5,0.4],[9,0.3]])"), ConfigError);
+  CHECK_THROWS_AS(read(R"("mean_life_seconds":0,"lifetimes":[[5,0.4],[4,0.5]])"), ConfigError);
+  CHECK_THROWS_AS(read(R"("mean_life_seconds":0,"lifetimes":[[5,1.1]])"), ConfigError);
+  CHECK_THROWS_AS(read(R"("mean_life_seconds":6,"lifetimes":[[5,1]])"), ConfigError);
+}
+
 TEST_CASE("emulated: the contract of providers") {
   SKIP_WHERE_MISSING();
   EmulatedSettings settings = two_small_machines();
