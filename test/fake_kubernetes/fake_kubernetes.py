@@ -7,13 +7,14 @@
 
 It keeps objects with resource versions, answers list, watch (with bookmarks, expiry and cuts), Table and discovery as kubectl needs them,
 refuses by RBAC and quota, collects garbage by owner references, schedules Pods to nodes, and goes wrong as it is told. With --processes each
-Pod is a process of this machine with an address of the loopback network; without, Pods are only entries. There are no mounts: the folder
-of a Secret's volume, and that of an image, stand in for the paths that begin a word of the command.
+Pod is a process of this machine with an address of the loopback network; without, Pods are only entries. But in an unpacked
+image there are no mounts: the folder of a Secret's volume, and that of an image, stand in for the paths that begin a word of the command.
 
 Its settings are one JSON object; all but `nodes` may be left out:
     nodes          {"node-a": {"cpu": 4, "memory_gib": 16, "labels": {...}, "taints": [...], "resources": {"nvidia.com/gpu": "1"}, "spot": true}}
     accounts       {"TOKEN": {"name": "u", "rules": [{"verbs": ["get"], "resources": ["pods"]}]}}   without rules all is allowed
-    images         {"scavenger:test": {"/opt/scavenger": "/home/me/build"}}      others cannot be pulled; without it all can
+    images         {"scavenger:test": {"/opt/scavenger": "/home/me/build"}}      others cannot be pulled; without it all can. {"/": FOLDER} is the
+                   root of an unpacked image: Pods run in it (this needs root), as their user, and cannot write to it
     quota          {"pods": 4, "cpu": 8}
     lives          {"mean_seconds": 5, "notice_share": 0.5}    of spot nodes; a new machine of the same name comes after each
     notice_seconds 25      from a notice to the end of the node

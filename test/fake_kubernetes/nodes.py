@@ -11,6 +11,17 @@ import time
 
 from store import Refused, timestamp
 
+# root user count [folder place]... command...
+IN_IMAGE = """set -e
+root=$1 user=$2 count=$3; shift 3
+mount --bind "$root" "$root"
+mount -o remount,bind,ro "$root"
+mount -t proc proc "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+while [ "$count" -gt 0 ]; do mount --bind "$1" "$2"; shift 2; count=$((count - 2)); done
+PATH=$PATH:/usr/sbin:/sbin exec chroot --userspec="$user:$user" "$root" "$@"
+"""
 CORES = {"m": 1e-3, "": 1.0}
 BYTES = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "M": 10**6, "G": 10**9}
 
@@ -309,7 +320,10 @@ class Nodes:
         if places is None:
             run.due = now + 0.05  # its Secret is not there yet: the kubelet tries again
             return
-        if self.folder:
+        root = (images or {}).get(container["image"], {}).get("/")
+        if root and self.folder:
+            run.process = self._start_in(root, run, container, places)
+        elif self.folder:
             words = [self._at(word, places, (images or {}).get(container["image"])) for word in container.get("command", []) + container.get("args", [])]
             environment = {**os.environ, **{item["name"]: self._at(item.get("value", ""), places, None) for item in container.get("env", [])}}
             with open(self.folder / f"{run.pod['metadata']['uid']}.log", "wb") as log:
@@ -321,10 +335,28 @@ class Nodes:
                               "containerStatuses": [self._container(run.pod, {"running": {"startedAt": timestamp()}})]}
         self.store.touch("pods", run.pod)
 
+    def _start_in(self, root, run, container, places):
+        """In the root of an unpacked image, which cannot be written, as the user of its security context; /tmp is memory."""
+        security = {**run.pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
+        user = security.get("runAsUser", 65532)
+        environment = {"PATH": "/opt/scavenger/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp",
+                       **{name: value for name, value in os.environ.items() if name.startswith("SCAVENGER_TEST_")},
+                       **{item["name"]: item.get("value", "") for item in container.get("env", [])}}
+        mounts = []
+        for place, folder in places.items():
+            pathlib.Path(root + place).mkdir(parents=True, exist_ok=True)
+            mounts += [folder, root + place]
+        words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", IN_IMAGE, "pod", root, str(user), str(len(mounts)), *mounts,
+                 *container.get("command", []), *container.get("args", [])]
+        with open(self.folder / f"{run.pod['metadata']['uid']}.log", "wb") as log:
+            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment)
+
     def _volumes(self, run):
         """Where the folders of the container are here; None: something is missing. There are no mounts: paths in words are replaced."""
         places, spec = {}, run.pod["spec"]
         for volume in spec.get("volumes", []):
+            if "hostPath" in volume:
+                places.update({mount["mountPath"]: volume["hostPath"]["path"] for mount in spec["containers"][0].get("volumeMounts", []) if mount["name"] == volume["name"]})
             if "secret" not in volume:
                 continue
             secret = self.store.objects.get(("secrets", run.pod["metadata"].get("namespace", ""), volume["secret"]["secretName"]))

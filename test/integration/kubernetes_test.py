@@ -2,6 +2,7 @@
 away, and real kubectl beside them."""
 
 import json
+import os
 import subprocess
 import time
 import unittest
@@ -92,6 +93,19 @@ class KubernetesTest(job.JobTest):
         said = self.train(*self.options(cluster, programs="/opt/nobody/bin"), "--workers", 1, "--set", 'search.mode="off"', check=1)
         self.assertIn("/opt/nobody/bin/scavenger-worker", said)
         self.assert_all_returned(cluster)
+
+
+@unittest.skipUnless("SCAVENGER_IMAGE_ROOT" in os.environ, "SCAVENGER_IMAGE_ROOT names no root of an unpacked image (docs/kubernetes.md)")
+class InTheImage(KubernetesTest):
+    """The same with Pods that run in the image of scripts/build_image.sh, as nobody and with a root that they cannot write to."""
+
+    def cluster(self, *options, **settings):
+        return super().cluster(*options, **{"images": {IMAGE: {"/": os.environ["SCAVENGER_IMAGE_ROOT"]}}} | settings)
+
+    def options(self, cluster, **changed):
+        data = {"name": "data", "hostPath": {"path": str(job.FASHION)}}
+        template = {"spec": {"volumes": [data], "containers": [{"name": "worker", "volumeMounts": [{"name": "data", "mountPath": str(job.FASHION)}]}]}}
+        return super().options(cluster, **{"pod_template": template} | changed)
 
 
 @unittest.skipIf(kubectl() is None, "there is no kubectl (scripts/setup.sh --test)")
