@@ -14,17 +14,12 @@ std::map<std::string, std::string> labels_in(const json& object, const char* key
 
 MachineKind kind_of(const json& object) {
   MachineKind kind;
-  kind.type = object.at("type");
-  kind.cores = object.at("cores");
-  kind.memory_gib = object.at("memory_gib");
-  kind.gpus = object.at("gpus");
+  static_cast<MachineDescription&>(kind) = machine_description(object);
   kind.gpu_resource = object.at("gpu_resource");
   kind.node_labels = labels_in(object, "node_labels");
-  kind.price_per_hour = object.at("price_per_hour");
   kind.spot_node_labels = labels_in(object, "spot_node_labels");
   kind.spot_tolerations = object.at("spot_tolerations");
-  kind.spot_price_per_hour = object.at("spot_price_per_hour");
-  kind.count = object.at("count");
+  if (kind.has_spot()) kind.spot_price_per_hour = object.at("spot_price_per_hour").get<double>();
   return kind;
 }
 
@@ -68,8 +63,7 @@ KubernetesSettings kubernetes_settings(const ProviderConfig& config) {
 }
 
 MachinePrice price_of_kind(const MachineKind& kind, bool spot) {
-  MachinePrice price;
-  price.per_hour = spot && kind.has_spot() ? kind.spot_price_per_hour : kind.price_per_hour;
+  MachinePrice price = price_of(static_cast<const MachineDescription&>(kind), spot);
   price.on_demand_per_hour = kind.price_per_hour;
   price.source = "provider.machines";
   return price;
@@ -78,13 +72,9 @@ MachinePrice price_of_kind(const MachineKind& kind, bool spot) {
 MachineCatalogue kubernetes_catalogue(const KubernetesSettings& settings) {
   MachineCatalogue catalogue;
   for (const MachineKind& kind : settings.machines) {
-    CatalogueEntry entry{.type = kind.type,
-                         .cores = kind.cores,
-                         .memory_gib = kind.memory_gib,
-                         .gpus = static_cast<double>(kind.gpus),
-                         .on_demand = price_of_kind(kind, false)};
+    CatalogueEntry entry = catalogue_entry(kind);
+    entry.on_demand = price_of_kind(kind, false);
     if (kind.has_spot()) entry.spot = price_of_kind(kind, true);
-    if (kind.count > 0) entry.count = kind.count;
     catalogue.entries.push_back(std::move(entry));
   }
   return catalogue;

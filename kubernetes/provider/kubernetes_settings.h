@@ -12,24 +12,20 @@
 #include "kubernetes/api/kube_client.h"
 #include "kubernetes/api/object_watch.h"
 #include "runtime/config/provider_config.h"
-#include "runtime/provider/machine_catalogue.h"
+#include "runtime/provider/machine_description.h"
 
 namespace scavenger::kubernetes {
 
 // One kind of Pods: what each asks for, on which nodes, and what a node's share of that costs.
-struct MachineKind {
-  std::string type;
-  double cores = 1.0;
-  double memory_gib = 0.0;  // 0: no limit
-  unsigned gpus = 0;
+// Without `memory_gib` there is no limit; without `count` there are as many as there is room for.
+struct MachineKind : MachineDescription {
+  MachineKind() { cores = 1.0; }
+
   std::string gpu_resource = "nvidia.com/gpu";
   std::map<std::string, std::string> node_labels;  // nodes of this kind
-  double price_per_hour = 0.0;
   // Further labels and tolerations for spot nodes of this kind; no labels: there are none.
   std::map<std::string, std::string> spot_node_labels;
   json spot_tolerations = json::array();
-  double spot_price_per_hour = 0.0;
-  unsigned count = 0;  // most Pods of this kind; 0: as many as there is room for
 
   bool has_spot() const { return !spot_node_labels.empty() || !spot_tolerations.empty(); }
 };

@@ -5,14 +5,14 @@
 namespace scavenger {
 namespace {
 
-template <typename Value>
-void read(const Json& object, const char* key, Value& value) {
-  if (const auto found = object.find(key); found != object.end()) value = found->get<Value>();
+template <typename Object, typename Value>
+void read(const Object& object, const char* key, Value& value) {
+  if (const auto found = object.find(key); found != object.end())
+    value = found->template get<Value>();
 }
 
-}  // namespace
-
-MachineDescription machine_description(const Json& object, MachineDescription otherwise) {
+template <typename Object>
+MachineDescription described_by(const Object& object, MachineDescription otherwise) {
   MachineDescription machine = std::move(otherwise);
   read(object, "type", machine.type);
   read(object, "cores", machine.cores);
@@ -22,6 +22,16 @@ MachineDescription machine_description(const Json& object, MachineDescription ot
   read(object, "price_per_hour", machine.price_per_hour);
   read(object, "count", machine.count);
   return machine;
+}
+
+}  // namespace
+
+MachineDescription machine_description(const Json& object, MachineDescription otherwise) {
+  return described_by(object, std::move(otherwise));
+}
+
+MachineDescription machine_description(const nlohmann::json& object) {
+  return described_by(object, {});
 }
 
 MachinePrice price_of(const MachineDescription& machine, bool spot) {

@@ -27,6 +27,7 @@ struct MachineDescription {
 // a checked configuration. A key that `object` lacks is taken from `otherwise`. Spot prices have
 // conditions that differ between providers, so each adds its own.
 MachineDescription machine_description(const Json& object, MachineDescription otherwise = {});
+MachineDescription machine_description(const nlohmann::json& object);
 
 MachinePrice price_of(const MachineDescription& machine, bool spot);
 CatalogueEntry catalogue_entry(const MachineDescription& machine);

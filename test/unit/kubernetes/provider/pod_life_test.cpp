@@ -1,8 +1,12 @@
 // Two hundred jobs lease and return Pods of clusters in which nothing can be relied on.
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
 
+#include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "test/unit/kubernetes/fake_cluster.h"
 #include "test/unit/kubernetes/provider/pod_job.h"
@@ -13,6 +17,7 @@ namespace {
 constexpr int kClusters = 4;
 constexpr int kJobsPerCluster = 50;
 constexpr int kAtOnce = 10;
+constexpr int kJobsPerTrouble = 10;
 
 json unreliable_cluster(int seed) {
   json cluster = small_cluster();
@@ -37,10 +42,40 @@ struct Tally {
   int refused = 0;
 };
 
+// What happens to the API server while jobs run: it is restarted, and forgets what watches ask for;
+// and every other time all tokens that it knew are replaced.
+class ServerTrouble final {
+ public:
+  ServerTrouble(FakeCluster& fake, const std::filesystem::path& folder)
+      : fake_(fake), token_(folder / "token"), kubeconfig_(folder / "kubeconfig") {
+    json config = json::parse(read_file(fake.kubeconfig()));
+    std::ofstream(token_) << config["users"][0]["user"]["token"].get<std::string>();
+    config["users"][0]["user"] = {{"tokenFile", token_.string()}};
+    std::ofstream(kubeconfig_) << config.dump();
+  }
+
+  const std::filesystem::path& kubeconfig() const { return kubeconfig_; }
+  void strike() {
+    fake_.ask("restart");
+    if (++strikes_ % 2 == 1) return;
+    const std::string next = "token-" + std::to_string(strikes_);
+    std::ofstream(token_) << next;
+    fake_.ask("token?new=" + next);
+  }
+  int strikes() const { return strikes_; }
+
+ private:
+  FakeCluster& fake_;
+  const std::filesystem::path token_;
+  const std::filesystem::path kubeconfig_;
+  int strikes_ = 0;
+};
+
 void run_jobs(int seed, Tally& tally) {
   asio::io_context io;
   FakeCluster fake(io, unreliable_cluster(seed));
   TemporaryFolder folder;
+  ServerTrouble trouble(fake, folder.path());
   std::vector<std::unique_ptr<PodJob>> jobs;
   std::map<std::string, unsigned> workers;  // by the job's name
   int begun = 0, ended = 0;
@@ -53,7 +88,7 @@ void run_jobs(int seed, Tally& tally) {
                           .spot = stream.uniform() < 0.8,
                           .seconds = 0.5 + stream.uniform()};
     workers[plan.name] = plan.workers;
-    jobs.push_back(std::make_unique<PodJob>(io, quick_settings(fake.kubeconfig()), plan,
+    jobs.push_back(std::make_unique<PodJob>(io, quick_settings(trouble.kubeconfig()), plan,
                                             folder.path() / plan.name));
     jobs.back()->start([&] {
       ++ended;
@@ -63,7 +98,11 @@ void run_jobs(int seed, Tally& tally) {
   for (int i = 0; i < kAtOnce; ++i) next();
   io.restart();
   while (ended < kJobsPerCluster && io.run_one() > 0) {
+    if (ended < (trouble.strikes() + 1) * kJobsPerTrouble) continue;
+    trouble.strike();
+    io.restart();
   }
+  CHECK(trouble.strikes() >= kJobsPerCluster / kJobsPerTrouble - 1);
   for (const auto& job : jobs) {
     tally.leased += job->leased();
     tally.lost += job->lost();
