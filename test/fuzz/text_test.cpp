@@ -4,6 +4,7 @@
 #include "runtime/config/config_file.h"
 #include "runtime/schema/located_json.h"
 #include "test/fuzz/fuzz.h"
+#include "test/support/training_configs.h"
 #include "test/unit/elastic/events/sample_events.h"
 
 using namespace scavenger;
@@ -67,10 +68,8 @@ TEST_CASE("a configuration nested without end is refused before its places fill 
 
 TEST_CASE("fuzz: a damaged resolved configuration is refused, or it is that of another job") {
   std::vector<std::string> originals;
-  for (const auto& entry : std::filesystem::directory_iterator(SCAVENGER_CONFIGS))
-    if (entry.path().filename() != "scavenger.schema.json")
-      originals.push_back(
-          to_json(load_job_config(entry.path(), {}, DataFiles::kNotChecked)).dump());
+  for (const std::filesystem::path& path : training_configs(SCAVENGER_CONFIGS))
+    originals.push_back(to_json(load_job_config(path, {}, DataFiles::kNotChecked)).dump());
   REQUIRE_FALSE(originals.empty());
 
   const Verdicts verdicts = fuzz<InputError>(

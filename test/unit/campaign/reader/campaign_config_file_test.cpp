@@ -133,6 +133,20 @@ TEST_CASE("Each fault is one error with its place", "[campaign_config]") {
   CHECK_THAT(complaint("\"step\": 0.5", "\"step\": 1e-9"), Contains("more than a million"));
 }
 
+TEST_CASE("Each ready campaign is valid, named after its file, and survives a round trip",
+          "[campaign_config]") {
+  int campaigns = 0;
+  for (const auto& entry : fs::directory_iterator(SCAVENGER_CONFIGS)) {
+    if (!entry.path().filename().string().starts_with("electrolyte")) continue;
+    INFO(entry.path());
+    const CampaignConfig config = load_campaign_config(entry.path());
+    CHECK(config.name == entry.path().stem().string());
+    CHECK(parse_campaign_config(json_text(to_json(config)), "again") == config);
+    ++campaigns;
+  }
+  CHECK(campaigns == 2);
+}
+
 TEST_CASE("A file that is missing is named", "[campaign_config]") {
   const Folder folder;
   fs::remove_all(folder.path() / "input");

@@ -3,22 +3,16 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/config/config_file.h"
+#include "test/support/training_configs.h"
 
 namespace scavenger {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> ready_configs() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(SCAVENGER_CONFIGS))
-    if (entry.path().filename() != "scavenger.schema.json") paths.push_back(entry.path());
-  return paths;
-}
-
 TEST_CASE("Each ready configuration is valid, named after its file, and survives a round trip") {
-  REQUIRE(ready_configs().size() >= 6);
-  for (const fs::path& path : ready_configs()) {
+  REQUIRE(training_configs(SCAVENGER_CONFIGS).size() >= 16);
+  for (const fs::path& path : training_configs(SCAVENGER_CONFIGS)) {
     DYNAMIC_SECTION(path.filename().string()) {
       const JobConfig config = load_job_config(path, {}, DataFiles::kNotChecked);
 
