@@ -44,6 +44,8 @@ const VmStep& incumbent_of(const RunNumbers& numbers) {
 }
 
 // One look at the numbers. Requires a step, and a membership.
+// It has more than 25 methods: each is one question that a step of the race asks of the same
+// numbers.
 class RaceLook final {
  public:
   RaceLook(const VmRaceSetting& setting, const RunNumbers& numbers)

@@ -42,6 +42,7 @@ struct SlurmJob {
 // At most half of that, because short jobs would be replaced all the time. Pure.
 double slurm_replace_seconds(double replace_seconds, double whole_seconds);
 
+// It has more than 25 methods: those of its port, and the steps of a job's life in the queue.
 class SlurmProvider final : public Lessor {
  public:
   SlurmProvider(asio::io_context& io, SlurmSettings settings);
