@@ -7,6 +7,7 @@ model for scavenger-export; with --version it needs no torch.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from typing import List
 
@@ -24,6 +25,10 @@ def main(words: List[str]) -> int:
     if words[:1] == ["--version"]:
         print(version_line())
         return 0
+    if importlib.util.find_spec("torch") is None:
+        print(f"{sys.executable} has no PyTorch; install it there, or name another Python in "
+              "SCAVENGER_PYTHON")
+        return 2
     if words[:1] == ["inspect"]:
         from scavenger import inspection
 

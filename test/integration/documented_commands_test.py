@@ -75,7 +75,7 @@ class DocumentedCommandsTest(unittest.TestCase):
             done = self.run_program(*words)
             return "" if done.returncode == 0 else done.stderr
         own = words.index("--") if "--" in words else len(words)  # what follows is a script's
-        done = self.run_program(*words[:own], UNKNOWN, *words[own:])
+        done = self.run_program(*words[:own], UNKNOWN)
         return "" if done.returncode == 2 and ACCEPTED in done.stderr else done.stderr or f"exit code {done.returncode}"
 
     def complaint_of_part(self, words):

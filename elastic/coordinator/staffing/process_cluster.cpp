@@ -286,7 +286,8 @@ void ProcessCluster::on_disconnected(const MemberPointer& member, const Error& f
   member->is_read = false;
   if (member->released) return;  // its end follows
   if (member->status) return announce_loss(member);
-  log_warning("the connection to {} was ended: {}", member->name.text(), failure.what());
+  if (member->failure.empty())  // else it has said why
+    log_warning("the connection to {} was ended: {}", member->name.text(), failure.what());
   const std::string why = fmt::format("lost its connection to the controller: {}", failure.what());
   if (dynamic_cast<const ProtocolError*>(&failure) != nullptr) {
     member->why_ended = why;
