@@ -127,6 +127,7 @@ class SshTest(ProviderTest):
         self.assertGreater((there / "bin" / "scavenger-ps").stat().st_size, 1000)  # the one of before
         self.assertEqual([path.name for path in self.folder.glob("it's there*")], ["it's there"])
         self.assertIn("name the folder of cmake --install", self.install("--from", there / "none", check=2))
+        self.assertIn("is where this build was compiled", self.install(check=2))  # the folder of this scavenger-ctl
 
     def test_a_killed_controller_leaves_no_worker_on_the_hosts(self):
         process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())

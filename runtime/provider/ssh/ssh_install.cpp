@@ -62,6 +62,9 @@ std::string problem_of(const SshInstallation& installation) {
     return std::filesystem::is_regular_file(installation.source, error)
                ? std::string()
                : "there is no file " + installation.source.string();
+  if (std::filesystem::exists(installation.source / "CMakeCache.txt", error))
+    return fmt::format("{} is where this build was compiled: name the folder of cmake --install",
+                       installation.source.string());
   const auto program = installation.source / "bin" / kTriedProgram;
   return std::filesystem::exists(program, error)
              ? std::string()
