@@ -51,7 +51,8 @@ def _optimizer_of(file: user_file.UserFile, state: ModelState) -> Dict[str, Any]
                         str(file.path), "define make_optimizer(model), or set optimizer.type")
     with blaming("make_optimizer()"):
         optimizer = file.make_optimizer(state.module)
-    return optimizer_settings.settings_of(optimizer, state.names, state.parameters)
+    return optimizer_settings.settings_of(optimizer, state.names, state.parameters,
+                                          "make_optimizer()")
 
 
 def inspect(config: Mapping[str, Any]) -> Dict[str, Any]:

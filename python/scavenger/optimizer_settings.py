@@ -8,16 +8,28 @@ import torch
 
 from scavenger.problems import UserError
 
-PLACE = "make_optimizer()"
-KINDS = {torch.optim.SGD: "sgd", torch.optim.Adam: "adam", torch.optim.AdamW: "adamw"}
+REMEDY = "use torch.optim.SGD, Adam or AdamW: the parameter server steps them"
 # Settings that change what a step does, and that Scavenger's steps do not have.
-NOT_OFFERED = ("amsgrad", "maximize")
+NOT_OFFERED = ("amsgrad", "maximize", "differentiable")
 
 
-def _settings_of(kind: str, group: Mapping[str, Any]) -> Dict[str, Any]:
+def _kind_of(optimizer: Any, place: str) -> str:
+    found = type(optimizer)
+    if found is torch.optim.SGD:
+        return "sgd"
+    if found is torch.optim.AdamW:
+        return "adamw"
+    if found is torch.optim.Adam:
+        decoupled = optimizer.param_groups[0].get("decoupled_weight_decay", False)
+        return "adamw" if decoupled else "adam"
+    raise UserError(f"{found.__name__} is not an optimizer that the parameter server has", place,
+                    REMEDY)
+
+
+def _settings_of(kind: str, group: Mapping[str, Any], place: str) -> Dict[str, Any]:
     for name in NOT_OFFERED:
         if group.get(name):
-            raise UserError(f"the optimizer has {name}=True, which is not offered", PLACE,
+            raise UserError(f"the optimizer has {name}=True, which is not offered", place,
                             "leave it out")
     found: Dict[str, Any] = {"type": kind, "learning_rate": float(group["lr"]),
                              "weight_decay": float(group["weight_decay"])}
@@ -30,16 +42,17 @@ def _settings_of(kind: str, group: Mapping[str, Any]) -> Dict[str, Any]:
     return found
 
 
-def settings_of(optimizer: Any, names: Sequence[str],
-                parameters: Sequence[torch.nn.Parameter]) -> Dict[str, Any]:
+def settings_of(optimizer: Any, names: Sequence[str], parameters: Sequence[torch.nn.Parameter],
+                place: str) -> Dict[str, Any]:
     """Return the section `optimizer`: what the shards step these parameters with.
 
-    Raises UserError if the optimizer does something else than they can do.
+    `place` is where the user gave the optimizer. Raises UserError if the optimizer does something
+    else than the shards can do.
     """
-    kind = KINDS.get(type(optimizer))
-    if kind is None:
-        raise UserError(f"make_optimizer() returned {type(optimizer).__name__}", PLACE,
-                        "return torch.optim.SGD, Adam or AdamW")
+    kind = _kind_of(optimizer, place)
+    if optimizer.state:
+        raise UserError("the optimizer has state of earlier steps", place,
+                        "make a new one: Scavenger's checkpoints keep its state")
     name_of = {id(parameter): name for name, parameter in zip(names, parameters)}
     found: Dict[str, Any] = {}
     first = ""
@@ -49,17 +62,27 @@ def settings_of(optimizer: Any, names: Sequence[str],
         stepped.update(inside)
         if not inside:
             continue
-        settings = _settings_of(kind, group)
+        settings = _settings_of(kind, group, place)
         for key, value in settings.items():
             if found and found[key] != value:
                 raise UserError(f"parameters have several settings: {key} is {found[key]} for "
-                                f"{first} and {value} for {inside[0]}", PLACE,
+                                f"{first} and {value} for {inside[0]}", place,
                                 "give all parameters the same; freeze those that are not to be "
                                 "trained (requires_grad = False)")
         if not found:
             found, first = settings, inside[0]
     left_out = [name for name in names if name not in stepped]
     if left_out:
-        raise UserError(f"the optimizer does not have parameter {left_out[0]}", PLACE,
-                        "add it, or freeze it in make_model() (requires_grad = False)")
+        raise UserError(f"the optimizer does not have parameter {left_out[0]}", place,
+                        "add it, or freeze it (requires_grad = False)")
     return found
+
+
+def require_no_others(optimizer: torch.optim.Optimizer, parameters: Sequence[torch.nn.Parameter],
+                      place: str) -> None:
+    """Check that the optimizer trains no parameter beside these."""
+    known = {id(parameter) for parameter in parameters}
+    for group in optimizer.param_groups:
+        if any(one.requires_grad and id(one) not in known for one in group["params"]):
+            raise UserError("the optimizer has parameters that are not of the model", place,
+                            "prepare one module that holds all of them")

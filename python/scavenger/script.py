@@ -12,10 +12,11 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol
 
 import torch
 
-from scavenger import optimizers
+from scavenger import optimizer_settings
 from scavenger.forked_loaders import Collate, ScriptData
 from scavenger.model_state import ModelState, checked_module
 from scavenger.problems import UserError
+from scavenger.stepped_elsewhere import SteppedElsewhere
 
 RUN_IT = "run it with scavenger-train train.py --workers 2, or scavenger.run(\"train.py\", workers=2)"
 MOST_VALUES = 64
@@ -74,7 +75,7 @@ class Script:
         self.runner: Optional[Runner] = None
         self.state: Optional[ModelState] = None
         self.optimizer: Dict[str, Any] = {}
-        self.stepped: Optional[optimizers.SteppedElsewhere] = None
+        self.stepped: Optional[SteppedElsewhere] = None
         self.training: Optional[Training] = None
         self.evaluation: Optional[Evaluation] = None
         self.place: Optional[Place] = None
@@ -125,16 +126,17 @@ def prepare(model: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
     if script.state is not None:
         raise UserError("scavenger.prepare() was called twice", "",
                         "put several models into one torch.nn.ModuleDict")
-    module = _module_of(model)
-    settings = optimizers.settings_of(optimizer)
-    optimizers.require_same_parameters(optimizer, module)
+    state = ModelState(_module_of(model))
+    settings = optimizer_settings.settings_of(optimizer, state.names, state.parameters,
+                                              "scavenger.prepare()")
+    optimizer_settings.require_no_others(optimizer, state.parameters, "scavenger.prepare()")
     if clip_norm is not None:
         settings["clip_norm"] = float(clip_norm)
     if schedule is not None:
         settings["schedule"] = dict(schedule)
     script.optimizer = settings
-    script.stepped = optimizers.SteppedElsewhere(optimizer)
-    script.state = ModelState(module)
+    script.stepped = SteppedElsewhere(optimizer)
+    script.state = state
 
 
 def _data_of(dataset: Any, collate_fn: Optional[Collate], function: str) -> ScriptData:

@@ -298,7 +298,7 @@ class OptimizerTest(unittest.TestCase):
     def settings(self, make):
         from scavenger.optimizer_settings import settings_of
         state = ModelState(make_module(mlp, 1))
-        return settings_of(make(state.module), state.names, state.parameters)
+        return settings_of(make(state.module), state.names, state.parameters, "make_optimizer()")
 
     def said_of(self, make):
         with self.assertRaises(UserError) as raised:
@@ -319,8 +319,8 @@ class OptimizerTest(unittest.TestCase):
 
     def test_what_the_shards_cannot_do_is_refused(self):
         for make, words in [
-                (lambda m: torch.optim.RMSprop(m.parameters()), "returned RMSprop"),
-                (lambda m: None, "returned NoneType"),
+                (lambda m: torch.optim.RMSprop(m.parameters()), "RMSprop is not an optimizer that the parameter server has"),
+                (lambda m: None, "NoneType is not an optimizer"),
                 (lambda m: torch.optim.Adam(m.parameters(), amsgrad=True), "amsgrad=True"),
                 (lambda m: torch.optim.SGD(m.parameters(), 0.1, maximize=True), "maximize=True"),
                 (lambda m: torch.optim.SGD(m[0].parameters(), 0.1), "does not have parameter 2.weight"),
