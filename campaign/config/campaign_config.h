@@ -26,7 +26,7 @@ struct ParameterConfig {
 enum class CheckpointMode { kSegments, kSelf };
 
 struct SimulationCheckpoint {
-  std::vector<std::string> files;  // patterns (runtime/base/pattern.h)
+  std::vector<std::string> files;  // patterns (runtime/checkpoint/pattern.h)
   CheckpointMode mode = CheckpointMode::kSegments;
   double interval_seconds = 0.0;  // 0: by cost and machines' lives
   double mean_life_hours = 12.0;

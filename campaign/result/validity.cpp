@@ -7,7 +7,7 @@
 #include <map>
 
 #include "runtime/base/error.h"
-#include "runtime/base/pattern.h"
+#include "runtime/checkpoint/pattern.h"
 
 namespace scavenger::campaign {
 namespace {

@@ -17,7 +17,7 @@
 #include "campaign/run/host_links.h"
 #include "campaign/run/simulation_store.h"
 #include "runtime/base/digest.h"
-#include "runtime/base/event_loop.h"
+#include "runtime/net/event_loop.h"
 #include "runtime/provider/provider.h"
 
 namespace scavenger::campaign {

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/base/pattern.h"
 #include "runtime/base/text.h"
+#include "runtime/checkpoint/pattern.h"
 
 namespace scavenger::campaign {
 namespace {
