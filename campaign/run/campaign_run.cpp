@@ -1,6 +1,7 @@
 #include "campaign/run/campaign_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "campaign/result/validity.h"
@@ -13,6 +14,7 @@ namespace scavenger::campaign {
 namespace {
 
 constexpr double kSignsOfLifeSeconds = 1.0;
+constexpr double kLongestWaitSeconds = 1e6;
 constexpr double kEndPollSeconds = 0.05;
 constexpr int kEndPolls = 100;  // until what still runs is killed
 
@@ -29,6 +31,7 @@ CampaignRun::CampaignRun(asio::io_context& io, EventLoop& loop, Provider& provid
       store_(start_.folder.path),
       inputs_(read_input_files(start_.folder.files())),
       disk_(loop.start_thread()),
+      wake_(io),
       begin_seconds_(loop.clock().now_seconds()) {}
 
 CampaignRun::~CampaignRun() = default;
@@ -44,6 +47,7 @@ void CampaignRun::begin() {
     if (problem) throw InputError(problem->problem);
     open_links();
     feed(event::Started{start_.max_simulations, start_.max_cost});
+    if (early_stop_) feed(event::StopAsked{*early_stop_, false, false});
     watch_signs_of_life();
   });
 }
@@ -62,7 +66,9 @@ void CampaignRun::open_links() {
 }
 
 void CampaignRun::stop(const std::string& reason, bool at_once) {
-  if (links_ && !is_over_) feed(event::StopAsked{reason, at_once, false});
+  if (is_over_) return;
+  if (links_) return feed(event::StopAsked{reason, at_once, false});
+  early_stop_ = reason;  // the provider is not ready yet
 }
 
 // Events that actions cause are taken after those actions.
@@ -102,10 +108,12 @@ bool CampaignRun::write_log(const std::string& line) {
 
 void CampaignRun::set_wake_timer() {
   const auto wake = campaign_.wake_seconds();
-  const std::uint64_t number = ++wakes_;
+  wake_.cancel();
   if (!wake || is_over_) return;
-  loop_.after(std::max(0.0, *wake - seconds()), [this, number] {
-    if (number == wakes_ && !is_over_) feed(event::Tick{});
+  const double seconds_left = std::clamp(*wake - seconds(), 0.0, kLongestWaitSeconds);
+  wake_.expires_after(std::chrono::microseconds(static_cast<std::int64_t>(seconds_left * 1e6) + 1));
+  wake_.async_wait([this](const boost::system::error_code& error) {
+    if (!error && !is_over_) feed(event::Tick{});
   });
 }
 

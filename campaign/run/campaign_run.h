@@ -113,12 +113,13 @@ class CampaignRun final : private ProviderListener, private HostListener {
   std::unique_ptr<BackgroundThread> disk_;
   std::deque<CampaignEvent> events_;
   bool is_draining_ = false;
+  std::optional<std::string> early_stop_;  // asked for before the provider was ready
   bool is_over_ = false;
   std::map<MachineId, Machine> machines_;
   std::set<MachineId> early_hosts_;  // connected before their machines were ready
   std::map<MachineId, std::uint32_t> worker_indices_;
   std::map<TaskId, TaskLink> tasks_;
-  std::uint64_t wakes_ = 0;  // that were set; only the last one counts
+  asio::steady_timer wake_;
   double begin_seconds_ = 0.0;
   double last_step_seconds_ = 0.0;
   action::Finish finish_;
