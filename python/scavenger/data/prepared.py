@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import pathlib
 import shutil
-import tempfile
-from typing import Any, Callable, Dict, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence
 
 import numpy
 
@@ -50,24 +51,31 @@ def _open(folder: pathlib.Path, key: str) -> Optional[Prepared]:
     return Prepared(folder, meta["meta"]) if meta.get("key") == key else None
 
 
+@contextlib.contextmanager
+def _locked(path: pathlib.Path) -> Iterator[None]:
+    """Be the only process that writes here. The lock ends with its process, however that ends."""
+    with open(path, "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def _write(folder: pathlib.Path, key: str, arrays: Mapping[str, numpy.ndarray],
            meta: Mapping[str, Any]) -> None:
-    """Put a folder in its place in one step; what was there is replaced."""
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = pathlib.Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
+    """Put a folder in its place when it is complete; what was there is replaced."""
+    made, old = (folder.with_name(folder.name + ending) for ending in (".making", ".removing"))
+    for left in (made, old):  # by a process that was killed
+        shutil.rmtree(left, ignore_errors=True)
     try:
+        made.mkdir(mode=0o700)
         for name, array in arrays.items():
             numpy.save(made / f"{name}.npy", array)
         (made / META).write_text(json.dumps({"key": key, "meta": meta}), encoding="utf-8")
         if folder.exists():
-            old = pathlib.Path(tempfile.mkdtemp(prefix=".removing-", dir=folder.parent))
-            os.replace(folder, old / "data")  # processes that have mapped it keep it
-            shutil.rmtree(old, ignore_errors=True)
+            os.rename(folder, old)  # processes that have mapped it keep it
         os.rename(made, folder)
-    except OSError:
-        shutil.rmtree(made, ignore_errors=True)
-        if _open(folder, key) is None:  # else another process was quicker
-            raise
+    finally:
+        for left in (made, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def prepared(settings: Mapping[str, Any], files: Sequence[pathlib.Path],
@@ -83,9 +91,14 @@ def prepared(settings: Mapping[str, Any], files: Sequence[pathlib.Path],
     name = f"python-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     folder = cache_folder() / name
     found = _open(folder, key)
-    if found is None:
-        arrays, meta = read()
-        _write(folder, key, arrays, meta)
-        found = _open(folder, key)
-        assert found is not None
+    if found is not None:
+        return found
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(folder.with_name(f"{name}.lock")):
+        found = _open(folder, key)  # another process may have been quicker
+        if found is None:
+            arrays, meta = read()
+            _write(folder, key, arrays, meta)
+            found = _open(folder, key)
+    assert found is not None
     return found
