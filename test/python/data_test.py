@@ -72,6 +72,11 @@ class TableTest(DataTest):
         self.assertEqual([t for _, t in self.rows(self.splits([path], [path], classes=2, columns=self.COLUMNS)[0])],
                          [1, 0, 1])
 
+    def test_words_that_also_are_numbers_of_floats_are_names(self):
+        path = self.write("a.jsonl", '{"x": 1, "kind": "inf"}\n{"x": 2, "kind": "nan"}\n{"x": 3, "kind": "\u00b2"}\n')
+        train = self.splits([path], [path], classes=3, columns=self.COLUMNS)[0]
+        self.assertEqual([target for _, target in self.rows(train)], [0, 1, 2])
+
     def test_without_classes_targets_are_values(self):
         path = self.write("a.csv", "x,kind\n1,0.5\n2,-3\n")
         self.assertEqual(self.rows(self.splits([path], [path], columns=self.COLUMNS)[0]), [([1], [0.5]), ([2], [-3])])
@@ -147,6 +152,8 @@ class TableTest(DataTest):
                 ("x,kind\nw,a\n1,b\n", "bad.csv:2: column x is w, which is no number", {"features": ["x"]}),
                 ("x,kind\ninf,a\n1,b\n", "bad.csv:2: column x is inf", {}),
                 ("x,kind\n1,a\n", "there is no column z", {"features": ["z"]}),
+                ("x,kind\n\n1,\"a\nb\"\n\n2,\n", "bad.csv:6: column kind has no value", {}),
+                (b"x,kind\n1,\xe4\n", "bad.csv: this is no text in UTF-8", {}),
                 ("x,sort\n1,a\n", "there is no column kind", {})]:
             with self.subTest(words):
                 bad = self.write("bad.csv", content)
@@ -158,6 +165,14 @@ class TableTest(DataTest):
                                                                  columns=self.COLUMNS))
         self.assertIn("bad.jsonl:2: this line is no JSON",
                       self.said_of([self.write("bad.jsonl", "{}\n{x}\n")], [good], classes=2, columns=self.COLUMNS))
+        self.assertIn("bad.jsonl:3: column kind has no value",
+                      self.said_of([self.write("bad.jsonl", '{"x": 1, "kind": 1}\n\n{"x": 2}\n')], [good], classes=2,
+                                   columns=self.COLUMNS))
+        self.assertIn("bad.jsonl:1: the class ['a'] is no name or number",
+                      self.said_of([self.write("bad.jsonl", '{"x": 1, "kind": ["a"]}\n')], [good], classes=2,
+                                   columns=self.COLUMNS))
+        cut = self.write("cut.csv.gz", gzip.compress(b"x,kind\n1,a\n")[:-4])
+        self.assertIn("cut.csv.gz: this file cannot be read", self.said_of([cut], [good], classes=2, columns=self.COLUMNS))
         self.assertIn("the target a is no number", self.said_of([good], [good], columns=self.COLUMNS))
 
     def test_what_was_prepared_is_read_again_when_a_file_changes(self):
@@ -171,6 +186,31 @@ class TableTest(DataTest):
         stamps = [path.stat().st_mtime_ns for path in before]
         self.splits([path], [path], classes=2, columns=self.COLUMNS)
         self.assertEqual([path.stat().st_mtime_ns for path in before], stamps)
+
+    def test_processes_that_prepare_at_once_have_the_same_and_leave_nothing(self):
+        import multiprocessing
+        cache = self.folder / "cache"
+        path = self.write("a.csv", "x,kind\n1,0\n")
+        self.splits([path], [path], classes=2, columns=self.COLUMNS)
+        self.write("a.csv", "x,kind\n1,0\n22,1\n")
+        for folder in [each for each in cache.iterdir() if each.is_dir()]:  # as a killed process leaves it
+            (cache / f"{folder.name}.making").mkdir()
+        context = multiprocessing.get_context("fork")
+        together, results = context.Barrier(4), context.SimpleQueue()
+
+        def prepare():
+            together.wait(60)
+            train, test = self.splits([path], [path], classes=2, columns=self.COLUMNS)
+            results.put((len(train), len(test)))
+
+        processes = [context.Process(target=prepare) for _ in range(4)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join(120)
+            self.assertEqual(process.exitcode, 0)
+        self.assertEqual([results.get() for _ in processes], [(2, 2)] * 4)
+        self.assertFalse([path.name for path in cache.iterdir() if path.suffix in (".making", ".removing")])
 
 
 class DivisionTest(DataTest):

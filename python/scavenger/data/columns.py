@@ -33,7 +33,7 @@ class Rows:
             raise UserError("there are no rows", "data", "name files that have some")
         self.labels = self._joined(label)
         self.values = {name: self._joined(name) for name in self._names}
-        self._tables = [(Table(table.place, {}, first_line=table.first_line), rows)
+        self._tables = [(Table(table.place, {}, lines=table.lines), rows)
                         for table, rows in self._tables]
 
     def _add(self, table: Table) -> None:

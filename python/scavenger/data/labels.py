@@ -16,15 +16,15 @@ Place = Callable[[int], str]  # where a row is
 
 def _class_text(value: Any) -> str:
     number = as_number(value)
-    if number is not None and not isinstance(value, bool) and number == math.floor(number) \
-            and abs(number) < 2**53:
+    if number is not None and not isinstance(value, bool) and abs(number) < 2**53 \
+            and number == math.floor(number):
         return str(int(number))
     return str(value)
 
 
 def _order(name: str) -> Any:
     number = as_number(name)
-    return (0, number, name) if number is not None else (1, 0.0, name)
+    return (1, 0.0, name) if number is None or math.isnan(number) else (0, number, name)
 
 
 class Labels:
@@ -36,9 +36,10 @@ class Labels:
 
     def __init__(self, values: Column, classes: int, place: str,
                  names: Optional[List[str]] = None) -> None:
+        _require_names(values, lambda _: place)
         if names is None:
             found = {_class_text(value) for value in _different(values)}
-            are_numbers = all(text.isdigit() and int(text) < classes for text in found)
+            are_numbers = all(text.isdecimal() and int(text) < classes for text in found)
             names = [str(number) for number in range(classes)] if are_numbers else \
                 sorted(found, key=_order)
         if len(names) != classes:
@@ -51,6 +52,7 @@ class Labels:
 
     def numbers(self, values: Column, place: Place) -> numpy.ndarray:
         """Return the number of each value's class. Raises UserError."""
+        _require_names(values, place)
         number_of = {value: self._numbers.get(_class_text(value)) for value in _different(values)}
         found = numpy.empty(len(values), dtype=numpy.int64)
         for row, value in enumerate(_plain(values)):
@@ -60,6 +62,14 @@ class Labels:
                                 place(row), "correct it, or add samples of it to the training data")
             found[row] = number
         return found
+
+
+def _require_names(values: Column, place: Place) -> None:
+    if isinstance(values, numpy.ndarray):
+        return
+    for row, value in enumerate(values):
+        if isinstance(value, (list, dict)):
+            raise UserError(f"the class {value} is no name or number", place(row), "make it one")
 
 
 def _plain(values: Column) -> List[Any]:

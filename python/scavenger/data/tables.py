@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import array
+import contextlib
 import csv
 import gzip
 import json
 import pathlib
+import zlib
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from scavenger.data.column import Column, column_of
@@ -27,11 +30,11 @@ class Table:
 
     def __init__(self, place: str, columns: Dict[str, Column],
                  class_names: Optional[Dict[str, List[str]]] = None,
-                 first_line: Optional[int] = None) -> None:
+                 lines: Optional[Sequence[int]] = None) -> None:
         self.place = place
         self.columns = columns
         self.class_names = class_names or {}  # of columns whose numbers stand for names
-        self.first_line = first_line
+        self.lines = lines  # of the file, at which rows begin
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -48,14 +51,24 @@ class Table:
 
     def row_place(self, row: int) -> str:
         """Return where a row is, for a message."""
-        if self.first_line is not None:
-            return f"{self.place}:{row + self.first_line}"
+        if self.lines is not None:
+            return f"{self.place}:{self.lines[row]}"
         return f"{self.place}, row {row}"
 
 
-def _opened(path: pathlib.Path) -> Any:
+@contextlib.contextmanager
+def _opened(path: pathlib.Path) -> Iterator[Any]:
+    """Read a file of text. Raises UserError."""
     opening: Callable[..., Any] = gzip.open if path.name.endswith(".gz") else open
-    return opening(path, "rt", encoding="utf-8-sig", newline="")
+    try:
+        with opening(path, "rt", encoding="utf-8-sig", newline="") as stream:
+            yield stream
+    except UnicodeDecodeError as error:
+        raise UserError(f"this is no text in UTF-8: {error}", str(path),
+                        "convert it, for example with iconv") from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(f"this file cannot be read: {error}", str(path),
+                        "see that it is complete, and that you may read it") from error
 
 
 def _columns_of(values: Dict[str, List[Any]], text: str) -> Dict[str, Column]:
@@ -64,6 +77,7 @@ def _columns_of(values: Dict[str, List[Any]], text: str) -> Dict[str, Column]:
 
 
 def _read_csv(path: pathlib.Path, text: str) -> Table:
+    lines = array.array("Q")
     separator = "\t" if ".tsv" in path.name.lower() else ","
     with _opened(path) as stream:
         rows = csv.reader(stream, delimiter=separator, strict=True)
@@ -76,24 +90,27 @@ def _read_csv(path: pathlib.Path, text: str) -> Table:
                 raise UserError(f"two columns have the name {twice}", f"{path}:1",
                                 "the first line has the columns' names; give each its own")
             values: List[List[Any]] = [[] for _ in names]
+            last = rows.line_num
             for row in rows:
+                first, last = last + 1, rows.line_num
                 if not row:
                     continue
                 if len(row) != len(names):
                     raise UserError(f"this line has {len(row)} fields, and the first {len(names)}",
-                                    f"{path}:{rows.line_num}", "correct the line")
+                                    f"{path}:{first}", "correct the line")
+                lines.append(first)
                 for name, column, field in zip(names, values, row):
                     absent = not field if name == text else field.strip().lower() in MISSING
                     column.append(None if absent else field)
         except csv.Error as error:
             raise UserError(f"this is no CSV: {error}", f"{path}:{rows.line_num}",
                             "correct the line") from error
-    return Table(str(path), _columns_of(dict(zip(names, values)), text), first_line=2)
+    return Table(str(path), _columns_of(dict(zip(names, values)), text), lines=lines)
 
 
 def _read_json_lines(path: pathlib.Path, text: str) -> Table:
     columns: Dict[str, List[Any]] = {}
-    count = 0
+    lines = array.array("Q")
     with _opened(path) as stream:
         for number, line in enumerate(stream, 1):
             if not line.strip():
@@ -107,12 +124,12 @@ def _read_json_lines(path: pathlib.Path, text: str) -> Table:
                 raise UserError("this line is no JSON object", f"{path}:{number}",
                                 'write {"column": value, ...}')
             for name, value in row.items():
-                columns.setdefault(name, [None] * count).append(value)
-            count += 1
+                columns.setdefault(name, [None] * len(lines)).append(value)
+            lines.append(number)
             for column in columns.values():
-                if len(column) < count:
+                if len(column) < len(lines):
                     column.append(None)
-    return Table(str(path), _columns_of(columns, text), first_line=1)
+    return Table(str(path), _columns_of(columns, text), lines=lines)
 
 
 def _column_of_arrow(column: Any) -> Column:
