@@ -21,8 +21,8 @@ from scavenger.problems import UserError
 
 def _schedule_of(arguments: transformers.TrainingArguments) -> Optional[Mapping[str, Any]]:
     kind = getattr(arguments.lr_scheduler_type, "value", arguments.lr_scheduler_type)
-    if arguments.warmup_steps:
-        raise UserError("warmup_steps are not offered", "TrainingArguments",
+    if arguments.warmup_steps or getattr(arguments, "warmup_ratio", None):  # the latter until 5.0
+        raise UserError("warmup_steps and warmup_ratio are not offered", "TrainingArguments",
                         "use --set optimizer.schedule.warmup_epochs=...")
     if kind == "constant":
         return None
