@@ -61,9 +61,14 @@ def _words(script: pathlib.Path, arguments: List[str], folder: pathlib.Path,
 
 
 def _follow(words: List[str]) -> int:
-    """Run the program, print what it prints, and return its exit code."""
+    """Run the program, print what it prints, and return its exit code.
+
+    If this process is killed, such as a notebook's, the job ends in order, with a checkpoint.
+    """
+    watched = [sys.executable, "-I", "-S", str(pathlib.Path(__file__).with_name("launched.py")),
+               str(os.getpid())]
     environment = {"SCAVENGER_PYTHON": sys.executable, **os.environ}
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen(watched + words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           stderr=subprocess.STDOUT, env=environment,
                           start_new_session=True) as process:
         assert process.stdout is not None

@@ -232,6 +232,21 @@ class ScriptTest(job.JobTest):
         self.assertEqual({name: config["optimizer"][name] for name in ("type", "momentum", "weight_decay")},
                          {"type": "sgd", "momentum": 0.9, "weight_decay": 0.001})
 
+    def test_a_job_ends_with_the_program_that_runs_it(self):
+        self.script(BEGIN + LOOP)
+        code = ("import scavenger\n"
+                "scavenger.run('train.py', workers=1, run='run', settings={'stop.max_iterations': 100000000})\n")
+        environment = {**self.environment(), "PYTHONPATH": str(job.SOURCE / "python"),
+                       "SCAVENGER_PROGRAMS": str(job.programs)}
+        with subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, env=environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as program:
+            run = self.folder / "run"
+            self.wait_for_event(run, "iterations", timeout=240)
+            program.kill()
+        self.wait_for_event(run, "end", timeout=120)
+        self.assertEqual(job.events(run, "end")[-1]["status"], "interrupted")
+        self.assertTrue(job.checkpoints(run))
+
     def test_an_optimizer_is_refused_or_stepped_elsewhere(self):
         import torch
         from scavenger.model_state import ModelState
