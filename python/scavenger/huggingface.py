@@ -55,12 +55,14 @@ class Trainer(transformers.Trainer):
         optimizer = self.create_optimizer() or self.optimizer
         script.prepare(self.model, optimizer, clip_norm=arguments.max_grad_norm or None,
                        schedule=_schedule_of(arguments))
+        # As the Trainer does: what the model does not take, such as text, is left out of batches.
+        collator = self._get_collator_with_removed_columns(self.data_collator)
         if self.eval_dataset is not None:
             script.evaluate(self._mean_loss, self.eval_dataset,
-                            arguments.per_device_eval_batch_size, self.data_collator)
+                            arguments.per_device_eval_batch_size, collator)
         has_steps = arguments.max_steps > 0
         batches = script.loader(
-            self.train_dataset, arguments.per_device_train_batch_size, self.data_collator,
+            self.train_dataset, arguments.per_device_train_batch_size, collator,
             epochs=None if has_steps else float(arguments.num_train_epochs),
             max_iterations=arguments.max_steps if has_steps else None)
         self._tell("on_train_begin")
