@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/json_text.h"
+#include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/provider/launch_words.h"
 #include "runtime/schema/json.h"
@@ -96,6 +97,8 @@ awaitable<void> SshProvider::open() {
                     std::nullopt};
     throw MachineRefused(std::move(refusal));
   }
+  for (const std::string& left : remove_abandoned_ssh_folders())
+    log_info("removed what a killed process had left: {}", left);
   sockets_ = std::make_unique<SshSocketFolder>();
   for (const SshHost& host : settings_.hosts)
     connections_.push_back(
