@@ -12,7 +12,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly kSuite=bookworm kUser=65532
+readonly kSuite=bookworm kPython=3.11 kUser=65532
 readonly kMirror=${SCAVENGER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 fail() { echo "build_image.sh: $1; $2" >&2; exit 2; }
@@ -80,6 +80,8 @@ install_prefix() {
 install_wheel() {
   [ -n "$torch" ] || torch=$(compgen -G "$PWD/.venv/lib/python3*/site-packages" | head -n 1)
   [ -d "$torch/torch" ] || fail "${torch:-.venv} has no PyTorch" "name its site-packages with --torch"
+  compgen -G "$torch/torch/_C.cpython-${kPython/./}-*.so" >/dev/null ||
+    fail "the PyTorch of $torch is not for Python $kPython, which $kSuite has" "name another with --torch"
   local python=$work/root/opt/scavenger/python package
   mkdir -p "$python" "$work/root/opt/scavenger/bin"
   for package in torch torchgen functorch numpy numpy.libs typing_extensions.py sympy mpmath networkx jinja2 markupsafe fsspec filelock; do
@@ -95,6 +97,7 @@ install_wheel() {
   chmod 755 "$python"/scavenger/bin/*
   local program
   for program in "$python"/scavenger/bin/*; do ln -s "../python/scavenger/bin/${program##*/}" "$work/root/opt/scavenger/bin/"; done
+  ln -s python/scavenger/lib "$work/root/opt/scavenger/lib"  # scavenger-python-worker looks beside its folder
 }
 
 [ -n "$base" ] || make_base

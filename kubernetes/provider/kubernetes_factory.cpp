@@ -4,6 +4,7 @@
 
 #include "kubernetes/provider/kubernetes_provider.h"
 #include "runtime/base/clock.h"
+#include "runtime/provider/launch_words.h"
 
 namespace scavenger::kubernetes {
 namespace {
@@ -17,8 +18,10 @@ class KubernetesFactory final : public ProviderFactory {
   std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
                                  const ProviderHost& host) const override {
     static const SteadyClock clock;
-    return std::make_unique<KubernetesProvider>(io, kubernetes_settings(config.provider),
-                                                config.name, host.state_folder, clock);
+    KubernetesSettings settings = kubernetes_settings(config.provider);
+    settings.worker = worker_words(config);
+    return std::make_unique<KubernetesProvider>(io, std::move(settings), config.name,
+                                                host.state_folder, clock);
   }
 
   void check(const JobConfig& config) const override {

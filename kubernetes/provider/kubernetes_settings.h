@@ -34,8 +34,9 @@ struct KubernetesSettings {
   AccessSettings access;
   std::string namespace_name;  // empty: of the context or the service account, else "default"
   std::string image;
-  std::filesystem::path programs = "/opt/scavenger/bin";  // of scavenger-worker in the image
-  std::vector<MachineKind> machines;                      // the first is taken first
+  std::filesystem::path programs = "/opt/scavenger/bin";   // of the worker in the image
+  std::vector<std::string> worker = {"scavenger-worker"};  // its program, and arguments for it
+  std::vector<MachineKind> machines;                       // the first is taken first
   json pod_template = json::object();
   std::string controller_address;    // at which Pods reach us; empty: POD_IP, or listen_address
   double wait_seconds = 600.0;       // from a request to a Pod that runs

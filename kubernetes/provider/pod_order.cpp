@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "kubernetes/api/names.h"
@@ -64,9 +65,11 @@ void add_security(json& spec, json& container) {
 void add_container(json& spec, const KubernetesSettings& settings, const MachineKind& kind) {
   json& container = container_in(spec);
   set_default(container, "image", settings.image);
-  container["command"] = {"/bin/sh", "-c", "exec \"$0\" <\"$1\""};
-  container["args"] = {(settings.programs / "scavenger-worker").string(),
+  container["command"] = {"/bin/sh", "-c", "ticket=$1; shift; exec \"$0\" \"$@\" <\"$ticket\""};
+  container["args"] = {(settings.programs / settings.worker.front()).string(),
                        std::string(kTicketFolder) + "/ticket"};
+  for (std::size_t i = 1; i < settings.worker.size(); ++i)
+    container["args"].push_back(settings.worker[i]);
   array_in(container, "volumeMounts")
       .push_back({{"name", kTicketVolume}, {"mountPath", kTicketFolder}, {"readOnly", true}});
   add_resources(container, kind);

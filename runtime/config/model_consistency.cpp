@@ -86,9 +86,9 @@ void ModelCheck::check_python() {
   if (config_.sync.strategy != SyncStrategy::kParameterServer)
     fail("/sync/strategy", "models in Python are trained with parameter servers",
          "use parameter_server");
-  if (config_.provider.is_remote())
-    fail("/provider/type", "models in Python are trained on this machine and cluster.hosts alone",
-         "leave provider out");
+  if (config_.provider.type == ProviderType::kGcp)
+    fail("/provider/type", "VMs of Compute Engine start scavenger-worker, which has no Python",
+         "train models in Python with another provider");
   if (config_.device == Device::kCuda)
     fail("/device", "models in Python are trained on the CPU", "use cpu");
   if (config_.data.train.format == DataFormat::kParallelText)
@@ -102,6 +102,9 @@ void ModelCheck::check_python() {
   if (config_.model.has_own_loop && config_.compute.precision != Precision::kFloat32)
     fail("/compute/precision", "a script chooses its precision by itself",
          "use torch.autocast in the script");
+  if (config_.model.has_own_loop && config_.data.validation_share > 0.0)
+    fail("/data/validation_share", "a script holds samples back by itself",
+         "leave it out, and call scavenger.evaluate(function, dataset) with those samples");
   if (!config_.model.has_own_loop && !config_.model.arguments.empty())
     fail("/model/arguments", "only a script has a command line", "leave them out");
   if (is_python(config_.data.train.format) && !has_images(config_.data) && config_.data.normalise)

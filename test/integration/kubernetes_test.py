@@ -1,11 +1,14 @@
 """Jobs whose workers are Pods of the fake cluster (test/fake_kubernetes): real training, real processes, nodes that are drained and taken
 away, and real kubectl beside them."""
 
+import importlib.util
 import json
 import os
 import subprocess
+import sys
 import time
 import unittest
+import unittest.mock
 
 import job
 from fake_cluster import Cluster, kubectl
@@ -15,6 +18,19 @@ SPOT = {"labels": {"spot": "true"}, "spot": True, "taints": [{"key": "spot", "va
 NODES = {"node-a": {"cpu": 2}, "spot-a": {"cpu": 2, **SPOT}, "spot-b": {"cpu": 2, **SPOT}}
 KIND = {"type": "small", "cores": 1, "price_per_hour": 0.1, "spot_price_per_hour": 0.03, "spot_node_labels": {"spot": "true"},
         "spot_tolerations": [{"key": "spot", "operator": "Exists"}]}
+SCRIPT = """
+import pathlib
+import sys
+import torch
+import scavenger
+
+model = torch.nn.Linear(4, 1)
+scavenger.prepare(model, torch.optim.SGD(model.parameters(), lr=0.01))
+data = torch.utils.data.TensorDataset(torch.randn(256, 4), torch.randn(256, 1))
+for x, y in scavenger.loader(data, batch_size=32, max_iterations=20):
+    scavenger.step(torch.nn.functional.mse_loss(model(x), y))
+(pathlib.Path(__file__).parent / f"{sys.argv[1]} {scavenger.rank}").touch()
+"""
 
 
 class KubernetesTest(job.JobTest):
@@ -60,6 +76,19 @@ class KubernetesTest(job.JobTest):
         self.assertLessEqual(names, {pod["name"] for pod in ledger["pods"]})
         everything = "".join(path.read_text(errors="replace") for path in self.run_folder().rglob("*") if path.suffix in (".log", ".json", ".jsonl"))
         self.assertNotIn("Bearer", everything)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")
+    def test_a_script_in_python_trains_in_pods(self):
+        cluster = self.cluster()
+        script = self.folder / "train.py"
+        script.write_text(SCRIPT)
+        worker = {"name": "worker", "env": [{"name": "SCAVENGER_PYTHON", "value": sys.executable}]}
+        _, *options = self.options(cluster, pod_template={"spec": {"containers": [worker]}})
+        with unittest.mock.patch.dict(os.environ, SCAVENGER_PYTHON=sys.executable):
+            self.train(script, *options[:4], "--workers", 2, "--set", "limits.start_seconds=240", "--", "two words")
+        self.assert_all_returned(cluster)
+        self.assertEqual(job.report(self.run_folder())["status"], "max_iterations")
+        self.assertEqual(sorted(path.name for path in self.folder.glob("two words *")), ["two words 0", "two words 1"])
 
     def test_kill_of_the_controller_and_resume(self):
         cluster = self.cluster()

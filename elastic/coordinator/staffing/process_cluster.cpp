@@ -17,6 +17,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/config/placement.h"
+#include "runtime/provider/launch_words.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -40,28 +41,15 @@ void check_build(const Joined& message) {
 }
 
 // The place's launch words, which end with the program that they are to start there, and its own.
-ChildProcess::Command command_at(const ProcessPlace& place, const std::filesystem::path& program,
-                                 const std::vector<std::string>& arguments) {
+ChildProcess::Command command_at(const ProcessPlace& place, const std::filesystem::path& folder,
+                                 const std::vector<std::string>& program) {
   std::vector<std::string> words = place.launch;
-  words.push_back(program.string());
-  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.push_back((folder / program.front()).string());
+  words.insert(words.end(), program.begin() + 1, program.end());
   ChildProcess::Command command;
   command.program = words.front();
   command.arguments.assign(words.begin() + 1, words.end());
   return command;
-}
-
-const char* worker_program(const ModelConfig& model) {
-  return model.type == ModelType::kPython ? "scavenger-python-worker" : "scavenger-worker";
-}
-
-// A script runs before its worker reads the launch ticket: it decides itself when its loop begins.
-std::vector<std::string> worker_arguments(const JobConfig& config) {
-  if (!config.model.has_own_loop) return {};
-  std::vector<std::string> words = {"script", fmt::format("{}", config.seed),
-                                    config.model.path.string()};
-  words.insert(words.end(), config.model.arguments.begin(), config.model.arguments.end());
-  return words;
 }
 
 // The last lines of a log, for the user's terminal.
@@ -126,11 +114,10 @@ std::int64_t ProcessCluster::start(const ProcessName& process, const ProcessPlac
   ticket.has_shared_file = settings_.shared_file >= 0;
   const auto& folder =
       place.program_folder.empty() ? settings_.program_folder : place.program_folder;
-  const bool is_worker = process.role == Role::kWorker;
-  const char* const program = is_worker ? worker_program(settings_.config.model) : "scavenger-ps";
-  ChildProcess::Command command =
-      command_at(place, folder / program,
-                 is_worker ? worker_arguments(settings_.config) : std::vector<std::string>());
+  const std::vector<std::string> program = process.role == Role::kWorker
+                                               ? worker_words(settings_.config)
+                                               : std::vector<std::string>{"scavenger-ps"};
+  ChildProcess::Command command = command_at(place, folder, program);
   command.standard_input = encode(ticket);
   command.log = log_of(process);
   command.inherited_file = settings_.shared_file;

@@ -57,6 +57,17 @@ TEST_CASE("pod_order: a Pod is one worker, whatever else the template says") {
   CHECK_FALSE(worker.contains("env"));
 }
 
+TEST_CASE("pod_order: a worker that is a script in Python gets its words, and the ticket") {
+  KubernetesSettings settings;
+  settings.worker = {"scavenger-python-worker", "script", "7", "/data/train.py", "two words"};
+  const json pod = pod_manifest(settings, MachineKind(), kOrder);
+  const json& worker = pod["spec"]["containers"][0];
+  CHECK(worker["args"] == json{"/opt/scavenger/bin/scavenger-python-worker",
+                               "/run/scavenger/ticket", "script", "7", "/data/train.py",
+                               "two words"});
+  CHECK(worker["command"][2] == "ticket=$1; shift; exec \"$0\" \"$@\" <\"$ticket\"");
+}
+
 TEST_CASE("pod_order: the ticket is in a Secret that belongs to the Pod, and nowhere else") {
   const json pod = pod_manifest(settings_with(json::object()), MachineKind(), kOrder);
   CHECK(pod["spec"]["volumes"][0]["secret"]["secretName"] == kOrder.name);

@@ -46,6 +46,7 @@ TEST_CASE("What a script decides by itself, and what it cannot reach, is refused
   };
   CHECK_THAT(said_of("compute.micro_batch=2"), Catch::Contains("a script computes its batches"));
   CHECK_THAT(said_of("compute.precision=bfloat16"), Catch::Contains("chooses its precision"));
+  CHECK_THAT(said_of("data.validation_share=0.1"), Catch::Contains("holds samples back by itself"));
   CHECK_THAT(folder.problem(kValidConfig, {script}).what,
              Catch::Contains("a script brings its own data"));
   CHECK_THAT(

@@ -36,3 +36,16 @@ TEST_CASE("A prelude that fails keeps the command from being run") {
   CHECK(result.output.find("ran") == std::string::npos);
   CHECK(site_words({}, {}).empty());
 }
+
+TEST_CASE("Models in Python have a worker of their own, and a script its words") {
+  JobConfig config;
+  CHECK(worker_words(config) == std::vector<std::string>{"scavenger-worker"});
+  config.model.type = ModelType::kPython;
+  config.model.path = "/data/train.py";
+  CHECK(worker_words(config) == std::vector<std::string>{"scavenger-python-worker"});
+  config.model.has_own_loop = true;
+  config.model.arguments = {"--width", "64"};
+  config.seed = 7;
+  CHECK(worker_words(config) == std::vector<std::string>{"scavenger-python-worker", "script", "7",
+                                                         "/data/train.py", "--width", "64"});
+}
