@@ -291,12 +291,17 @@ class RaceLook final {
            *question.limits.max_cost - dollars >= stay.outcome.cost.q90;
   }
 
+  // Of the last membership that was measured: one that has just begun has nothing to tell.
+  double latest_iteration_seconds() const {
+    const auto found = std::find_if(numbers_.phases.rbegin(), numbers_.phases.rend(), is_measured);
+    return found == numbers_.phases.rend() ? 1.0 : found->iteration_seconds.moments().mean();
+  }
+
   std::vector<RunEvent> decide() const {
     KnownModel known = measured_machines(numbers_);
     if (known.record.times.empty()) return {};
     known.state_is_elsewhere = setting_.state_is_elsewhere;
-    const double seconds_each = numbers_.phases.back().iteration_seconds.moments().mean();
-    VmQuestion asked = question(seconds_each);
+    VmQuestion asked = question(latest_iteration_seconds());
     try {
       const VmPredictor predictor(known, setting_.types, asked);
       const std::optional<VmRow> stay = staying(predictor);
@@ -316,6 +321,7 @@ class RaceLook final {
                                   const VmQuestion& asked) const {
     if (!plan.choice) return std::nullopt;
     const VmRow& best = plan.rows[*plan.choice];
+    if (incumbent_.workers >= membership_.batch_size) return std::nullopt;  // no sample for it
     if (asked.running->tried.contains(best.base().type)) return plan.probe;
     VmProbe probe{*plan.choice, 0.0, 0.0};
     probe.dollars =
@@ -333,6 +339,9 @@ class RaceLook final {
     if (last_.phase == VmPhase::kProbing || last_.phase == VmPhase::kAudition)
       return dismiss(last_.worker, fmt::format("{} was measured; the next one is {}",
                                                last_.machine_type, row.base().type));
+    // Who is missing will come back, or be given up, which ends the race. Until then nobody can
+    // tell which worker the audition's machine would get.
+    if (membership_.workers != incumbent_.workers) return {};
     return audition(row.base().type, probe.dollars, probe.gain);
   }
 
@@ -364,8 +373,10 @@ class RaceLook final {
                     stay->outcome.cost.q50, stay->outcome.seconds.q50, facts);
     if (group.type == incumbent_.machine_type) return settle(group.type, vms, reason);
     const std::uint32_t others = membership_.workers - count_of(group.type);
-    VmStep move = step(VmPhase::kMoving, group.type, others + std::max(vms, count_of(group.type)),
-                       "moves to " + reason);
+    // Each of them needs a sample. What does not come is not waited for (await_machines).
+    const std::uint32_t all =
+        std::min(others + std::max(vms, count_of(group.type)), membership_.batch_size);
+    VmStep move = step(VmPhase::kMoving, group.type, all, "moves to " + reason);
     move.worker = last_.worker;
     return {move};
   }

@@ -61,6 +61,14 @@ class RaceJob final {
     make_membership();
   }
 
+  // How many iterations come between two decisions.
+  void log_every(std::uint32_t iterations) { series_iterations_ = iterations; }
+  // A worker is lost, and nobody has come in its place yet.
+  void lose(std::uint32_t worker) {
+    workers_.erase(worker);
+    make_membership();
+  }
+
   // Until the race has settled, or so many series have passed.
   void run(int series = 400) {
     for (int i = 0; i < series && phase() != VmPhase::kSettled; ++i) train();
@@ -70,7 +78,7 @@ class RaceJob final {
     fact::Iterations logged;
     logged.membership_epoch = epoch_;
     logged.first = iteration_;
-    logged.count = 5;
+    logged.count = series_iterations_;
     logged.workers.resize(workers_.size());
     for (std::uint32_t n = 0; n < logged.count; ++n) {
       double slowest = 0.0;
@@ -231,6 +239,7 @@ class RaceJob final {
   double time_ = 0.0;
   std::uint64_t iteration_ = 0;
   std::uint32_t epoch_ = 0;
+  std::uint32_t series_iterations_ = 5;
   double largest_slowdown_ = 0.0;
   RandomStream random_{7, "race", {}};
 };
@@ -337,6 +346,41 @@ TEST_CASE("Somebody else's decision ends the race, and a resume gives an auditio
   // A machine that can never be had takes only its audition with it.
   const auto refused = end_race(job.numbers(), 2, 256, "no machine can be had");
   CHECK(std::get<VmStep>(refused[0]).phase == VmPhase::kDismissed);
+}
+
+TEST_CASE("Where every worker has one sample there is none for another one") {
+  std::vector<TrueType> types = kTypes;
+  for (TrueType& type : types) type.count = 1000.0;
+  RaceJob job(types, setting_of(types, 200.0), 256);  // as many as a batch has samples
+  job.run(20);
+  INFO(job.story());
+  CHECK(job.phase() == VmPhase::kSettled);
+  CHECK(job.steps(VmPhase::kAudition).empty());
+  for (const VmStep& step : job.steps(VmPhase::kMoving)) CHECK(step.workers <= step.batch_size);
+}
+
+TEST_CASE("A membership that has just begun, and has measured nothing, says nothing of the job") {
+  VmRaceSetting setting = setting_of(kTypes, 0.0);  // nobody knows how long it is
+  setting.profile_budget = 10.0;
+  setting.policy = Policy::kMinimumTime;
+  RaceJob job(kTypes, setting, 2);
+  job.log_every(1);
+  job.run(4000);
+  INFO(job.story());
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  CHECK(job.steps(VmPhase::kDismissed).size() + job.steps(VmPhase::kMoving).size() > 0);
+  CHECK(job.story().find("inf") == std::string::npos);
+  CHECK(job.story().find("nan") == std::string::npos);
+  check_replay(job, setting);
+}
+
+TEST_CASE("No audition begins while one of the job's own workers is missing") {
+  const VmRaceSetting setting = setting_of(kTypes, 200.0);
+  RaceJob job(kTypes, setting, 3);
+  job.lose(1);
+  for (int i = 0; i < 40; ++i) job.train();
+  INFO(job.story());
+  CHECK(job.phase() == VmPhase::kBegun);
 }
 
 TEST_CASE("The first type is the cheapest for its cores of which there are enough") {
