@@ -54,10 +54,8 @@ void Controller::on_shares_wanted(const SharesWanted& event) {
 
 void Controller::on_share_pinned(const SharePinned& event) {
   if (state() == JobState::kEnding) return;
-  if (event.share > 0)
-    share_rule_.pinned[event.worker] = event.share;
-  else
-    share_rule_.pinned.erase(event.worker);
+  share_rule_.pinned.clear();
+  if (event.share > 0) share_rule_.pinned[event.worker] = event.share;
   change_shares(event.reason);
 }
 
@@ -88,11 +86,13 @@ void Controller::staff() {
     roster_.start(worker, now_seconds_);
     actions_.push_back(StartProcess{worker});
   }
-  while (active.size() > wanted_workers_) {
+  // Whatever its index, one that has not come goes before one that trains.
+  const auto joined = std::ranges::stable_partition(
+      active, [this](std::uint32_t index) { return roster_.has_joined({Role::kWorker, index}); });
+  for (auto to_come = joined.size(); to_come > 0 && active.size() > wanted_workers_; --to_come) {
     const ProcessName last{Role::kWorker, active.back()};
     active.pop_back();
-    if (roster_.has_joined(last)) continue;
-    if (roster_.is_deferred(last)) {
+    if (!roster_.is_starting(last)) {  // it is gone, and is not asked for again
       roster_.forget(last);
       continue;
     }

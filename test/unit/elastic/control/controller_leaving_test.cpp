@@ -88,6 +88,20 @@ TEST_CASE("who is dismissed leaves at the next boundary, and its place is not fi
   CHECK(job.controller().wanted_workers() == 1);
 }
 
+TEST_CASE("who has not come goes before one that trains, whatever their indices") {
+  ScriptedJob job = training_job();
+  job.feed(ReshapeWanted{3, 10, "more"});
+  job.feed(WorkersDismissed{{0}});
+  CHECK(job.feed(ReshapeWanted{4, 10, "two more"}).size() == 2);  // workers 3 and 4
+  job.feed(ProcessJoined{{Role::kWorker, 4}});
+  const Lines lines = job.feed(ReshapeWanted{2, 10, "no more came"});
+  CHECK(std::ranges::count(lines, "release worker 3") == 1);
+  CHECK(std::ranges::count(lines, "release worker 2") == 1);
+  job.train_to_boundary();
+  job.halted({kWorker0, kWorker1, {Role::kWorker, 4}, kShard0});
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{1, 4});
+}
+
 TEST_CASE("a worker that is not there cannot be dismissed") {
   ScriptedJob job = training_job();
   CHECK(job.feed(WorkersDismissed{{7}}).empty());

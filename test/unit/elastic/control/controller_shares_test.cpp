@@ -72,6 +72,17 @@ TEST_CASE("A worker's share can be pinned, whatever the rule says, until it is s
   CHECK(change(SharePinned{0, 0, "free again"}) == Shares{2, 8});
 }
 
+TEST_CASE("One share is pinned at a time: another one sets the first one free") {
+  ScriptedJob job(small_plan());
+  job.start();
+  job.iterate();
+  job.feed(SharePinned{0, 3, "audition"});
+  Lines lines = job.feed(SharePinned{1, 1, "it is worker 1 that is auditioned"});
+  while (lines.empty() || !lines.back().starts_with("halt")) lines = job.iterate();
+  make_membership(job);
+  CHECK(job.controller().membership().shares == Shares{9, 1});
+}
+
 TEST_CASE("Another learning rate is taken up at the next boundary, with nothing else changed") {
   ScriptedJob job(small_plan());
   job.feed(RateFactorWanted{10, 1.5, {}});  // before the start: at once

@@ -453,7 +453,7 @@ class ModelCluster final {
 
 TEST_CASE("whatever happens and whenever, a job keeps its invariants and ends") {
   Taken taken;
-  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     INFO("seed " << seed);
     ModelCluster cluster(seed);
     cluster.run();
