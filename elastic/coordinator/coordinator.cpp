@@ -190,6 +190,7 @@ void Coordinator::reshape(const Advice::Shape& shape) {
   if (shape.batch_size != controller().wanted_batch_size())
     rate = advisors_.rate->factor_for(shape.batch_size, record_.numbers());
   for (RunEvent& event : rate.events) record_.log(std::move(event));
+  if (staffing_) staffing_->forget_the_unexpected();
   if (!shape.dismissed.empty()) recorded_.feed_later(WorkersDismissed{shape.dismissed});
   recorded_.feed_later(ReshapeWanted{shape.workers, shape.batch_size, shape.reason, rate.factor});
 }

@@ -51,8 +51,8 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   Machine requested = requested_machine(berth.id);
   requested.spot = spot_;
   requested.type = types_.emplace(worker, preferred_type_).first->second;
-  asked_price_ = provider_.price(requested.type, spot_).value_or(MachinePrice());
-  requested.price = asked_price_;
+  berth.asked_price = provider_.price(requested.type, spot_).value_or(MachinePrice());
+  requested.price = berth.asked_price;
   log(worker, requested, fact::MachineChange::kRequested, {});
   MachineRequest request;
   request.worker = worker;
@@ -62,13 +62,17 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   provider_.request(berth.id, request);
 }
 
+void Fleet::forget_unless(const std::function<bool(std::uint32_t)>& is_expected) {
+  std::erase_if(types_, [&](const auto& entry) { return !is_expected(entry.first); });
+}
+
 void Fleet::release(std::uint32_t worker) {
   const auto found = berths_.find(worker);
   if (found == berths_.end()) return;
   const Berth berth = std::move(found->second);
   berths_.erase(found);
   Machine requested = requested_machine(berth.id);
-  requested.price = asked_price_;
+  requested.price = berth.asked_price;
   leaving_[berth.id] = {worker, berth.machine.value_or(requested)};
   provider_.release(berth.id);
 }
@@ -84,7 +88,7 @@ double Fleet::dollars_to_return() const {
   };
   double sum = 0.0;
   for (const auto& [worker, berth] : berths_) {
-    const MachinePrice& price = berth.machine ? berth.machine->price : asked_price_;
+    const MachinePrice& price = berth.machine ? berth.machine->price : berth.asked_price;
     const double minimum_seconds = berth.machine ? 0.0 : price.minimum_seconds;
     sum += dollars(price, minimum_seconds + price.returning_seconds);
   }

@@ -46,6 +46,9 @@ class Fleet final : private ProviderListener {
   void want(std::uint32_t worker, const std::string& ticket);
   // It is no part of the job any more: another worker may get its index, and another type.
   void forget(std::uint32_t worker) { types_.erase(worker); }
+  // The same of all workers that the job does not expect any more, since some of them never had a
+  // process whose end could be told.
+  void forget_unless(const std::function<bool(std::uint32_t)>& is_expected);
   // It needs none any more.
   void release(std::uint32_t worker);
   // Null: none, or not yet.
@@ -59,6 +62,7 @@ class Fleet final : private ProviderListener {
  private:
   struct Berth {
     MachineId id = 0;
+    MachinePrice asked_price;        // as far as it is known before it is ready
     std::optional<Machine> machine;  // once it is ready
   };
 
@@ -78,7 +82,6 @@ class Fleet final : private ProviderListener {
   const bool spot_;
   const bool logs_machines_;
   MachineId next_id_ = 1;
-  MachinePrice asked_price_;  // of the machines that are asked for
   std::string preferred_type_;
   std::map<std::uint32_t, std::string> types_;  // by worker, that was asked for
   std::map<std::uint32_t, Berth> berths_;       // by worker

@@ -31,6 +31,12 @@ void Staffing::open(WorkListener& work, const std::vector<ProcessName>& first) {
   for (const ProcessName& process : first) start(process);
 }
 
+void Staffing::forget_the_unexpected() {
+  fleet_.forget_unless([this](std::uint32_t worker) {
+    return controller_.controller().expects({Role::kWorker, worker});
+  });
+}
+
 void Staffing::start(const ProcessName& process) {
   if (process.role == Role::kWorker) {
     // One that starts by itself may come before its machine is told of.

@@ -26,7 +26,10 @@ class PatientProvider final : public Provider {
     listener_ = &listener;
     done(std::nullopt);
   }
-  void request(MachineId id, const MachineRequest&) override { requested.push_back(id); }
+  void request(MachineId id, const MachineRequest& request) override {
+    requested.push_back(id);
+    types.push_back(request.type);
+  }
   void release(MachineId id) override { released.push_back(id); }
   void end(EndDone done) override { done({}); }
   const MachineCatalogue& catalogue() const override { return catalogue_; }
@@ -42,10 +45,13 @@ class PatientProvider final : public Provider {
   void refuse(MachineId id) { listener_->on_refused(id, {}); }
 
   std::vector<MachineId> requested, released;
+  std::vector<std::string> types;
 
  private:
   ProviderListener* listener_ = nullptr;
-  const MachineCatalogue catalogue_{{{.type = {}, .on_demand = kPrice}}};
+  const MachineCatalogue catalogue_{{{.type = {}, .on_demand = kPrice},
+                                     {.type = "free", .on_demand = MachinePrice()},
+                                     {.type = "dear", .on_demand = kPrice}}};
 };
 
 class NewsOfMachines final : public FleetListener {
@@ -130,4 +136,27 @@ TEST_CASE_METHOD(FleetTest, "A worker has one machine: the same until it is gone
   using News = std::vector<std::pair<std::string, std::uint32_t>>;
   CHECK(news.all == News{{"ready", 4}, {"ready", 4}, {"lost", 4}, {"refused", 4}});
   CHECK(fleet.dollars_to_return() == 0.0);
+}
+
+TEST_CASE_METHOD(FleetTest, "Machines of several types are charged by their own prices") {
+  fleet.prefer("dear");
+  fleet.want(1, "ticket");
+  fleet.prefer("free");
+  fleet.want(2, "ticket");
+  CHECK(fleet.dollars_to_return() == Approx(60.0 + 30.0));
+  fleet.release(1);
+  CHECK(fleet.dollars_to_return() == Approx(60.0 + 30.0));
+}
+
+TEST_CASE_METHOD(FleetTest, "An index that is free again may get another type") {
+  fleet.prefer("dear");
+  fleet.want(4, "ticket");
+  fleet.want(5, "ticket");
+  provider.refuse(provider.requested.at(0));
+  provider.refuse(provider.requested.at(1));
+  fleet.prefer("free");
+  fleet.forget_unless([](std::uint32_t worker) { return worker == 5; });
+  fleet.want(4, "ticket");
+  fleet.want(5, "ticket");  // it is still part of the job, and keeps its type
+  CHECK(provider.types == std::vector<std::string>{"dear", "dear", "free", "dear"});
 }
