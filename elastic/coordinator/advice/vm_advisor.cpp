@@ -1,5 +1,6 @@
 #include "elastic/coordinator/advice/vm_advisor.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "elastic/vms/vm_race.h"
@@ -20,6 +21,23 @@ void add(const fact::VmStep& step, Advice& advice) {
     advice.shape = {step.workers, step.batch_size, reason, step.leaving};
 }
 
+// Whether the search, and not the user, has led to this membership: the job may have been killed
+// before or after its last step was carried out. A search that is over asks for nothing.
+bool is_of_race(const RunNumbers& numbers, const Membership& first) {
+  const auto& steps = numbers.vm_steps.latest;
+  const fact::VmStep& last = steps.back().fact;
+  if (last.phase == fact::VmPhase::kSettled || last.phase == fact::VmPhase::kEnded) return true;
+  const auto is_one = [&](const Timed<fact::VmStep>& step) {
+    return step.fact.workers == first.workers();
+  };
+  const auto given_up = resume_race(numbers);  // what it goes back to
+  return first.batch_size == last.batch_size &&
+         (std::any_of(steps.end() - std::min<std::ptrdiff_t>(2, std::ssize(steps)), steps.end(),
+                      is_one) ||
+          (!given_up.empty() &&
+           std::get<fact::VmStep>(given_up.front()).workers == first.workers()));
+}
+
 }  // namespace
 
 Advice VmAdvisor::begin(const JobView& job) {
@@ -32,6 +50,10 @@ Advice VmAdvisor::begin(const JobView& job) {
     advice.events.emplace_back(step);
     return advice;
   }
+  const Membership& first = job.controller.membership();
+  if (!is_of_race(job.numbers, first))
+    return overrule(
+        {first.workers(), first.batch_size, "resumed with another K or B than was sought"}, job);
   // There are no processes yet that could leave: observe() sees to that once the job trains.
   advice.machine_type = steps.back().fact.machine_type;
   advice.events = resume_race(job.numbers);

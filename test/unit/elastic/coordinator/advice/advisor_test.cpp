@@ -4,6 +4,7 @@
 #include "elastic/coordinator/advice/batching_advisor.h"
 #include "elastic/coordinator/advice/rate_advisor.h"
 #include "elastic/coordinator/advice/search_advisor.h"
+#include "elastic/coordinator/advice/vm_advisor.h"
 #include "elastic/search/search_grid.h"
 #include "test/unit/elastic/search/virtual_job.h"
 
@@ -96,4 +97,31 @@ TEST_CASE("Shares follow what a machine can do as soon as it is ready") {
   const auto& rule = std::get<SharesWanted>(advice.wishes[0]).rule;
   const std::vector<std::uint32_t> ranks = {0, 1};
   CHECK(shares_of(rule, 64, ranks) == std::vector<std::uint32_t>{16, 48});
+}
+
+TEST_CASE("A search for the machine type ends if the job is resumed with another K or B") {
+  fact::VmStep step;
+  step.machine_type = "small";
+  step.workers = 2;
+  step.batch_size = 64;
+  RunSummary summary;
+  summary.apply({0.0, fact::Start{}});
+  summary.apply({1.0, step});
+  step.phase = fact::VmPhase::kAudition;
+  step.machine_type = "large";
+  step.workers = 3;
+  step.worker = 2;
+  summary.apply({2.0, step});
+  VmAdvisor search({});
+  const auto phase_with = [&](std::uint32_t workers, std::uint32_t batch_size) {
+    const Controller controller(plan_of(workers, batch_size), 0.0);
+    const Advice advice = search.begin({summary.numbers(), controller});
+    REQUIRE(advice.events.size() == 1);
+    CHECK(advice.machine_type == "small");
+    return std::get<fact::VmStep>(advice.events[0]).phase;
+  };
+  CHECK(phase_with(3, 66) == fact::VmPhase::kEnded);
+  CHECK(phase_with(4, 64) == fact::VmPhase::kEnded);
+  // Killed before or after the third worker was wanted.
+  CHECK(phase_with(2, 64) == fact::VmPhase::kDismissed);
 }
