@@ -14,6 +14,8 @@ constexpr double kTwoSigmaShare = 0.9545;
 // Sigma is at least this share of the profiles' scale, since an error bar of nothing says that the
 // simulation itself would never differ.
 constexpr double kLeastSigmaShare = 1e-3;
+// And not 0 where all profiles are: errors are divided by it. Its square is a number, too.
+constexpr double kTiny = 1e-100;
 // student_quantile is two-sided: 5 % on one side are 10 % on both.
 constexpr double kConfidence = 0.90;
 
@@ -53,7 +55,7 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
   }
   const auto count = static_cast<double>(samples.size());
   scale = std::sqrt(scale / count / static_cast<double>(bins));
-  least_sigma_ = kLeastSigmaShare * scale;
+  least_sigma_ = std::max(kLeastSigmaShare * scale, kTiny);
   for (std::size_t b = 0; b < bins; ++b) {
     residuals_.push_back(squares[b] / count + least_sigma_ * least_sigma_);
     may_be_zero_.push_back(std::ranges::any_of(
