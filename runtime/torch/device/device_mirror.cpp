@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -65,9 +66,15 @@ void DeviceMirror::drop_arrivals() {
     if (under_way_.front().arrived) under_way_.front().arrived->synchronize();
 }
 
-void DeviceMirror::release() {
-  await_weights();
-  drop_arrivals();
+// Destructors call it while an error of the device is on its way up, which must not be lost: a
+// device that has failed says so again here, and copies nothing any more.
+void DeviceMirror::release() noexcept {
+  try {
+    await_weights();
+    drop_arrivals();
+  } catch (const std::exception&) {
+    under_way_.clear();
+  }
   for (const auto& [vector, was_pinned] : vectors_)
     if (was_pinned) pinning_.release(vector);
   vectors_.clear();

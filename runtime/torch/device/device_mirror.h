@@ -53,8 +53,9 @@ class DeviceMirror final {
   // Ends the pass. Returns when all gradients have arrived and `ready` was called for them.
   void finish();
 
-  // Ends all access to the host's vectors. Call it before their memory is freed.
-  void release();
+  // Ends all access to the host's vectors. Call it before their memory is freed. An error of the
+  // device is left to whoever uses it next.
+  void release() noexcept;
 
  private:
   struct Departure {
