@@ -176,6 +176,7 @@ void Coordinator::take(Advice advice) {
     machine_type_ = *advice.machine_type;
     if (staffing_) staffing_->prefer(machine_type_);
   }
+  if (advice.next_machine_type && staffing_) staffing_->prefer_once(*advice.next_machine_type);
   if (advice.shape) reshape(*advice.shape);
   for (const ControllerEvent& wish : advice.wishes) recorded_.feed_later(wish);
 }

@@ -32,7 +32,8 @@ struct VmStep {
 
   std::uint64_t iteration = 0;
   VmPhase phase = VmPhase::kBegun;
-  std::string machine_type;            // of the machines that are asked for from now on
+  std::string machine_type;            // of the machines that are asked for from now on; in an
+                                       // audition, of its worker's alone
   std::uint32_t workers = 0;           // K that the job is to have now
   std::uint32_t batch_size = 0;        // B, which the search does not change
   std::uint32_t worker = 0;            // that is auditioned

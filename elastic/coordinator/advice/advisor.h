@@ -34,10 +34,14 @@ struct Advice {
   };
   // Of the machines that are asked for from now on; before the shape is wanted.
   std::optional<std::string> machine_type;
+  // Of the next machine that is asked for alone.
+  std::optional<std::string> next_machine_type;
   std::optional<Shape> shape;
   std::vector<ControllerEvent> wishes;  // for the controller
 
-  bool is_empty() const { return events.empty() && !machine_type && !shape && wishes.empty(); }
+  bool is_empty() const {
+    return events.empty() && !machine_type && !next_machine_type && !shape && wishes.empty();
+  }
 };
 
 // Thread: the event loop's.

@@ -10,7 +10,11 @@ namespace {
 
 // What a step means for the job.
 void add(const fact::VmStep& step, Advice& advice) {
-  advice.machine_type = step.machine_type;
+  // Who replaces one of the job's own workers meanwhile gets their type.
+  if (step.phase == fact::VmPhase::kAudition)
+    advice.next_machine_type = step.machine_type;
+  else if (step.phase != fact::VmPhase::kProbing)
+    advice.machine_type = step.machine_type;
   const bool is_audition =
       step.phase == fact::VmPhase::kAudition || step.phase == fact::VmPhase::kProbing;
   const std::string reason = "machines: " + step.reason;

@@ -42,6 +42,11 @@ Fleet::~Fleet() = default;
 
 // ---- What the job wants. ----
 
+void Fleet::prefer(std::string machine_type) {
+  preferred_type_ = std::move(machine_type);
+  next_type_.reset();
+}
+
 void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   if (const Machine* const machine = machine_of(worker))
     return listener_.on_machine_ready(worker, *machine);
@@ -50,7 +55,9 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   berth.id = next_id_++;
   Machine requested = requested_machine(berth.id);
   requested.spot = spot_;
-  requested.type = types_.emplace(worker, preferred_type_).first->second;
+  if (!types_.contains(worker))
+    types_[worker] = std::exchange(next_type_, std::nullopt).value_or(preferred_type_);
+  requested.type = types_.at(worker);
   berth.asked_price = provider_.price(requested.type, spot_).value_or(MachinePrice());
   requested.price = berth.asked_price;
   log(worker, requested, fact::MachineChange::kRequested, {});

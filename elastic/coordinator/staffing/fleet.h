@@ -40,7 +40,9 @@ class Fleet final : private ProviderListener {
   void begin(Provider::BeginDone done) { provider_.begin(*this, std::move(done)); }
   // The type of the machines that are asked for from now on; empty: the provider decides. A worker
   // that needs another machine gets one of the type that it had.
-  void prefer(std::string machine_type) { preferred_type_ = std::move(machine_type); }
+  void prefer(std::string machine_type);
+  // Of the next one alone, unless something else is preferred before.
+  void prefer_once(std::string machine_type) { next_type_ = std::move(machine_type); }
   // A machine for this worker: on_machine_ready follows, at once (within the call) where it has
   // one. `ticket`: for machines that start their worker by themselves.
   void want(std::uint32_t worker, const std::string& ticket);
@@ -83,6 +85,7 @@ class Fleet final : private ProviderListener {
   const bool logs_machines_;
   MachineId next_id_ = 1;
   std::string preferred_type_;
+  std::optional<std::string> next_type_;  // of the next machine, in place of the preferred one
   std::map<std::uint32_t, std::string> types_;  // by worker, that was asked for
   std::map<std::uint32_t, Berth> berths_;       // by worker
   // Those that are on their way back, and whose they were.

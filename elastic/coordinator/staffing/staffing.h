@@ -75,6 +75,7 @@ class Staffing final : private ClusterListener, private FleetListener {
 
   // Of the machines of workers that are started from now on (Fleet::prefer).
   void prefer(std::string machine_type) { fleet_.prefer(std::move(machine_type)); }
+  void prefer_once(std::string machine_type) { fleet_.prefer_once(std::move(machine_type)); }
   // Before other workers are wanted: an index that is free may get another type.
   void forget_the_unexpected();
   // Throws SystemError if it cannot be started.

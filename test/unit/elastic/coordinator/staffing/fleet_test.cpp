@@ -160,3 +160,16 @@ TEST_CASE_METHOD(FleetTest, "An index that is free again may get another type") 
   fleet.want(5, "ticket");  // it is still part of the job, and keeps its type
   CHECK(provider.types == std::vector<std::string>{"dear", "dear", "free", "dear"});
 }
+
+TEST_CASE_METHOD(FleetTest, "A type that is preferred once is that of the next machine alone") {
+  fleet.prefer("dear");
+  fleet.prefer_once("free");
+  fleet.want(1, "ticket");
+  fleet.want(2, "ticket");
+  provider.lose(provider.requested.at(0));
+  fleet.want(1, "ticket");  // it is the same worker
+  fleet.prefer_once("free");
+  fleet.prefer("dear");  // there will be no such machine
+  fleet.want(3, "ticket");
+  CHECK(provider.types == std::vector<std::string>{"free", "dear", "free", "dear"});
+}
