@@ -156,7 +156,8 @@ struct SharesWanted {
 };
 
 // One worker gets so many samples from the next boundary on, whatever the rule says, and is the
-// only one with such a share; 0: all follow the rule again. Whether it is there yet does not matter.
+// only one with such a share; 0: all follow the rule again. Whether it is there yet does not
+// matter.
 struct SharePinned {
   static constexpr std::string_view kName = "share_pinned";
   std::uint32_t worker = 0;

@@ -176,7 +176,8 @@ void Coordinator::take(Advice advice) {
     machine_type_ = *advice.machine_type;
     if (staffing_) staffing_->prefer(machine_type_);
   }
-  if (advice.next_machine_type && staffing_) staffing_->prefer_once(*advice.next_machine_type);
+  if (advice.next_machine_type && staffing_)
+    staffing_->prefer(*advice.next_machine_type, /*once=*/true);
   if (advice.shape) reshape(*advice.shape);
   for (const ControllerEvent& wish : advice.wishes) recorded_.feed_later(wish);
 }
@@ -191,7 +192,6 @@ void Coordinator::reshape(const Advice::Shape& shape) {
   if (shape.batch_size != controller().wanted_batch_size())
     rate = advisors_.rate->factor_for(shape.batch_size, record_.numbers());
   for (RunEvent& event : rate.events) record_.log(std::move(event));
-  if (staffing_) staffing_->forget_the_unexpected();
   if (!shape.dismissed.empty()) recorded_.feed_later(WorkersDismissed{shape.dismissed});
   recorded_.feed_later(ReshapeWanted{shape.workers, shape.batch_size, shape.reason, rate.factor});
 }

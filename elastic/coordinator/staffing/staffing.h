@@ -73,11 +73,9 @@ class Staffing final : private ClusterListener, private FleetListener {
   void open(WorkListener& work, const std::vector<ProcessName>& first);
   bool is_open() const { return cluster_ != nullptr; }
 
-  // Of the machines of workers that are started from now on (Fleet::prefer).
-  void prefer(std::string machine_type) { fleet_.prefer(std::move(machine_type)); }
-  void prefer_once(std::string machine_type) { fleet_.prefer_once(std::move(machine_type)); }
-  // Before other workers are wanted: an index that is free may get another type.
-  void forget_the_unexpected();
+  // Of the machines of workers that are started from now on, or of the next one alone (Fleet). The
+  // types of workers that the job does not expect any more are forgotten.
+  void prefer(std::string machine_type, bool once = false);
   // Throws SystemError if it cannot be started.
   void start(const ProcessName& process);
   // A worker says that it will leave.
