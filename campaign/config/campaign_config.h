@@ -97,13 +97,28 @@ struct SimulationConfig {
   bool operator==(const SimulationConfig&) const = default;
 };
 
-enum class SelectionRule { kRandom, kSpaceFilling };
+enum class SelectionRule { kRandom, kSpaceFilling, kUncertainty };
 
 struct SelectionConfig {
   std::uint32_t holdout = 0;
   SelectionRule rule = SelectionRule::kSpaceFilling;
 
   bool operator==(const SelectionConfig&) const = default;
+};
+
+// The surrogate that a campaign trains from the profiles of its results.
+struct SurrogateConfig {
+  // The campaign ends where the error on the holdout is within both; 0: not asked for.
+  double target_rmse = 0.0;           // in the unit of the profile
+  double target_within_errors = 0.0;  // share of values
+  std::uint32_t first_results = 16;
+  std::uint32_t retrain_results = 8;
+  std::uint32_t members = 5;
+  std::vector<std::uint32_t> hidden{48, 48};
+  std::uint32_t iterations = 3000;
+  double learning_rate = 0.01;
+
+  bool operator==(const SurrogateConfig&) const = default;
 };
 
 // 0: no limit.
@@ -131,6 +146,7 @@ struct CampaignConfig {
   std::vector<std::pair<std::string, ParameterConfig>> space;  // in the order of the document
   SimulationConfig simulation;
   SelectionConfig selection;
+  std::optional<SurrogateConfig> surrogate;
   CampaignStop stop;
   MachinesConfig machines;
   ProviderConfig provider;

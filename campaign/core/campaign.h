@@ -10,6 +10,8 @@
 //   diverged is not.
 // - Machines are kept as long as there is something for them, and released at once when there is
 //   not.
+// - A surrogate's advice comes before the order of the space, and after the holdout. The campaign
+//   ends where the surrogate is good enough, and not before its last results were learned from.
 // - The campaign ends before it costs more than max_cost: early enough for running segments to stop
 //   in order.
 #pragma once
@@ -54,6 +56,12 @@ class Campaign final {
   const std::map<MachineId, MachineRecord>& machines() const { return machines_; }
   const std::map<TaskId, TaskRecord>& tasks() const { return tasks_; }
   const Ledger& ledger() const { return ledger_; }
+  // Whether a surrogate is to be trained from the results that there are. Whoever asks starts the
+  // training, and tells Advised or TrainingFailed at its end: a campaign that has nothing else to
+  // do waits for that.
+  bool is_training_due() const;
+  std::uint64_t results_to_train_on() const;
+  const std::vector<event::Advised>& trainings() const { return trainings_; }
   std::uint64_t losses() const { return losses_; }  // of machines
   bool is_ended() const { return end_ && end_->is_told; }
   // "running", or how it ends or has ended, and why.
@@ -85,6 +93,8 @@ class Campaign final {
   void on(const event::CheckpointDamaged& damaged);
   void on(const event::TaskFailed& failed);
   void on(const event::Judged& judged);
+  void on(const event::Advised& advised);
+  void on(const event::TrainingFailed& failed);
   void on(const event::StopAsked& asked);
   void on(const event::Tick&) {}
 
@@ -110,6 +120,9 @@ class Campaign final {
   void go_on_ending();
   void assign();
   std::optional<PointIndex> take_point(MachineId machine);
+  // campaign_surrogate.cpp
+  std::optional<PointIndex> advised_point();
+  bool is_surrogate_good_enough() const;
   std::optional<std::size_t> waiting_for(MachineId machine) const;
   bool may_choose_more() const;
   std::size_t open_simulations() const;
@@ -142,6 +155,9 @@ class Campaign final {
   std::uint32_t broken_hosts_ = 0;  // in a row, which never joined
   std::uint64_t losses_ = 0;
   std::deque<bool> recent_failures_;  // of the last simulations that were over: failed or not
+  std::vector<event::Advised> trainings_;
+  std::deque<PointIndex> advised_;   // some may have been taken meanwhile
+  std::uint64_t results_tried_ = 0;  // of the last training, failed or not
   std::optional<End> end_;
   double now_seconds_ = 0.0;
   CampaignActions actions_;

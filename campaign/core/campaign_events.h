@@ -118,6 +118,25 @@ struct Judged {
   std::string fault;
   std::string log_tail;
 };
+// A surrogate was trained from so many results beside the holdout. Errors are those on the holdout;
+// without two profiles of it they are not known, and 0.
+struct Advised {
+  static constexpr std::string_view kName = "advised";
+  std::uint64_t results = 0;
+  std::uint64_t profiles = 0;  // of the holdout
+  double rmse = 0.0;
+  double most_rmse = 0.0;          // with 95 % confidence it is at most this
+  double within = 0.0;             // share of values within their simulated error bars
+  double least_within = 0.0;       // with 95 % confidence it is at least this
+  double covered = 0.0;            // share of values within two predicted sigma
+  std::vector<PointIndex> points;  // what to simulate next, in this order
+};
+// A training from so many results failed.
+struct TrainingFailed {
+  static constexpr std::string_view kName = "training_failed";
+  std::uint64_t results = 0;
+  std::string reason;
+};
 // Somebody wants it to end, in order or at once; or, `is_failure`, it cannot go on.
 struct StopAsked {
   static constexpr std::string_view kName = "stop_asked";
@@ -136,7 +155,7 @@ using CampaignEvent =
                  event::MachineLost, event::MachineReleased, event::HostJoined, event::HostLost,
                  event::SegmentBegan, event::SegmentEnded, event::SegmentKept,
                  event::CheckpointKept, event::CheckpointDamaged, event::TaskFailed, event::Judged,
-                 event::StopAsked, event::Tick>;
+                 event::Advised, event::TrainingFailed, event::StopAsked, event::Tick>;
 
 namespace action {
 

@@ -113,7 +113,12 @@ void Campaign::check_ends() {
   if (stop && now_seconds_ + kCostSlackSeconds >= *stop)
     return begin_end("max_cost", fmt::format("more would cost more than ${:g}", max_cost_),
                      grace_seconds());
-  if (open_simulations() == 0 && !may_choose_more()) {
+  if (is_surrogate_good_enough())
+    return begin_end("finished",
+                     fmt::format("the surrogate's error on the holdout is {:g}, which is enough",
+                                 trainings_.back().rmse),
+                     grace_seconds());
+  if (open_simulations() == 0 && !may_choose_more() && !is_training_due()) {
     const bool is_all = order_.left() == 0;
     begin_end("finished",
               is_all ? "all points of the space were simulated" : "max_simulations were simulated",
@@ -186,8 +191,10 @@ std::optional<PointIndex> Campaign::take_point(MachineId machine) {
     return point;
   }
   if (!may_choose_more()) return std::nullopt;
-  const auto point = order_.next();
+  auto point = order_.next();
   if (!point) return std::nullopt;
+  if (!order_.is_holdout(*point))
+    if (const auto advised = advised_point()) point = advised;
   order_.take(*point);
   simulations_[*point].is_holdout = order_.is_holdout(*point);
   return point;

@@ -17,7 +17,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(CheckpointMode, {{CheckpointMode::kSegments, "segme
 NLOHMANN_JSON_SERIALIZE_ENUM(MergeRule, {{MergeRule::kLast, "last"},
                                          {MergeRule::kMeanBySteps, "mean_by_steps"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SelectionRule, {{SelectionRule::kRandom, "random"},
-                                             {SelectionRule::kSpaceFilling, "space_filling"}})
+                                             {SelectionRule::kSpaceFilling, "space_filling"},
+                                             {SelectionRule::kUncertainty, "uncertainty"}})
 
 template <typename Fields, MaybeConst<ParameterConfig> T>
 void visit_fields(Fields& field, T& parameter) {
@@ -101,6 +102,18 @@ void visit_fields(Fields& field, T& selection) {
   field("rule", selection.rule);
 }
 
+template <typename Fields, MaybeConst<SurrogateConfig> T>
+void visit_fields(Fields& field, T& surrogate) {
+  field("target_rmse", surrogate.target_rmse);
+  field("target_within_errors", surrogate.target_within_errors);
+  field("first_results", surrogate.first_results);
+  field("retrain_results", surrogate.retrain_results);
+  field("members", surrogate.members);
+  field("hidden", surrogate.hidden);
+  field("iterations", surrogate.iterations);
+  field("learning_rate", surrogate.learning_rate);
+}
+
 template <typename Fields, MaybeConst<CampaignStop> T>
 void visit_fields(Fields& field, T& stop) {
   field("max_simulations", stop.max_simulations);
@@ -149,6 +162,7 @@ void visit_fields(Fields& field, T& config) {
   visit_space(field, config);
   field("simulation", config.simulation);
   field("selection", config.selection);
+  field("surrogate", config.surrogate);
   field("stop", config.stop);
   visit_provider(field, config);
   field("machines", config.machines);

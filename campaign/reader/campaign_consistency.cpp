@@ -29,6 +29,7 @@ class ConsistencyCheck final {
     check_checkpoint();
     check_result();
     check_limits();
+    check_surrogate();
     return std::move(violations_);
   }
 
@@ -43,6 +44,7 @@ class ConsistencyCheck final {
   void check_checkpoint();
   void check_result();
   void check_limits();
+  void check_surrogate();
 
   const CampaignConfig& config_;
   std::vector<Violation> violations_;
@@ -159,6 +161,36 @@ void ConsistencyCheck::check_limits() {
   const std::size_t points = Space(config_.space).size();
   if (config_.selection.holdout > points)
     fail("/selection/holdout", fmt::format("the space has only {} points", points), "use fewer");
+}
+
+void ConsistencyCheck::check_surrogate() {
+  const auto& surrogate = config_.surrogate;
+  if (!surrogate) {
+    if (config_.selection.rule == SelectionRule::kUncertainty)
+      fail("/selection/rule", "there is no surrogate whose uncertainty could be looked at",
+           "add a section \"surrogate\": {}, or use the rule space_filling");
+    return;
+  }
+  const auto& profile = config_.simulation.result.profile;
+  if (!profile)
+    fail("/surrogate", "a surrogate learns profiles, and results have none",
+         "add simulation.result.profile, or leave the surrogate out");
+  if (config_.selection.holdout < 2)
+    fail("/selection/holdout", "a surrogate is judged on 2 simulations at least",
+         "use about a tenth of the space, or leave the surrogate out");
+  if (surrogate->target_within_errors > 0.0 && profile && profile->errors.empty())
+    fail("/surrogate/target_within_errors", "simulated profiles have no error bars",
+         "add simulation.result.profile.errors, or use target_rmse");
+  if (config_.selection.rule == SelectionRule::kUncertainty && surrogate->members < 2)
+    fail("/surrogate/members", "one member has no spread to choose points by",
+         "use 2 at least, or the rule space_filling");
+  if (!violations_.empty()) return;
+  constexpr std::size_t kFewestToTrain = 4;
+  const std::size_t points = Space(config_.space).size();
+  if (points < config_.selection.holdout + kFewestToTrain)
+    fail("/selection/holdout",
+         fmt::format("of {} points it leaves fewer than {} to train on", points, kFewestToTrain),
+         "use fewer, or a larger space");
 }
 
 }  // namespace

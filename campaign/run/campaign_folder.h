@@ -19,6 +19,7 @@ struct CampaignFolder {
   std::filesystem::path files() const { return path / "files"; }
   std::filesystem::path log() const { return path / "campaign.jsonl"; }
   std::filesystem::path logs() const { return path / "logs"; }
+  std::filesystem::path surrogate() const { return path / "surrogate"; }
   std::filesystem::path report() const { return path / "report.json"; }
   std::filesystem::path page() const { return path / "report.html"; }
 };

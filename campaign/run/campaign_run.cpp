@@ -32,7 +32,14 @@ CampaignRun::CampaignRun(asio::io_context& io, EventLoop& loop, Provider& provid
       inputs_(read_input_files(start_.folder.files())),
       disk_(loop.start_thread()),
       wake_(io),
-      begin_seconds_(loop.clock().now_seconds()) {}
+      begin_seconds_(loop.clock().now_seconds()) {
+  if (campaign_.config().surrogate)
+    training_ = std::make_unique<SurrogateTraining>(
+        io_, loop_, start_.folder, campaign_.config(), start_.program_folder,
+        [this](const SurrogateTraining::Told& told) {
+          std::visit([this](const auto& event) { feed(event); }, told);
+        });
+}
 
 CampaignRun::~CampaignRun() = default;
 
@@ -77,6 +84,7 @@ void CampaignRun::feed(const CampaignEvent& event) {
   if (std::exchange(is_draining_, true)) return;
   drain();
   is_draining_ = false;
+  train_if_due();
   set_wake_timer();
 }
 
@@ -104,6 +112,11 @@ bool CampaignRun::write_log(const std::string& line) {
     carry_out(action::Finish{"failed", error.what()});
     return false;
   }
+}
+
+void CampaignRun::train_if_due() {
+  if (training_ && !is_over_ && !training_->is_running() && campaign_.is_training_due())
+    training_->begin(campaign_);
 }
 
 void CampaignRun::set_wake_timer() {
@@ -410,6 +423,7 @@ void CampaignRun::carry_out(const action::Judge& judge) {
 void CampaignRun::carry_out(const action::Finish& finish) {
   finish_ = finish;
   is_over_ = true;
+  if (training_) training_->stop();
   provider_.end([this](const std::vector<std::string>& left) {
     if (!left.empty())
       log_warning(

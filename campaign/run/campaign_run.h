@@ -16,6 +16,7 @@
 #include "campaign/run/campaign_folder.h"
 #include "campaign/run/host_links.h"
 #include "campaign/run/simulation_store.h"
+#include "campaign/run/surrogate_training.h"
 #include "runtime/base/digest.h"
 #include "runtime/net/event_loop.h"
 #include "runtime/provider/provider.h"
@@ -63,6 +64,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
   void drain();
   bool write_log(const std::string& line);
   void set_wake_timer();
+  void train_if_due();
   void watch_signs_of_life();
 
   void carry_out(const action::RequestMachine& request);
@@ -111,6 +113,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
   std::vector<TaskFile> inputs_;
   std::unique_ptr<HostLinks> links_;  // once the provider is ready
   std::unique_ptr<BackgroundThread> disk_;
+  std::unique_ptr<SurrogateTraining> training_;  // if there is a surrogate
   std::deque<CampaignEvent> events_;
   bool is_draining_ = false;
   std::optional<std::string> early_stop_;  // asked for before the provider was ready

@@ -56,6 +56,18 @@ std::string line_of(const Campaign&, const event::TaskFailed& failed, double) {
                                  : fmt::format("a simulation {}: {}", failed.how, failed.reason);
 }
 
+std::string line_of(const Campaign&, const event::Advised& advised, double) {
+  std::string text = fmt::format("a surrogate was trained from {} results", advised.results);
+  if (advised.profiles >= 2)
+    text += fmt::format(": its error on the holdout is {:.4g} (at most {:.4g})", advised.rmse,
+                        advised.most_rmse);
+  return text;
+}
+
+std::string line_of(const Campaign&, const event::TrainingFailed& failed, double) {
+  return fmt::format("no surrogate could be trained from {} results", failed.results);
+}
+
 template <typename Event>
 std::string line_of(const Campaign&, const Event&, double) {
   return {};

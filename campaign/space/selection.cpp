@@ -56,7 +56,7 @@ void PointOrder::take(PointIndex point) {
   SCAVENGER_CHECK(point < taken_.size() && !taken_[point]);
   taken_[point] = true;
   --left_;
-  if (rule_ != SelectionRule::kSpaceFilling) return;
+  if (rule_ == SelectionRule::kRandom) return;
   const std::vector<double> place = space_.unit_values_at(point);
   for (PointIndex other = 0; other < taken_.size(); ++other) {
     if (taken_[other]) continue;

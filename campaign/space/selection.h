@@ -10,7 +10,8 @@
 
 namespace scavenger::campaign {
 
-// The points in the order of a rule that does not look at results.
+// The points in an order that does not look at results; that of kUncertainty fills the space, until
+// a surrogate has advice.
 class PointOrder final {
  public:
   // `space` must outlive it.

@@ -47,6 +47,13 @@ echo $step > state
 printf '{"steps": %s, "value": %s}\\n' $step $((c * 1000 + step)) > result.json
 """
 
+# A profile that depends on c smoothly, computed in one step.
+ANALYTIC_ENGINE = """#!/bin/sh
+echo "begin $1 0 $2" >> "$3"
+sleep 0.4; touch state
+awk -v c=$1 'BEGIN { print "x,y,e"; for (i = 0; i < 8; i++) printf "%d,%.6f,0.05\\n", i, 2 + sin(c / 10 + i / 2) }' > profile.csv
+"""
+
 
 class CampaignTest(job.JobTest):
     def setUp(self):
@@ -341,6 +348,62 @@ class CampaignTest(job.JobTest):
         vms = ledger_of(endpoint)["vms"]
         self.assertGreater(len(vms), 0)
         self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
+
+    def test_surrogate_chooses_points_and_ends_the_campaign_after_kills(self):
+        self.write_engine(ANALYTIC_ENGINE)
+        config = self.write_config(
+            points=40, selection={"holdout": 5, "rule": "uncertainty"}, machines={"count": 1},
+            simulation={"steps": 1, "stop": {}, "checkpoint": {"files": ["state"]},
+                        "result": {"files": ["profile.csv"],
+                                   "profile": {"file": "profile.csv", "x": "x", "y": ["y"], "errors": ["e"]}}},
+            surrogate={"target_rmse": 0.04, "first_results": 5, "retrain_results": 5, "members": 2, "hidden": [16],
+                       "iterations": 500, "learning_rate": 0.02})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        deadline = time.monotonic() + 60
+        while not self.processes("scavenger-train"):
+            self.assertLess(time.monotonic(), deadline, "no training")
+            time.sleep(0.02)
+        self.kill(process)  # in the middle of the first training
+        self.assert_no_orphans()
+        self.assertNotIn("advised", [line["event"] for line in self.log()])
+        text = self.campaign("--resume", self.run_folder())
+        self.assertIn("a surrogate was trained from", text)
+        report = self.report()
+        self.assertEqual(report["status"], "finished", text)
+        self.assertIn("which is enough", report["reason"])
+        self.assertGreater(report["skipped"], 0)
+        training = [line["of"] for line in self.log() if line["event"] == "advised"]
+        self.assertLessEqual(training[-1]["most_rmse"], 0.04)
+        self.assertGreaterEqual(training[-1]["profiles"], 2)
+        self.check_surrogate_was_never_trained_on_the_holdout(report)
+        self.assertGreater(self.check_advice_was_followed(), 0)
+        self.check_books()
+        self.campaign("--resume", self.run_folder())  # nothing is left to do
+        self.assertEqual(self.report()["simulated"], report["simulated"])
+
+    def check_surrogate_was_never_trained_on_the_holdout(self, report):
+        current = json.loads((self.run_folder() / "surrogate" / "current.json").read_text())
+        holdout = {simulation["point"] for simulation in report["simulations"] if simulation["is_holdout"]}
+        self.assertEqual(len(holdout), 5)
+        self.assertLessEqual(set(current["holdout"]), holdout)
+        self.assertFalse(set(current["points"]) & holdout)
+
+    def check_advice_was_followed(self):
+        """After an advice, points that begin are the advised ones, in their order."""
+        advised, taken, followed = [], set(), 0
+        for line in self.log():
+            if line["event"] == "advised":
+                advised = line["of"]["points"]
+            for decided in line["actions"]:
+                if "start_task" not in decided or decided["start_task"]["point"] in taken:
+                    continue
+                point = decided["start_task"]["point"]
+                advised = [other for other in advised if other not in taken]
+                if advised:
+                    self.assertEqual(point, advised[0])
+                    followed += 1
+                taken.add(point)
+        return followed
 
     def test_molecular_dynamics_have_the_same_bits_after_kills(self):
         config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())

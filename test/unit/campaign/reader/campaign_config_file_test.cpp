@@ -30,6 +30,8 @@ constexpr const char* kFull = R"({
     "limit_hours": 3, "tries": 2
   },
   "selection": {"holdout": 2, "rule": "random"},
+  "surrogate": {"target_rmse": 0.1, "target_within_errors": 0.9, "first_results": 4, "retrain_results": 3,
+                "members": 3, "hidden": [8], "iterations": 100, "learning_rate": 0.02},
   "stop": {"max_simulations": 5, "max_cost": 1.5},
   "machines": {"count": 3, "price_per_hour": 0.2, "listen_address": "127.0.0.2", "port": 7000,
                "start_seconds": 9, "silence_seconds": 8},
@@ -101,10 +103,10 @@ TEST_CASE("Defaults are those of the schema", "[campaign_config]") {
 
 TEST_CASE("An override replaces a value", "[campaign_config]") {
   const Folder folder;
-  const std::vector<std::string> overrides = {"machines.count=9", "space.c.values=[3]"};
+  const std::vector<std::string> overrides = {"machines.count=9", "space.c.values=[3, 4]"};
   const CampaignConfig config = load_campaign_config(folder.write(kFull), overrides);
   CHECK(config.machines.count == 9);
-  CHECK(config.space[1].second.values == std::vector<double>{3.0});
+  CHECK(config.space[1].second.values == std::vector<double>{3.0, 4.0});
 }
 
 TEST_CASE("Each fault is one error with its place", "[campaign_config]") {
@@ -127,10 +129,41 @@ TEST_CASE("Each fault is one error with its place", "[campaign_config]") {
   CHECK_THAT(complaint("\"mode\": \"segments\"", "\"mode\": \"self\""), Contains("no means"));
   CHECK_THAT(complaint("[\"e\"]", "[\"e\", \"f\"]"), Contains("2 columns of errors"));
   CHECK_THAT(complaint("[0.9, 1.1]", "[1.1, 0.9]"), Contains("is empty"));
+  CHECK_THAT(complaint("\"holdout\": 2", "\"holdout\": 1"), Contains("2 simulations at least"));
+  CHECK_THAT(complaint("\"holdout\": 2", "\"holdout\": 3"), Contains("fewer than 4 to train on"));
+  CHECK_THAT(complaint("[\"e\"]", "[]"), Contains("no error bars"));
+  CHECK_THAT(complaint("\"first_results\": 4", "\"first_results\": 3"), Contains("out of range"));
   CHECK_THAT(complaint("\"holdout\": 2", "\"holdout\": 7"), Contains("only 6 points"));
   CHECK_THAT(complaint("\"emulated\"", "\"emulatd\""), Contains("did you mean \"emulated\"?"));
   CHECK_THAT(complaint("\"mean_life_seconds\": 20", "\"mean_life\": 20"), Contains("unknown key"));
   CHECK_THAT(complaint("\"step\": 0.5", "\"step\": 1e-9"), Contains("more than a million"));
+}
+
+TEST_CASE("A surrogate needs profiles, and the rule uncertainty a surrogate with a spread",
+          "[campaign_config]") {
+  using Catch::Contains;
+  const auto complaint_about = [](const std::string& part, const std::string& other) {
+    std::string text = R"({"name": "a", "space": {"c": {"range": [1, 20], "step": 1}},
+        "simulation": {"command": ["x", "{steps}"], "steps": 10, "checkpoint": {"files": ["s"]},
+                       "result": {"files": ["r"], "profile": {"file": "r", "x": "x", "y": ["y"]}}},
+        "selection": {"holdout": 4, "rule": "uncertainty"}, "surrogate": {}})";
+    const std::size_t place = text.find(part);
+    REQUIRE(place != std::string::npos);
+    text.replace(place, part.size(), other);
+    try {
+      parse_campaign_config(text, "text");
+    } catch (const ConfigError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  CHECK(complaint_about("{}", "{}") == "nothing");
+  CHECK_THAT(complaint_about(", \"surrogate\": {}", ""), Contains("there is no surrogate"));
+  CHECK_THAT(complaint_about("{}", R"({"members": 1})"), Contains("no spread"));
+  CHECK(complaint_about(R"("uncertainty"}, "surrogate": {})",
+                        R"("random"}, "surrogate": {"members": 1})") == "nothing");
+  CHECK_THAT(complaint_about(R"(, "profile": {"file": "r", "x": "x", "y": ["y"]})", ""),
+             Contains("results have none"));
 }
 
 TEST_CASE("Each ready campaign is valid, named after its file, and survives a round trip",

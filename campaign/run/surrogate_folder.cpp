@@ -1,0 +1,183 @@
+#include "campaign/run/surrogate_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "campaign/result/result_files.h"
+#include "campaign/run/simulation_store.h"
+#include "campaign/surrogate/member_job.h"
+#include "runtime/base/error.h"
+#include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
+
+namespace scavenger::campaign {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurrentSurrogate, folder, points, holdout)
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path current_file(const CampaignFolder& folder) {
+  return folder.surrogate() / "current.json";
+}
+
+CurrentSurrogate read_current(const CampaignFolder& folder) {
+  const fs::path file = current_file(folder);
+  try {
+    return parse_json(read_file(file)).get<CurrentSurrogate>();
+  } catch (const nlohmann::json::exception&) {
+    throw DataError({.what = "it does not name a trained surrogate",
+                     .where = file.string(),
+                     .remedy = "resume the campaign, which trains another one"});
+  }
+}
+
+void append(std::vector<double>& all, const std::vector<std::vector<double>>& columns) {
+  for (const std::vector<double>& column : columns)
+    all.insert(all.end(), column.begin(), column.end());
+}
+
+surrogate::Sample sample_of(std::vector<double> parameters, const Profile& profile) {
+  surrogate::Sample sample;
+  sample.parameters = std::move(parameters);
+  append(sample.profile, profile.y);
+  append(sample.errors, profile.errors);
+  // A short simulation has no standard errors.
+  if (!std::ranges::all_of(sample.errors, [](double error) { return std::isfinite(error); }))
+    sample.errors.clear();
+  return sample;
+}
+
+// The first result may be the torn one.
+std::vector<double> most_common_places(
+    const std::vector<std::pair<PointIndex, Profile>>& profiles) {
+  std::map<std::size_t, std::size_t> counts;
+  std::vector<double> places;
+  for (const auto& [point, profile] : profiles) ++counts[profile.x.size()];
+  std::size_t most = 0;
+  for (const auto& [point, profile] : profiles)
+    if (counts[profile.x.size()] > most) {
+      most = counts[profile.x.size()];
+      places = profile.x;
+    }
+  return places;
+}
+
+}  // namespace
+
+surrogate::FitSettings fit_settings_of(const CampaignConfig& config) {
+  const SurrogateConfig& wanted = config.surrogate.value();
+  surrogate::FitSettings settings;
+  settings.hidden.assign(wanted.hidden.begin(), wanted.hidden.end());
+  settings.members = wanted.members;
+  settings.iterations = wanted.iterations;
+  settings.learning_rate = wanted.learning_rate;
+  settings.seed = config.seed;
+  return settings;
+}
+
+surrogate::UnitSpace unit_space_of(const CampaignConfig& config) {
+  std::vector<std::vector<double>> corners(2);
+  for (const auto& [name, parameter] : config.space) {
+    const std::vector<double> values = values_of(parameter);
+    corners[0].push_back(std::ranges::min(values));
+    corners[1].push_back(std::ranges::max(values));
+  }
+  return surrogate::UnitSpace(corners);
+}
+
+PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
+                          std::span<const PointIndex> points, std::vector<double> x) {
+  const ProfileColumns& columns = config.simulation.result.profile.value();
+  const Space space(config.space);
+  const SimulationStore store(folder.path);
+  PointSamples read{{}, {}, std::move(x), {}};
+  std::vector<std::pair<PointIndex, Profile>> profiles;
+  for (const PointIndex point : points) {
+    try {
+      profiles.emplace_back(point, read_profile(store.result_of(point), columns));
+    } catch (const InputError& error) {
+      read.faults.push_back(fmt::format("{}: {}", space.text_at(point), error.what()));
+    }
+  }
+  if (read.x.empty()) read.x = most_common_places(profiles);
+  for (const auto& [point, profile] : profiles) {
+    surrogate::Sample sample = sample_of(space.values_at(point), profile);
+    const auto fault =
+        surrogate::fault_of(sample, config.space.size(), read.x.size() * columns.y.size());
+    if (fault) {
+      read.faults.push_back(fmt::format("{}: {}", space.text_at(point), *fault));
+      continue;
+    }
+    read.points.push_back(point);
+    read.samples.push_back(std::move(sample));
+  }
+  return read;
+}
+
+void keep_current(const CampaignFolder& folder, const CurrentSurrogate& current) {
+  write_file_atomically(current_file(folder), json_text(nlohmann::json(current)) + "\n");
+  remove_other_trainings(folder);
+}
+
+void remove_other_trainings(const CampaignFolder& folder) {
+  const std::string kept = has_surrogate(folder) ? read_current(folder).folder : std::string();
+  std::error_code error;
+  std::vector<fs::path> others;
+  fs::directory_iterator entry(folder.surrogate(), error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error))
+    if (entry->is_directory() && entry->path().filename() != kept) others.push_back(entry->path());
+  for (const fs::path& other : others) fs::remove_all(other, error);
+}
+
+bool has_surrogate(const CampaignFolder& folder) {
+  std::error_code error;
+  return fs::exists(current_file(folder), error);
+}
+
+LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config,
+                               CurrentSurrogate current) {
+  const surrogate::FitSettings settings = fit_settings_of(config);
+  const PointSamples trained = read_samples(folder, config, current.points, {});
+  const PointSamples holdout = read_samples(folder, config, current.holdout, trained.x);
+  if (!trained.faults.empty() || !holdout.faults.empty())
+    throw DataError({.what = "a result that the surrogate was trained from has changed: " +
+                             (trained.faults.empty() ? holdout : trained).faults.front(),
+                     .where = folder.path.string(),
+                     .remedy = "restore the folder from a copy"});
+  surrogate::Encoding encoding =
+      surrogate::encode(unit_space_of(config), trained.samples, settings);
+  std::vector<surrogate::Perceptron> members;
+  for (std::size_t index = 0; index < settings.members; ++index) {
+    const fs::path place = folder.surrogate() / current.folder / fmt::format("member-{}", index);
+    const surrogate::MemberJob job{place / "job.json", place / "run",
+                                   place / "weights.safetensors"};
+    members.push_back(surrogate::read_member(job, encoding.set, settings));
+  }
+  surrogate::Surrogate surrogate(std::move(encoding), std::move(members), trained.samples);
+  surrogate.calibrate(holdout.samples);
+  return {std::move(surrogate), trained.x, std::move(current)};
+}
+
+LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config) {
+  if (!config.surrogate)
+    throw InputError(
+        {.what = "this campaign trains no surrogate",
+         .where = folder.path.string(),
+         .remedy = "add a section \"surrogate\" to its configuration, and run it anew"});
+  if (!has_surrogate(folder))
+    throw InputError(
+        {.what = "no surrogate of this campaign is trained yet",
+         .where = folder.path.string(),
+         .remedy = "let it go on until it says that one is (surrogate.first_results)"});
+  return load_surrogate(folder, config, read_current(folder));
+}
+
+}  // namespace scavenger::campaign

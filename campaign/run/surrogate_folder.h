@@ -1,0 +1,66 @@
+// The surrogate of a campaign on the controller's disk:
+//
+//   RUN/surrogate/training-16/member-0/...   a training from 16 results
+//   RUN/surrogate/current.json               which of them counts, and what it was trained on
+//
+// The weights are those of scavenger-train. All else is made again from the simulations' results.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "campaign/config/campaign_config.h"
+#include "campaign/run/campaign_folder.h"
+#include "campaign/space/space.h"
+#include "campaign/surrogate/surrogate.h"
+
+namespace scavenger::campaign {
+
+surrogate::FitSettings fit_settings_of(const CampaignConfig& config);
+
+// The box of the space.
+surrogate::UnitSpace unit_space_of(const CampaignConfig& config);
+
+// Results as samples. The values of all columns of `y` stand one after the other in a profile.
+struct PointSamples {
+  std::vector<PointIndex> points;
+  std::vector<surrogate::Sample> samples;
+  std::vector<double> x;            // places of one column's values
+  std::vector<std::string> faults;  // of results that are not used
+};
+
+// Results that cannot be read, or are not as long as `x`, are among the faults; an empty `x`
+// becomes that of the first result of the most common length.
+PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
+                          std::span<const PointIndex> points, std::vector<double> x);
+
+// A training's folder, relative to the run folder.
+struct CurrentSurrogate {
+  std::string folder;
+  std::vector<PointIndex> points;   // that it was trained on
+  std::vector<PointIndex> holdout;  // that it was calibrated on
+};
+
+// Replaces the one before at once, and removes its folder. Throws SystemError.
+void keep_current(const CampaignFolder& folder, const CurrentSurrogate& current);
+// Removes trainings that did not become the current one.
+void remove_other_trainings(const CampaignFolder& folder);
+
+bool has_surrogate(const CampaignFolder& folder);
+
+struct LoadedSurrogate {
+  surrogate::Surrogate surrogate;
+  std::vector<double> x;
+  CurrentSurrogate current;
+};
+
+// Throws DataError or CheckpointError if its files are damaged.
+LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config,
+                               CurrentSurrogate current);
+// The current one. Throws InputError, too, if there is none yet.
+LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config);
+
+}  // namespace scavenger::campaign

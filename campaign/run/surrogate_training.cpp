@@ -1,0 +1,226 @@
+#include "campaign/run/surrogate_training.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "campaign/surrogate/member_job.h"
+#include "campaign/surrogate/selection.h"
+#include "campaign/task/command_guard.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+
+namespace scavenger::campaign {
+namespace {
+
+constexpr std::size_t kTrainingLogBytes = 500;
+
+// The current surrogate may be from as many results, if the process was killed before it told so.
+std::string free_folder(const std::filesystem::path& place, std::uint64_t results) {
+  std::string name = fmt::format("training-{}", results);
+  for (int number = 2; std::filesystem::exists(place / name); ++number)
+    name = fmt::format("training-{}-{}", results, number);
+  return name;
+}
+
+double or_zero(double number) {
+  return std::isfinite(number) ? number : 0.0;
+}
+
+}  // namespace
+
+// What one training is about. The thread has it while it computes, and the loop else.
+struct SurrogateTraining::Round {
+  std::uint64_t results = 0;  // that the campaign has, used or not
+  std::vector<PointIndex> points, holdout, running, untried;
+  std::size_t wanted = 0;  // points to advise
+  std::string folder;
+  PointSamples trained, held;
+  std::size_t member = 0;
+  event::Advised advised;
+  std::string failure;
+};
+
+SurrogateTraining::SurrogateTraining(asio::io_context& io, EventLoop& loop, CampaignFolder folder,
+                                     CampaignConfig config, std::filesystem::path program_folder,
+                                     std::function<void(const Told&)> told)
+    : io_(io),
+      loop_(loop),
+      folder_(std::move(folder)),
+      config_(std::move(config)),
+      space_(config_.space),
+      program_folder_(std::move(program_folder)),
+      told_(std::move(told)),
+      thread_(loop.start_thread()) {}
+
+SurrogateTraining::~SurrogateTraining() = default;
+
+void SurrogateTraining::begin(const Campaign& campaign) {
+  SCAVENGER_CHECK(!is_running());
+  round_ = std::make_shared<Round>();
+  Round& round = *round_;
+  round.results = campaign.results_to_train_on();
+  for (const auto& [point, simulation] : campaign.simulations()) {
+    if (simulation.state == SimulationState::kDone)
+      (simulation.is_holdout ? round.holdout : round.points).push_back(point);
+    else if (!simulation.is_over() && !simulation.is_holdout)
+      round.running.push_back(point);
+  }
+  if (config_.selection.rule == SelectionRule::kUncertainty) {
+    for (PointIndex point = 0; point < space_.size(); ++point)
+      if (!campaign.simulations().contains(point)) round.untried.push_back(point);
+    // Enough until the next surrogate is trained, and while it is.
+    round.wanted = 2 * config_.surrogate->retrain_results + round.running.size();
+  }
+  read_results();
+}
+
+void SurrogateTraining::stop() {
+  round_.reset();
+  child_.reset();
+}
+
+// ---- The steps of a training. ----
+
+void SurrogateTraining::read_results() {
+  const auto work = [this, round = round_] {
+    try {
+      remove_other_trainings(folder_);
+      round->folder = free_folder(folder_.surrogate(), round->results);
+      round->trained = read_samples(folder_, config_, round->points, {});
+      round->held = read_samples(folder_, config_, round->holdout, round->trained.x);
+      constexpr std::size_t kFewestSamples = 2;
+      if (round->trained.samples.size() < kFewestSamples) {
+        round->failure = "fewer than 2 results have a profile";
+        if (!round->trained.faults.empty()) round->failure += "; " + round->trained.faults.front();
+        return;
+      }
+      const surrogate::FitSettings settings = fit_settings_of(config_);
+      const surrogate::Encoding encoding =
+          surrogate::encode(unit_space_of(config_), round->trained.samples, settings);
+      for (std::size_t index = 0; index < settings.members; ++index)
+        surrogate::write_member_job(
+            folder_.surrogate() / round->folder / fmt::format("member-{}", index), encoding.set,
+            settings, index);
+    } catch (const std::exception& error) {
+      round->failure = error.what();
+    }
+  };
+  thread_->run(work, [this, round = round_] {
+    if (round != round_) return;
+    if (!round->failure.empty()) return fail(round->failure);
+    for (const PointSamples* samples : {&round->trained, &round->held})
+      for (const std::string& fault : samples->faults)
+        log_warning("the surrogate does not learn from {}", fault);
+    train_next();
+  });
+}
+
+std::filesystem::path SurrogateTraining::member_folder(std::size_t index) const {
+  return folder_.surrogate() / round_->folder / fmt::format("member-{}", index);
+}
+
+void SurrogateTraining::train_next() {
+  if (round_->member == config_.surrogate->members) return advise();
+  run_program({"scavenger-train", "job.json", "--run", "run"}, [this] {
+    run_program({"scavenger-export", "run", "weights.safetensors", "--checkpoint", "last"}, [this] {
+      ++round_->member;
+      train_next();
+    });
+  });
+}
+
+// In the folder of the member that is being trained.
+void SurrogateTraining::run_program(const std::vector<std::string>& words,
+                                    std::function<void()> then) {
+  const std::filesystem::path place = member_folder(round_->member);
+  ChildProcess::Command command;
+  command.program = program_folder_ / "scavenger-task";
+  command.arguments = {kGuardOption, std::to_string(::getpid()), place.string()};
+  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  command.log = place / "log.txt";
+  const auto ended = [this, round = round_, log = command.log, program = words.front(),
+                      then = std::move(then)](const ExitStatus& status) {
+    // Not from inside of the process that has ended, which the next one replaces.
+    loop_.post([this, round, log, program, status, then] {
+      if (round != round_) return;
+      if (status.code == 0 && status.signal == 0) return then();
+      fail(fmt::format("{} ended with {}: {}", program, status.text(),
+                       log_tail(log, kTrainingLogBytes)));
+    });
+  };
+  try {
+    child_.reset();
+    child_ = std::make_unique<ChildProcess>(io_, command, ended);
+  } catch (const SystemError& error) {
+    fail(error.what());
+  }
+}
+
+namespace {
+
+std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, const Space& space,
+                               const surrogate::UnitSpace& unit,
+                               const std::vector<PointIndex>& untried,
+                               const std::vector<PointIndex>& running, std::size_t simulated,
+                               std::size_t count) {
+  std::vector<std::vector<double>> candidates, busy;
+  std::vector<double> variances;
+  for (const PointIndex point : untried) {
+    const std::vector<double> values = space.values_at(point);
+    candidates.push_back(unit.to_unit(values));
+    variances.push_back(surrogate.variance(values));
+  }
+  for (const PointIndex point : running) busy.push_back(unit.to_unit(space.values_at(point)));
+  std::vector<PointIndex> chosen;
+  for (const std::size_t index : surrogate::most_uncertain(
+           candidates, variances, std::move(busy), simulated, std::min(count, candidates.size())))
+    chosen.push_back(untried[index]);
+  return chosen;
+}
+
+}  // namespace
+
+void SurrogateTraining::advise() {
+  const auto work = [this, round = round_] {
+    try {
+      const LoadedSurrogate loaded = load_surrogate(
+          folder_, config_, {round->folder, round->trained.points, round->held.points});
+      keep_current(folder_, loaded.current);
+      const surrogate::HoldoutError error = loaded.surrogate.error_on(round->held.samples);
+      event::Advised& advised = round->advised;
+      advised.results = round->results;
+      advised.profiles = error.profiles;
+      advised.rmse = or_zero(error.rmse);
+      advised.most_rmse = or_zero(error.most_rmse);
+      advised.within = or_zero(error.within);
+      advised.least_within = or_zero(error.least_within);
+      advised.covered = or_zero(error.covered);
+      advised.points = choose(loaded.surrogate, space_, unit_space_of(config_), round->untried,
+                              round->running, round->trained.samples.size(), round->wanted);
+    } catch (const std::exception& error) {
+      round->failure = error.what();
+    }
+  };
+  thread_->run(work, [this, round = round_] {
+    if (round != round_) return;
+    if (!round->failure.empty()) return fail(round->failure);
+    tell(round->advised);
+  });
+}
+
+void SurrogateTraining::fail(const std::string& reason) {
+  log_warning("the surrogate could not be trained, the campaign goes on without: {}", reason);
+  tell(event::TrainingFailed{round_->results, reason});
+}
+
+void SurrogateTraining::tell(const Told& told) {
+  stop();
+  told_(told);
+}
+
+}  // namespace scavenger::campaign
