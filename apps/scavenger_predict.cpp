@@ -1,4 +1,5 @@
 // scavenger-predict: asks a job's trained model about samples, or evaluates it: docs/models.md.
+// Asks a campaign's surrogate about a point of its space: docs/campaigns.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,18 +9,23 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "apps/command_line/checkpoint_choice.h"
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
+#include "campaign/run/campaign_folder.h"
+#include "campaign/run/surrogate_folder.h"
+#include "campaign/run/surrogate_question.h"
 #include "elastic/coordinator/job/run_folder.h"
 #include "elastic/evaluation/prediction_file.h"
 #include "elastic/evaluation/restored_model.h"
 #include "elastic/history/evaluation_metric.h"
 #include "elastic/report/quantity_text.h"
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
@@ -43,11 +49,12 @@ struct Arguments {
   bool evaluate = false;
   bool json = false;
   std::string torchscript;
+  std::string at;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-predict"));
-  app.add_option("RUN", arguments.run, "The job's run folder")->required();
+  app.add_option("RUN", arguments.run, "The run folder of a job, or of a campaign")->required();
   auto* input = app.add_option("--input", arguments.input,
                                "Samples without targets: a file of the job's own format, or .npy, "
                                ".npz, .safetensors, .csv (else the samples of --split)");
@@ -64,6 +71,10 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_flag("--json", arguments.json, "Print metrics as JSON")->needs(evaluate);
   app.add_option("--torchscript", arguments.torchscript,
                  "Predict nothing: write the trained TorchScript module, for scavenger-export")
+      ->excludes(input)
+      ->excludes(evaluate);
+  app.add_option("--at", arguments.at,
+                 "Of a campaign: a point of its space, as Z=4.3,c=0.6, whose profile is predicted")
       ->excludes(input)
       ->excludes(evaluate);
   app.add_option("--threads", arguments.threads,
@@ -181,7 +192,31 @@ void write_torchscript(const Arguments& arguments) {
             << arguments.torchscript << "\n";
 }
 
+// Uses no LibTorch: the members of a surrogate are plain C++.
+void ask_surrogate(const Arguments& arguments) {
+  if (arguments.at.empty())
+    throw InputError({.what = "this is a campaign, and no point of its space is named",
+                      .where = arguments.run,
+                      .remedy = "add --at NAME=VALUE,... for all of its parameters"});
+  const campaign::CampaignFolder folder = campaign::open_campaign_folder(arguments.run);
+  const campaign::CampaignConfig config = campaign::config_of(folder);
+  const std::vector<double> point = campaign::parse_point(config, arguments.at);
+  const campaign::LoadedSurrogate loaded = campaign::load_surrogate(folder, config);
+  const surrogate::Prediction prediction = loaded.surrogate.predict(point);
+  const campaign::ProfileColumns& columns = config.simulation.result.profile.value();
+  if (arguments.output == "-")
+    return campaign::write_prediction(columns, loaded.x, prediction, std::cout);
+  std::ostringstream text;
+  campaign::write_prediction(columns, loaded.x, prediction, text);
+  write_file_atomically(arguments.output, text.str());
+}
+
 void answer(const Arguments& arguments) {
+  if (campaign::is_campaign(arguments.run)) return ask_surrogate(arguments);
+  if (!arguments.at.empty())
+    throw InputError({.what = "there is no campaign here, and only campaigns have points",
+                      .where = arguments.run,
+                      .remedy = "name the run folder of a campaign, or use --input"});
   if (!arguments.torchscript.empty()) return write_torchscript(arguments);
   elastic::RestoredModel model(
       read_chosen_checkpoint(arguments.run, arguments.checkpoint, "scavenger-predict"),

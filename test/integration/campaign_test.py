@@ -2,6 +2,7 @@
 
 import collections
 import json
+import math
 import os
 import pathlib
 import random
@@ -377,6 +378,7 @@ class CampaignTest(job.JobTest):
         self.assertGreaterEqual(training[-1]["profiles"], 2)
         self.check_surrogate_was_never_trained_on_the_holdout(report)
         self.assertGreater(self.check_advice_was_followed(), 0)
+        self.check_predictions()
         self.check_books()
         self.campaign("--resume", self.run_folder())  # nothing is left to do
         self.assertEqual(self.report()["simulated"], report["simulated"])
@@ -387,6 +389,25 @@ class CampaignTest(job.JobTest):
         self.assertEqual(len(holdout), 5)
         self.assertLessEqual(set(current["holdout"]), holdout)
         self.assertFalse(set(current["points"]) & holdout)
+
+    def check_predictions(self):
+        """Between simulated points they are the engine's profile, within their error bars."""
+        def predict(*arguments):
+            return subprocess.run([job.programs / "scavenger-predict", self.run_folder(), *arguments], env=self.environment(),
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        done = predict("--at", "c=20.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual((lines[0], len(lines)), ("x,y,y_sigma", 9))
+        for line in lines[1:]:
+            x, y, sigma = map(float, line.split(","))
+            self.assertGreater(sigma, 0)
+            self.assertLess(abs(y - 2 - math.sin(2.05 + x / 2)), max(0.12, 5 * sigma))
+        for arguments, text in ((("--at", "c=41"), "outside of the space"), (("--at", "d=1"), 'no parameter "d"'),
+                                ((), "add --at")):
+            done = predict(*arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn(text, done.stderr)
 
     def check_advice_was_followed(self):
         """After an advice, points that begin are the advised ones, in their order."""
