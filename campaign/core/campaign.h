@@ -62,6 +62,8 @@ class Campaign final {
   bool is_training_due() const;
   std::uint64_t results_to_train_on() const;
   const std::vector<event::Advised>& trainings() const { return trainings_; }
+  double training_seconds() const { return training_seconds_; }  // of those that failed, too
+  std::uint64_t failed_trainings() const { return failed_trainings_; }
   std::uint64_t losses() const { return losses_; }  // of machines
   bool is_ended() const { return end_ && end_->is_told; }
   // "running", or how it ends or has ended, and why.
@@ -156,6 +158,8 @@ class Campaign final {
   std::uint64_t losses_ = 0;
   std::deque<bool> recent_failures_;  // of the last simulations that were over: failed or not
   std::vector<event::Advised> trainings_;
+  double training_seconds_ = 0.0;
+  std::uint64_t failed_trainings_ = 0;
   std::deque<PointIndex> advised_;   // some may have been taken meanwhile
   std::uint64_t results_tried_ = 0;  // of the last training, failed or not
   std::optional<End> end_;

@@ -129,6 +129,8 @@ struct Advised {
   double within = 0.0;             // share of values within their simulated error bars
   double least_within = 0.0;       // with 95 % confidence it is at least this
   double covered = 0.0;            // share of values within two predicted sigma
+  double seconds = 0.0;            // that the training took
+  double predict_seconds = 0.0;    // that one prediction takes
   std::vector<PointIndex> points;  // what to simulate next, in this order
 };
 // A training from so many results failed.
@@ -136,6 +138,7 @@ struct TrainingFailed {
   static constexpr std::string_view kName = "training_failed";
   std::uint64_t results = 0;
   std::string reason;
+  double seconds = 0.0;
 };
 // Somebody wants it to end, in order or at once; or, `is_failure`, it cannot go on.
 struct StopAsked {

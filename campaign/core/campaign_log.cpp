@@ -31,8 +31,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckpointDamaged, task, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFailed, task, how, reason, log_tail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judged, point, fault, log_tail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Advised, results, profiles, rmse, most_rmse, within,
-                                   least_within, covered, points)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingFailed, results, reason)
+                                   least_within, covered, seconds, predict_seconds, points)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingFailed, results, reason, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopAsked, reason, at_once, is_failure)
 inline void to_json(nlohmann::json& json, const Tick&) {
   json = nlohmann::json::object();

@@ -32,12 +32,15 @@ void Campaign::on(const event::Advised& advised) {
   results_tried_ = advised.results;
   advised_.assign(advised.points.begin(), advised.points.end());
   trainings_.push_back(advised);
+  training_seconds_ += advised.seconds;
 }
 
 // What an earlier surrogate advised may be what the failed one would have advised against.
 void Campaign::on(const event::TrainingFailed& failed) {
   results_tried_ = failed.results;
   advised_.clear();
+  training_seconds_ += failed.seconds;
+  ++failed_trainings_;
 }
 
 std::optional<PointIndex> Campaign::advised_point() {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "campaign/run/simulation_command.h"
 #include "runtime/base/version.h"
@@ -48,6 +50,43 @@ Json simulation(const Campaign& campaign, PointIndex point, const SimulationReco
   return json;
 }
 
+// The time of N predictions and of what was simulated and trained for them, against N simulations,
+// where N is the size of the space: N t_sim / (n t_sim + t_train + N t_predict). Nothing if nothing
+// was simulated or trained.
+std::optional<double> speed_up(const Campaign& campaign) {
+  double done = 0.0;
+  double seconds = 0.0;
+  for (const auto& [point, record] : campaign.simulations())
+    if (record.state == SimulationState::kDone) {
+      done += 1.0;
+      seconds += record.cost().seconds;
+    }
+  if (campaign.trainings().empty() || seconds == 0.0) return std::nullopt;
+  const auto points = static_cast<double>(campaign.space().size());
+  return points * seconds / done /
+         (seconds + campaign.training_seconds() +
+          points * campaign.trainings().back().predict_seconds);
+}
+
+Json surrogate(const Campaign& campaign) {
+  Json trainings = Json::array();
+  for (const event::Advised& training : campaign.trainings())
+    trainings.push_back({{"results", training.results},
+                         {"profiles", training.profiles},
+                         {"rmse", training.rmse},
+                         {"most_rmse", training.most_rmse},
+                         {"within", training.within},
+                         {"least_within", training.least_within},
+                         {"covered", training.covered},
+                         {"seconds", training.seconds},
+                         {"predict_seconds", training.predict_seconds}});
+  Json json = {{"trainings", std::move(trainings)},
+               {"failed_trainings", campaign.failed_trainings()},
+               {"training_seconds", campaign.training_seconds()}};
+  if (const auto factor = speed_up(campaign)) json["speed_up"] = *factor;
+  return json;
+}
+
 }  // namespace
 
 Json report_document(const Campaign& campaign, double seconds) {
@@ -55,23 +94,25 @@ Json report_document(const Campaign& campaign, double seconds) {
   for (const auto& [point, record] : campaign.simulations())
     simulations.push_back(simulation(campaign, point, record));
   const std::size_t points = campaign.space().size();
-  return {{"kind", "campaign"},
-          {"version", version()},
-          {"name", campaign.config().name},
-          {"status", campaign.status()},
-          {"reason", campaign.reason()},
-          {"seconds", seconds},
-          {"points", points},
-          {"simulated", campaign.simulations().size()},
-          {"skipped", points - campaign.simulations().size()},
-          {"done", count_of(campaign, SimulationState::kDone)},
-          {"diverged", count_of(campaign, SimulationState::kDiverged)},
-          {"failed", count_of(campaign, SimulationState::kFailed)},
-          {"machines_lost", campaign.losses()},
-          {"checkpoint_seconds", campaign.checkpoint_seconds()},
-          {"mean_life_seconds", campaign.mean_life_seconds()},
-          {"spent", spent(campaign, seconds)},
-          {"simulations", std::move(simulations)}};
+  Json document = {{"kind", "campaign"},
+                   {"version", version()},
+                   {"name", campaign.config().name},
+                   {"status", campaign.status()},
+                   {"reason", campaign.reason()},
+                   {"seconds", seconds},
+                   {"points", points},
+                   {"simulated", campaign.simulations().size()},
+                   {"skipped", points - campaign.simulations().size()},
+                   {"done", count_of(campaign, SimulationState::kDone)},
+                   {"diverged", count_of(campaign, SimulationState::kDiverged)},
+                   {"failed", count_of(campaign, SimulationState::kFailed)},
+                   {"machines_lost", campaign.losses()},
+                   {"checkpoint_seconds", campaign.checkpoint_seconds()},
+                   {"mean_life_seconds", campaign.mean_life_seconds()},
+                   {"spent", spent(campaign, seconds)},
+                   {"simulations", std::move(simulations)}};
+  if (campaign.config().surrogate) document["surrogate"] = surrogate(campaign);
+  return document;
 }
 
 }  // namespace scavenger::campaign

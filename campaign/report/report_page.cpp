@@ -119,12 +119,77 @@ std::string simulations_table(const Json& document) {
   return text + "</table>";
 }
 
+std::string key_of(std::size_t curve, const std::string& meaning) {
+  return fmt::format("<span class=\"key\" style=\"background:{}\"></span>{} ",
+                     kCurveColours[curve % std::size(kCurveColours)], escaped(meaning));
+}
+
+std::string trainings_section(const Json& surrogate) {
+  std::string text =
+      fmt::format("<h2>Surrogate</h2><p>It was trained {} times in {}; {} trainings failed.",
+                  surrogate.at("trainings").size(),
+                  format_duration(surrogate.at("training_seconds").get<double>()),
+                  surrogate.at("failed_trainings").get<std::uint64_t>());
+  if (surrogate.contains("speed_up"))
+    text += fmt::format(
+        " To predict each point of the space takes, with all that was simulated and trained for "
+        "it, "
+        "1 / {:.3g} of the time of simulating each point (one slot each).",
+        surrogate.at("speed_up").get<double>());
+  text += "</p>";
+  Profile errors{{}, {{}, {}}, {}};
+  std::string rows;
+  for (const Json& training : surrogate.at("trainings")) {
+    if (training.at("profiles").get<std::uint64_t>() < 2) continue;
+    errors.x.push_back(training.at("results").get<double>());
+    errors.y[0].push_back(training.at("rmse").get<double>());
+    errors.y[1].push_back(training.at("most_rmse").get<double>());
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{:.4g}</td><td>{:.4g}</td><td>{:.1f} %</td><td>{}</td></tr>",
+        training.at("results").get<std::uint64_t>(), errors.y[0].back(), errors.y[1].back(),
+        100.0 * training.at("covered").get<double>(),
+        format_duration(training.at("seconds").get<double>()));
+  }
+  if (rows.empty()) return text;
+  return text + "<p>Error on the holdout over the number of simulations that were learned from: " +
+         key_of(0, "root of the mean square") + key_of(1, "its bound with 95 % confidence") +
+         "</p><div class=\"profiles\"><figure>" + profile_svg(errors) +
+         "</figure></div><table><tr><th>simulations</th><th>error</th><th>at most</th>"
+         "<th>within 2 sigma</th><th>training</th></tr>" +
+         rows + "</table>";
+}
+
+// The predicted curves after the simulated ones.
+Profile both(const Profile& simulated, const Profile& predicted) {
+  Profile all = simulated;
+  const std::vector<double> none(simulated.x.size(), 0.0);
+  if (all.errors.empty()) all.errors.assign(all.y.size(), none);
+  all.y.insert(all.y.end(), predicted.y.begin(), predicted.y.end());
+  all.errors.insert(all.errors.end(), predicted.errors.begin(), predicted.errors.end());
+  return all;
+}
+
+std::string holdout_section(const ProfileColumns& columns,
+                            const std::vector<DrawnProfile>& profiles) {
+  std::string figures;
+  for (const DrawnProfile& profile : profiles)
+    if (profile.predicted)
+      figures += "<figure>" + profile_svg(both(profile.simulated, *profile.predicted)) +
+                 "<figcaption>" + escaped(profile.title) + "</figcaption></figure>";
+  if (figures.empty()) return figures;
+  std::string text = fmt::format("<h2>The holdout, which was not learned from</h2><p>Over {}: ",
+                                 escaped(columns.x));
+  for (std::size_t i = 0; i < columns.y.size(); ++i) text += key_of(i, columns.y[i] + " simulated");
+  for (std::size_t i = 0; i < columns.y.size(); ++i)
+    text += key_of(columns.y.size() + i, columns.y[i] + " predicted");
+  return text + "with bands of one standard error or deviation.</p><div class=\"profiles\">" +
+         figures + "</div>";
+}
+
 std::string profiles_section(const ProfileColumns& columns,
                              const std::vector<DrawnProfile>& profiles) {
   std::string text = fmt::format("<h2>Profiles</h2><p>Over {}: ", escaped(columns.x));
-  for (std::size_t i = 0; i < columns.y.size(); ++i)
-    text += fmt::format("<span class=\"key\" style=\"background:{}\"></span>{} ",
-                        kCurveColours[i % std::size(kCurveColours)], escaped(columns.y[i]));
+  for (std::size_t i = 0; i < columns.y.size(); ++i) text += key_of(i, columns.y[i]);
   text += columns.errors.empty() ? "</p>" : "with a band of one standard error.</p>";
   text += "<div class=\"profiles\">";
   for (const DrawnProfile& profile : profiles)
@@ -142,6 +207,8 @@ std::string report_page(const Json& document, const ProfileColumns* columns,
       "content=\"width=device-width\"><title>{}</title><style>{}</style></head><body>",
       escaped(document.at("name")), kStyle);
   text += headline(document) + spent_table(document.at("spent"));
+  if (document.contains("surrogate")) text += trainings_section(document.at("surrogate"));
+  if (columns != nullptr) text += holdout_section(*columns, profiles);
   if (columns != nullptr && !profiles.empty()) text += profiles_section(*columns, profiles);
   return text + trouble(document) + simulations_table(document) + "</body></html>\n";
 }

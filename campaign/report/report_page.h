@@ -1,6 +1,7 @@
 // The page of a campaign: report.json and profiles as HTML that needs nothing else. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace scavenger::campaign {
 struct DrawnProfile {
   std::string title;  // "Z=4, c=0.5"
   Profile simulated;
+  std::optional<Profile> predicted;  // with one sigma; of the holdout only
 };
 
 // `document`: as of report_document(). `columns`: what the profiles are of; null: none is drawn.

@@ -41,6 +41,7 @@ struct SurrogateTraining::Round {
   std::string folder;
   PointSamples trained, held;
   std::size_t member = 0;
+  double begin_seconds = 0.0;
   event::Advised advised;
   std::string failure;
 };
@@ -64,6 +65,7 @@ void SurrogateTraining::begin(const Campaign& campaign) {
   round_ = std::make_shared<Round>();
   Round& round = *round_;
   round.results = campaign.results_to_train_on();
+  round.begin_seconds = loop_.clock().now_seconds();
   for (const auto& [point, simulation] : campaign.simulations()) {
     if (simulation.state == SimulationState::kDone)
       (simulation.is_holdout ? round.holdout : round.points).push_back(point);
@@ -191,7 +193,9 @@ void SurrogateTraining::advise() {
       const LoadedSurrogate loaded = load_surrogate(
           folder_, config_, {round->folder, round->trained.points, round->held.points});
       keep_current(folder_, loaded.current);
+      const double before_seconds = loop_.clock().now_seconds();
       const surrogate::HoldoutError error = loaded.surrogate.error_on(round->held.samples);
+      const double predict_seconds = loop_.clock().now_seconds() - before_seconds;
       event::Advised& advised = round->advised;
       advised.results = round->results;
       advised.profiles = error.profiles;
@@ -200,6 +204,8 @@ void SurrogateTraining::advise() {
       advised.within = or_zero(error.within);
       advised.least_within = or_zero(error.least_within);
       advised.covered = or_zero(error.covered);
+      if (error.profiles > 0)
+        advised.predict_seconds = predict_seconds / static_cast<double>(error.profiles);
       advised.points = choose(loaded.surrogate, space_, unit_space_of(config_), round->untried,
                               round->running, round->trained.samples.size(), round->wanted);
     } catch (const std::exception& error) {
@@ -209,13 +215,15 @@ void SurrogateTraining::advise() {
   thread_->run(work, [this, round = round_] {
     if (round != round_) return;
     if (!round->failure.empty()) return fail(round->failure);
+    round->advised.seconds = loop_.clock().now_seconds() - round->begin_seconds;
     tell(round->advised);
   });
 }
 
 void SurrogateTraining::fail(const std::string& reason) {
   log_warning("the surrogate could not be trained, the campaign goes on without: {}", reason);
-  tell(event::TrainingFailed{round_->results, reason});
+  tell(event::TrainingFailed{round_->results, reason,
+                             loop_.clock().now_seconds() - round_->begin_seconds});
 }
 
 void SurrogateTraining::tell(const Told& told) {

@@ -373,11 +373,15 @@ class CampaignTest(job.JobTest):
         self.assertEqual(report["status"], "finished", text)
         self.assertIn("which is enough", report["reason"])
         self.assertGreater(report["skipped"], 0)
-        training = [line["of"] for line in self.log() if line["event"] == "advised"]
-        self.assertLessEqual(training[-1]["most_rmse"], 0.04)
-        self.assertGreaterEqual(training[-1]["profiles"], 2)
+        advices = [line["of"] for line in self.log() if line["event"] == "advised"]
+        self.assertLessEqual(advices[-1]["most_rmse"], 0.04)
+        self.assertGreaterEqual(advices[-1]["profiles"], 2)
         self.check_surrogate_was_never_trained_on_the_holdout(report)
         self.assertGreater(self.check_advice_was_followed(), 0)
+        self.assertEqual([training["results"] for training in report["surrogate"]["trainings"]],
+                         [advice["results"] for advice in advices])
+        self.assertGreater(report["surrogate"]["speed_up"], 0)
+        self.assertIn("y predicted", (self.run_folder() / "report.html").read_text())
         self.check_predictions()
         self.check_books()
         self.campaign("--resume", self.run_folder())  # nothing is left to do

@@ -113,7 +113,7 @@ TEST_CASE("After a failed training the points fill the space", "[campaign]") {
   const PointIndex by_space = plain.running();
   const PointIndex other = by_space == left[0] ? left[1] : left[0];
   advised.tell(advice(4, 1.0, {other}));
-  advised.tell(event::TrainingFailed{5, "no memory"});
+  advised.tell(event::TrainingFailed{5, "no memory", 1.0});
   CHECK_FALSE(advised.campaign().is_training_due());
   advised.finish(1);
   CHECK(advised.running() == by_space);
@@ -144,7 +144,7 @@ TEST_CASE("At the end of the space the last training is waited for", "[campaign]
     CHECK(simulator.campaign().status() == "running");
     REQUIRE(simulator.campaign().is_training_due());
     if (fails)
-      simulator.tell(event::TrainingFailed{6, "no memory"});
+      simulator.tell(event::TrainingFailed{6, "no memory", 1.0});
     else
       simulator.tell(advice(6, 1.0, {}));
     CHECK(simulator.is_finished());

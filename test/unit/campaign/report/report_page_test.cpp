@@ -28,6 +28,42 @@ TEST_CASE("The document counts what was simulated, and its sums are the bill", "
   CHECK_THAT(page, !Catch::Contains("<b>NaN"));
 }
 
+TEST_CASE("A surrogate's errors, speed-up and predictions of the holdout are shown", "[report]") {
+  CampaignConfig config = small_config(40);
+  config.surrogate.emplace();
+  ScriptedCampaign script(config);
+  script.begin();
+  script.bring(1);
+  CHECK(report_document(script.campaign(), 0.0).at("surrogate").count("speed_up") == 0);
+  const PointIndex point = script.campaign().simulations().begin()->first;
+  double seconds = 0.0;
+  for (; script.campaign().tasks().contains(1); seconds += 2.0)
+    script.run_segment(1, 2.0, script.campaign().tasks().at(1).until);
+  script.feed(event::Judged{point, "", ""});
+  event::Advised advised;
+  advised.results = 7;
+  advised.profiles = 2;
+  advised.rmse = 0.125;
+  advised.most_rmse = 0.25;
+  advised.seconds = 5.0;
+  advised.predict_seconds = 0.5;
+  script.feed(advised);
+  script.feed(event::TrainingFailed{8, "no memory", 3.0});
+  const Json document = report_document(script.campaign(), script.seconds());
+  const Json& surrogate = document.at("surrogate");
+  CHECK(surrogate.at("failed_trainings") == 1);
+  CHECK(surrogate.at("trainings").size() == 1);
+  // 40 simulations against 1 of them, 8 s of training and 40 predictions.
+  CHECK(surrogate.at("speed_up").get<double>() == Approx(40.0 * seconds / (seconds + 8.0 + 20.0)));
+  const ProfileColumns columns{"p.csv", "x", {"y"}, {}};
+  const DrawnProfile drawn{"c=1", {{0, 1}, {{1, 2}}, {}}, Profile{{0, 1}, {{1, 3}}, {{0.1, 0.2}}}};
+  const std::string page = report_page(document, &columns, {drawn, {"c=2", drawn.simulated, {}}});
+  CHECK_THAT(page, Catch::Contains("<td>7</td><td>0.125</td><td>0.25</td>"));
+  CHECK_THAT(page, Catch::Contains("y predicted"));
+  const std::string none = report_page(document, &columns, {{"c=2", drawn.simulated, {}}});
+  CHECK_THAT(none, !Catch::Contains("y predicted"));
+}
+
 TEST_CASE("A profile is drawn without what is no number", "[report]") {
   const Profile profile{{0.0, 1.0, 2.0}, {{1.0, NAN, 3.0}}, {{0.1, 0.1, NAN}}};
   const std::string svg = profile_svg(profile);
