@@ -24,7 +24,13 @@ bool Campaign::is_training_due() const {
   const std::uint64_t results = results_to_train_on();
   if (results < kFewestToTrain || results <= results_tried_) return false;
   if (open_simulations() == 0 && !may_choose_more()) return true;
-  if (results_tried_ == 0) return results >= surrogate->first_results;
+  if (results_tried_ == 0) {
+    // A target must not be met by chance on the first few profiles of the holdout.
+    const bool is_holdout_open = std::ranges::any_of(simulations_, [](const auto& entry) {
+      return entry.second.is_holdout && !entry.second.is_over();
+    });
+    return results >= surrogate->first_results && !is_holdout_open;
+  }
   return results >= results_tried_ + surrogate->retrain_results;
 }
 

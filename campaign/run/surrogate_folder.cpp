@@ -128,7 +128,11 @@ void keep_current(const CampaignFolder& folder, const CurrentSurrogate& current)
 }
 
 void remove_other_trainings(const CampaignFolder& folder) {
-  const std::string kept = has_surrogate(folder) ? read_current(folder).folder : std::string();
+  std::string kept;
+  try {
+    if (has_surrogate(folder)) kept = read_current(folder).folder;
+  } catch (const InputError&) {  // damaged: the next training takes its place
+  }
   std::error_code error;
   std::vector<fs::path> others;
   fs::directory_iterator entry(folder.surrogate(), error);

@@ -30,14 +30,17 @@ event::Advised advice(std::uint64_t results, double most_rmse, std::vector<Point
 // Simulates on one machine what the campaign wants; stops where it is told to.
 class Simulator {
  public:
-  explicit Simulator(const CampaignConfig& config) : script_(config) {
+  explicit Simulator(const CampaignConfig& config, std::uint32_t slots = 1) : script_(config) {
     script_.begin();
-    take(script_.bring(1));
+    take(script_.bring(1, slots));
   }
   // Simulates the point that runs; returns it.
   PointIndex finish_one() {
     REQUIRE(script_.campaign().tasks().size() == 1);
-    const auto [task, record] = *script_.campaign().tasks().begin();
+    return finish_task(script_.campaign().tasks().begin()->first);
+  }
+  PointIndex finish_task(TaskId task) {
+    const TaskRecord record = script_.campaign().tasks().at(task);
     script_.feed(event::SegmentBegan{task});
     script_.pass(1.0);
     script_.feed(event::SegmentEnded{task});
@@ -88,6 +91,17 @@ TEST_CASE("A surrogate is trained from results beside the holdout, when there ar
   simulator.finish(1);
   CHECK_FALSE(simulator.campaign().is_training_due());
   simulator.finish(1);
+  CHECK(simulator.campaign().is_training_due());
+}
+
+TEST_CASE("The first training waits for the whole holdout", "[campaign]") {
+  Simulator simulator(surrogate_config(), 2);
+  const TaskId slow = simulator.campaign().tasks().begin()->first;
+  REQUIRE(simulator.campaign().simulations().at(simulator.running()).is_holdout);
+  for (int i = 0; i < 6; ++i) simulator.finish_task(simulator.campaign().tasks().rbegin()->first);
+  CHECK(simulator.campaign().results_to_train_on() == 5);
+  CHECK_FALSE(simulator.campaign().is_training_due());
+  simulator.finish_task(slow);
   CHECK(simulator.campaign().is_training_due());
 }
 
