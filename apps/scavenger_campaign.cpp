@@ -117,6 +117,18 @@ int code_of(const std::string& status) {
   return status == "failed" ? 1 : 0;
 }
 
+// What a handler throws ends the campaign in order, so that machines are returned.
+void run_until_end(AsioLoop& loop, campaign::CampaignRun& run) {
+  for (;;) {
+    try {
+      loop.run();
+      return;
+    } catch (const std::exception& error) {
+      if (!run.fail(error.what())) throw;
+    }
+  }
+}
+
 int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
          const Arguments& arguments) {
   const elastic::RunLock lock(folder.path);
@@ -147,7 +159,7 @@ int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
   asio::signal_set signals(io);
   elastic::add_end_signals(signals);
   watch_signals(signals, run, true);
-  loop.run();
+  run_until_end(loop, run);
   const campaign::action::Finish& finish = run.finish();
   campaign::write_report_document(folder, run.campaign(), run.last_step_seconds());
   campaign::write_report_page(folder, run.campaign(), run.last_step_seconds(), folder.page());

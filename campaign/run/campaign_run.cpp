@@ -78,6 +78,15 @@ void CampaignRun::stop(const std::string& reason, bool at_once) {
   early_stop_ = reason;  // the provider is not ready yet
 }
 
+bool CampaignRun::fail(const std::string& reason) {
+  if (!links_ || is_over_) return false;
+  is_draining_ = false;
+  events_.clear();
+  links_->kill_all();
+  carry_out(action::Finish{"failed", reason});
+  return true;
+}
+
 // Events that actions cause are taken after those actions.
 void CampaignRun::feed(const CampaignEvent& event) {
   events_.push_back(event);
@@ -108,8 +117,7 @@ bool CampaignRun::write_log(const std::string& line) {
     log_.write(line);
     return true;
   } catch (const SystemError& error) {
-    links_->kill_all();
-    carry_out(action::Finish{"failed", error.what()});
+    fail(error.what());
     return false;
   }
 }

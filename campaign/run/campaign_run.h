@@ -44,6 +44,10 @@ class CampaignRun final : private ProviderListener, private HostListener {
   void begin();
   // In order, or at once.
   void stop(const std::string& reason, bool at_once);
+  // Ends a campaign in which a handler has thrown: what runs is killed, machines are returned, and
+  // it can be resumed. Returns false if there is nothing to return, or it ends already. Then the
+  // exception is the caller's.
+  bool fail(const std::string& reason);
 
   // After the loop has ended.
   const Campaign& campaign() const { return campaign_; }

@@ -332,15 +332,19 @@ class CampaignTest(job.JobTest):
         self.assertEqual([line for line in left.splitlines() if str(process.pid) in line], [])
 
     @unittest.skipIf(shutil.which("curl") is None, "there is no curl, which the VMs' startup script uses")
-    def test_vms_of_the_fake_compute_engine(self):
-        settings = {"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "seed": 3, "machine_types": {"n2d-standard-2": [2, 8]},
-                    "spot_lives": {"early_share": 0.5, "early_hours": 0.08, "mean_hours": 0.3}, "faults": {"no_notice": 0.5}}
+    def on_compute_engine(self, settings):
+        """Starts the fake; returns its endpoint and a configuration that uses it."""
         endpoint = start_fake(self, settings, "--vms", self.folder / "vms")
         self.more_environment = {"SCAVENGER_GCP_TOKEN": TOKEN}
         provider = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "spot": True, "endpoint": endpoint,
                     "machine_types": ["n2d-standard-2"], "programs": str(job.programs), "controller_address": "127.0.0.1",
                     "cool_down_seconds": 1, "watch_seconds": 1}
-        config = self.write_config(provider=provider, machines={"count": 2, "start_seconds": 120}, stop={"max_cost": 1})
+        return endpoint, self.write_config(provider=provider, machines={"count": 2, "start_seconds": 120}, stop={"max_cost": 1})
+
+    def test_vms_of_the_fake_compute_engine(self):
+        settings = {"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "seed": 3, "machine_types": {"n2d-standard-2": [2, 8]},
+                    "spot_lives": {"early_share": 0.5, "early_hours": 0.08, "mean_hours": 0.3}, "faults": {"no_notice": 0.5}}
+        endpoint, config = self.on_compute_engine(settings)
         process = self.start_campaign(config, "--run", self.run_folder())
         text = process.communicate(timeout=240)[0]
         self.assertEqual(process.returncode, 0, text)
@@ -349,6 +353,23 @@ class CampaignTest(job.JobTest):
         vms = ledger_of(endpoint)["vms"]
         self.assertGreater(len(vms), 0)
         self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
+
+    def test_vms_are_returned_if_the_report_cannot_be_written(self):
+        endpoint, config = self.on_compute_engine({"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "machine_types": {"n2d-standard-2": [2, 8]}})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        self.wait_for("segment_began", timeout=120)
+        (self.run_folder() / "report.json").unlink(missing_ok=True)
+        (self.run_folder() / "report.json" / "in_the_way").mkdir(parents=True)
+        text = process.communicate(timeout=240)[0]
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("report.json", text)
+        vms = ledger_of(endpoint)["vms"]
+        self.assertGreater(len(vms), 0)
+        self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
+        (self.run_folder() / "report.json" / "in_the_way").rmdir()
+        (self.run_folder() / "report.json").rmdir()
+        self.assertIn("finished", self.campaign("--resume", self.run_folder()))
+        self.check_all_done()
 
     def test_surrogate_chooses_points_and_ends_the_campaign_after_kills(self):
         self.write_engine(ANALYTIC_ENGINE)
