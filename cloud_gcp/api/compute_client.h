@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "cloud_gcp/api/backoff.h"
 #include "cloud_gcp/api/cloud_fault.h"
 #include "cloud_gcp/api/compute_json.h"
 #include "cloud_gcp/api/credentials.h"
+#include "runtime/http/backoff.h"
 
 namespace scavenger::gcp {
 

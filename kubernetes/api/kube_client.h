@@ -10,16 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "kubernetes/api/backoff.h"
 #include "kubernetes/api/cluster_access.h"
 #include "kubernetes/api/json_access.h"
 #include "kubernetes/api/kube_fault.h"
+#include "runtime/http/backoff.h"
 
 namespace scavenger::kubernetes {
 
+// An API server that is upgraded is back within a minute.
+inline constexpr BackoffRule kApiBackoff{
+    .initial_seconds = 0.5, .factor = 2.0, .longest_seconds = 30.0};
+
 // How long we try. Seconds.
 struct Patience {
-  BackoffRule backoff;
+  BackoffRule backoff = kApiBackoff;
   double call_seconds = 30.0;     // one request
   double read_seconds = 120.0;    // a read with all its repetitions
   double change_seconds = 300.0;  // a change with all its repetitions

@@ -28,7 +28,7 @@ class JsonLines final {
 struct WatchSettings {
   double watch_seconds = 240.0;   // the server ends a watch after so long
   double relist_seconds = 600.0;  // a new list so often, whatever the watch says
-  BackoffRule backoff;
+  BackoffRule backoff = kApiBackoff;
 };
 
 // All calls are on the io_context's thread, and none comes after stop().

@@ -2,8 +2,8 @@
 
 #include <catch2/catch.hpp>
 
-#include "cloud_gcp/api/backoff.h"
 #include "runtime/base/error.h"
+#include "runtime/http/backoff.h"
 
 namespace scavenger::gcp {
 namespace {

@@ -1,11 +1,11 @@
-// How long to wait before the next try: longer each time, and not in step with others.
+// How long to wait before a request is tried again: longer each time, and not in step with others.
 #pragma once
 
 #include <algorithm>
 
 #include "runtime/base/random.h"
 
-namespace scavenger::gcp {
+namespace scavenger {
 
 struct BackoffRule {
   double initial_seconds = 1.0;
@@ -24,10 +24,12 @@ class Backoff final {
     next_seconds_ = std::min(next_seconds_ * rule_.factor, rule_.longest_seconds);
     return wait;
   }
+  // The next wait is the shortest again.
+  void start_again() { next_seconds_ = rule_.initial_seconds; }
 
  private:
   BackoffRule rule_;
   double next_seconds_;
 };
 
-}  // namespace scavenger::gcp
+}  // namespace scavenger
