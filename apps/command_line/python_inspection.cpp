@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "apps/command_line/python_program.h"
 #include "runtime/base/error.h"
@@ -21,9 +22,9 @@ nlohmann::ordered_json answer_of(const std::filesystem::path& program_folder, co
                                  const char* remedy) {
   const CommandResult result = ask_python(program_folder, word, input);
   if (!result.succeeded()) throw_python_failure(result, file, remedy);
-  auto answer = nlohmann::ordered_json::parse(result.last_line(), nullptr, false);
-  if (!answer.is_object()) throw_python_failure(result, file, remedy);
-  return answer;
+  auto answer = try_parse_json<nlohmann::ordered_json>(result.last_line());
+  if (!answer || !answer->is_object()) throw_python_failure(result, file, remedy);
+  return std::move(*answer);
 }
 
 nlohmann::ordered_json describe(const std::filesystem::path& program_folder,
@@ -50,10 +51,10 @@ void take_size(std::uint64_t found, std::uint64_t first, const char* place,
 // The schema checks what Python has read off the optimizer.
 void take_optimizer(const nlohmann::ordered_json& answer, JobConfig& config) {
   if (config.optimizer.type != OptimizerType::kPython) return;
-  nlohmann::ordered_json document = nlohmann::ordered_json::parse(json_text(to_json(config)));
+  auto document = parse_json<nlohmann::ordered_json>(json_text(to_json(config)));
   for (const auto& [key, value] : answer.at("optimizer").items())
     document["optimizer"][key] = value;
-  config = parse_resolved_config(document.dump(), "make_optimizer()");
+  config = parse_resolved_config(json_text(document), "make_optimizer()");
 }
 
 // Workers import the same libraries as the inspection, all at once, and maybe from a slow disk.

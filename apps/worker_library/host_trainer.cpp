@@ -9,6 +9,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger {
 namespace {
@@ -40,13 +41,12 @@ const char* name_of(TargetKind kind) {
 
 std::string text_of(const HostJob& job) {
   const DataShape& data = job.data;
-  return nlohmann::json({{"sample_shape", data.sample_shape},
-                         {"vocabulary", data.vocabulary},
-                         {"target", name_of(data.target)},
-                         {"classes", data.classes},
-                         {"target_shape", data.target_shape},
-                         {"train_samples", job.train_samples}})
-      .dump();
+  return json_text(nlohmann::json{{"sample_shape", data.sample_shape},
+                                  {"vocabulary", data.vocabulary},
+                                  {"target", name_of(data.target)},
+                                  {"classes", data.classes},
+                                  {"target_shape", data.target_shape},
+                                  {"train_samples", job.train_samples}});
 }
 
 [[noreturn]] void throw_bad_tensor(const std::string& name, const std::string& what) {

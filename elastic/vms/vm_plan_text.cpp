@@ -5,6 +5,7 @@
 
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_words.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -153,7 +154,7 @@ std::string vm_plan_json(const VmPlan& plan, const std::string& title) {
                               {"expected_gain", plan.probe->gain}};
   if (plan.nearest)
     document["infeasible"] = {{"binding", plan.binding}, {"nearest", *plan.nearest}};
-  return document.dump(2) + "\n";
+  return json_text(document, {.indent = 2}) + "\n";
 }
 
 }  // namespace scavenger::elastic

@@ -10,6 +10,7 @@
 #include "kubernetes/api/yaml_text.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::kubernetes {
 namespace {
@@ -58,7 +59,7 @@ ExecPlugin plugin_of(const json& exec, const std::filesystem::path& file) {
   if (is_beside) command = (file.parent_path() / command).string();
   plugin.words.push_back(std::move(command));
   for (const json& word : array_at(exec, {"args"}))
-    plugin.words.push_back(word.is_string() ? word.get<std::string>() : word.dump());
+    plugin.words.push_back(word.is_string() ? word.get<std::string>() : json_text(word));
   for (const json& item : array_at(exec, {"env"}))
     plugin.environment.emplace_back(text_at(item, {"name"}), text_at(item, {"value"}));
   const json& wants = value_at(exec, {"provideClusterInfo"});

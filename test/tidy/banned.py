@@ -20,6 +20,8 @@ BANNED = [
      "write the names out, or open the namespace"),
     (r"\bstd::(cout|cerr)\b|(?<![\w:.])(std::)?printf\s*\(", PRODUCT, r"^apps/|^runtime/base/check\.cpp",
      "a library writes to the terminal", "use runtime/base/log.h, or take the stream as a parameter"),
+    (r"\.dump\(|\b(ordered_)?json::parse\(", PRODUCT, r"^runtime/base/json_text\.", "a second reader or writer of JSON",
+     "use json_text() and parse_json() of runtime/base/json_text.h, which compile them once"),
     (r"\.\s*detach\s*\(\s*\)", EVERYWHERE, r"^$", "a detached thread outlives what it uses", "own it in a std::jthread"),
 ]
 

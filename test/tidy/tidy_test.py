@@ -133,7 +133,8 @@ class TidyTest(unittest.TestCase):
     def test_each_banned_word_is_found(self):
         for line in ("auto now = std::chrono::system_clock::now();", "int x = rand();", "std::srand(1);",
                      "std::this_thread::sleep_for(1s);", 'std::cout << "x";', 'std::printf("x");', "thread.detach();",
-                     "std::uniform_int_distribution<int> d(1, 2);", "// TODO later"):
+                     "std::uniform_int_distribution<int> d(1, 2);", "// TODO later",
+                     "auto text = document.dump();", "auto json = nlohmann::ordered_json::parse(text);"):
             with self.subTest(line):
                 self.assertEqual(self.findings(banned, {"ps/a.cpp": f"\n{line}\n"}), ["ps/a.cpp:2"])
 
