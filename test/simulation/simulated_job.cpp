@@ -162,7 +162,7 @@ void SimulatedJob::check(JobOutcome& outcome) const {
   const double limit = scenario_.config.stop.max_cost;
   require(limit <= 0.0 || outcome.cost <= limit,
           fmt::format("${:.5f} were spent of ${:.5f}", outcome.cost, limit));
-  const bool has_trained = outcome.memberships > 0 && outcome.status != Status::kFailed;
+  const bool has_trained = outcome.iterations > 0 && outcome.status != Status::kFailed;
   if (has_trained && outcome.status != Status::kMaxCost) {
     CheckpointStore store(*disk_, RunFolder{folder_.path()}.checkpoints(), {});
     const auto last = store.load_latest_good([](const Error&) {});
