@@ -71,9 +71,11 @@ std::vector<Vector> places_for(std::int64_t ions, const Vector& size, double gap
   const double layer = layers > 1 ? height / static_cast<double>(layers - 1) : 0.0;
   std::vector<Vector> places;
   for (std::int64_t k = 0; k < along * along * layers; ++k) {
+    const std::int64_t row = k / along;
+    const std::int64_t floor = row / along;
     const auto i = static_cast<double>(k % along);
-    const auto j = static_cast<double>(k / along % along);
-    const auto l = static_cast<double>(k / along / along);
+    const auto j = static_cast<double>(row % along);
+    const auto l = static_cast<double>(floor);
     const double z = layers > 1 ? gap + l * layer - size[2] / 2.0 : 0.0;
     places.push_back({(i + 0.5) * step - size[0] / 2.0, (j + 0.5) * step - size[1] / 2.0, z});
   }

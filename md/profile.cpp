@@ -44,7 +44,8 @@ std::size_t ProfileBins::bin_of(double z, std::size_t species) const {
 }
 
 double ProfileBins::middle(std::size_t bin) const {
-  return (static_cast<double>(bin) + 0.5 - static_cast<double>(per_species_ / 2)) * width_;
+  const std::size_t half = per_species_ / 2;
+  return (static_cast<double>(bin) + 0.5 - static_cast<double>(half)) * width_;
 }
 
 std::vector<ProfilePoint> profile(const System& system, const ProfileBins& bins,

@@ -56,8 +56,8 @@ nlohmann::ordered_json number(double value) {
 
 }  // namespace
 
-Simulation::Simulation(System system, SimulationSettings settings, std::filesystem::path folder,
-                       const PairKernels& kernels)
+Simulation::Simulation(const System& system, SimulationSettings settings,
+                       const std::filesystem::path& folder, const PairKernels& kernels)
     : Simulation(checked(system, settings), settings, folder, kernels,
                  state_of(folder, system, settings)) {}
 

@@ -38,7 +38,7 @@ class Simulation final {
  public:
   // Throws InputError if a setting is out of range, or the folder's state is of another simulation;
   // CheckpointError if the state is damaged.
-  Simulation(System system, SimulationSettings settings, std::filesystem::path folder,
+  Simulation(const System& system, SimulationSettings settings, const std::filesystem::path& folder,
              const PairKernels& kernels = best_pair_kernels());
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;

@@ -145,7 +145,7 @@ std::optional<State> read_state(const std::filesystem::path& folder) {
       if (!first_damage) first_damage = damage;
     }
   }
-  if (first_damage) throw *first_damage;
+  if (first_damage) throw CheckpointError(*first_damage);
   return std::nullopt;
 }
 

@@ -135,7 +135,8 @@ def clang_tidy():
 def check_unit(unit, build, program):
     # Only the one file of a library includes others of this kind.
     checks = ["--checks=-bugprone-suspicious-include"] if "Unity" in unit.file else []
-    run = subprocess.run([program, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option", *checks, unit.file],
+    run = subprocess.run([program, "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option",
+                          "--extra-arg=-Wno-unused-command-line-argument", "--extra-arg=-Wno-unknown-pragmas", *checks, unit.file],
                          cwd=root, capture_output=True, text=True, check=False)
     if run.returncode == 0 and not run.stdout.strip():
         return ""

@@ -30,7 +30,7 @@ std::vector<std::size_t> take_highest(std::vector<double>& scores, std::size_t c
 
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
                                         std::span<const double> variances,
-                                        std::vector<std::vector<double>> busy,
+                                        const std::vector<std::vector<double>>& busy,
                                         std::size_t simulated, std::size_t count) {
   SCAVENGER_CHECK(candidates.size() == variances.size());
   if (candidates.empty()) return {};
@@ -49,8 +49,8 @@ std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> can
 }
 
 std::vector<std::size_t> space_filling(std::span<const std::vector<double>> candidates,
-                                       std::vector<std::vector<double>> taken, std::uint64_t seed,
-                                       std::size_t count) {
+                                       const std::vector<std::vector<double>>& taken,
+                                       std::uint64_t seed, std::size_t count) {
   if (candidates.empty()) return {};
   std::vector<double> nearest(candidates.size(), std::numeric_limits<double>::max());
   const auto take = [&](std::span<const double> point) {

@@ -20,13 +20,13 @@ enum class SelectionRule {
 // the space evenly. `candidates` and `busy` are in [-1, 1]. Returns indices of candidates.
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
                                         std::span<const double> variances,
-                                        std::vector<std::vector<double>> busy,
+                                        const std::vector<std::vector<double>>& busy,
                                         std::size_t simulated, std::size_t count);
 
 // Greedy maximin: the candidate whose nearest of `taken` is farthest away. The first, if nothing is
 // taken, is drawn from `seed`.
 std::vector<std::size_t> space_filling(std::span<const std::vector<double>> candidates,
-                                       std::vector<std::vector<double>> taken, std::uint64_t seed,
-                                       std::size_t count);
+                                       const std::vector<std::vector<double>>& taken,
+                                       std::uint64_t seed, std::size_t count);
 
 }  // namespace scavenger::surrogate

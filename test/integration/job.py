@@ -34,7 +34,7 @@ class JobTest(unittest.TestCase):
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline and processes_of(self.folder):
             time.sleep(0.05)
-        self.assertEqual(processes_of(self.folder), [], "processes of the job are left")
+        self.assertEqual([words_of(pid) for pid in processes_of(self.folder)], [], "processes of the job are left")
 
     def assert_decisions_replay(self):
         """What the controller and the search of any run here have decided is decided again from their logs alone."""
@@ -108,6 +108,16 @@ def processes_of(folder):
         if f"SCAVENGER_TEST_FOLDER={folder}".encode() in environment.split(b"\0") and state != "Z":
             found.append(int(entry.name))
     return found
+
+
+def words_of(pid):
+    """Its number, its parent's and its command line: what a failure has to say of it."""
+    try:
+        entry = pathlib.Path("/proc") / str(pid)
+        parent = (entry / "stat").read_text().rsplit(")", 1)[1].split()[1]
+        return f"{pid} (of {parent}): " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return f"{pid}: it has just ended"
 
 
 def run_program(name, *arguments):

@@ -15,8 +15,9 @@ class LogBound(job.JobTest):
         config["stop"] = {"max_seconds": seconds}
         config["model"]["hidden"] = [4]
         config["batch_size"] = 8
-        config["evaluation"] = {"every_iterations": 100000}  # evaluations and checkpoints take decisions of their own
-        config["checkpoint"] = {"every_seconds": 300}
+        # Evaluations and checkpoints take decisions of their own, and dozens of epochs pass in a second here.
+        config["evaluation"] = {"every_epochs": 1e6}
+        config["checkpoint"] = {"every_epochs": 1e6, "every_seconds": 300}
         path = self.folder / "small.json"
         path.write_text(json.dumps(config))
         self.train(path, "--run", run, *arguments)

@@ -345,7 +345,8 @@ void SimulatedCluster::receive(const ProcessPointer& process, const Evaluate& me
   require(!group_.computes, "an evaluation while an iteration is running");
   EvaluationSums sums;
   sums.samples = sums.predictions = message.last - message.first;
-  sums.correct = static_cast<std::uint64_t>(accuracy() * static_cast<double>(sums.samples) + 0.5);
+  sums.correct =
+      static_cast<std::uint64_t>(std::llround(accuracy() * static_cast<double>(sums.samples)));
   sums.loss = sums.negative_log_likelihood = 0.5 * static_cast<double>(sums.samples);
   after_task(process, 0.3 + 0.2 * random_.uniform(),
              [this, process, sums] { say(process, Evaluated{sums}, 0.0); });

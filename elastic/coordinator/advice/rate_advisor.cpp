@@ -12,9 +12,9 @@ namespace scavenger::elastic {
 RateFactor RateAdvisor::factor_for(std::uint32_t batch_size, const RunNumbers& numbers) const {
   if (!follows_noise(optimizer_, batch_size))
     return {batch_size_factor(optimizer_, batch_size), {}};
-  fact::RateDecision decision = decide_rate(optimizer_, numbers, batch_size);
+  const fact::RateDecision decision = decide_rate(optimizer_, numbers, batch_size);
   RateFactor rate{decision.factor, {}};
-  rate.events.emplace_back(std::move(decision));
+  rate.events.emplace_back(decision);
   return rate;
 }
 

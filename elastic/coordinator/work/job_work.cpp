@@ -276,7 +276,7 @@ void JobWork::on_evaluated(const ProcessName& process, const Evaluated& part) {
   event.epoch = epoch;
   event.split = round->split();
   event.seconds = around_.loop.clock().now_seconds() - round->start_seconds();
-  log_(std::move(event));
+  log_(event);
   const double value = metric_value(judged_metric(config_.stop), total);
   EvaluationDone evaluated{value, {}};
   if (const auto& early = config_.stop.early_stopping)
@@ -302,8 +302,8 @@ void JobWork::carry_out(const TakeCheckpoint& action) {
   Checkpoint base = checkpoint_base(config_, config_json_, data_, controller(), around_.record);
   base.parameters = model_.parameters();
   base.buffers = model_.buffers();
-  checkpoints_.begin(std::move(base), model_.layout(), std::move(state_names), holders,
-                     buffers_from, action.is_best);
+  checkpoints_.begin(std::move(base), model_.layout(), state_names, holders, buffers_from,
+                     action.is_best);
   const Snapshot snapshot{controller().iterations_done()};
   for (const ProcessName& holder : holders) cluster().send(holder, snapshot);
   if (buffers_from) cluster().send(*buffers_from, SendBuffers{});

@@ -105,7 +105,8 @@ at::Tensor sinusoids(std::int64_t length, std::int64_t width) {
   float* value = table.data_ptr<float>();
   for (std::int64_t position = 0; position < length; ++position)
     for (std::int64_t i = 0; i < width; ++i) {
-      const double exponent = static_cast<double>(i / 2 * 2) / static_cast<double>(width);
+      const std::int64_t pair = i / 2 * 2;
+      const double exponent = static_cast<double>(pair) / static_cast<double>(width);
       const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
       *value++ = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
     }

@@ -56,7 +56,7 @@ using Lines = std::vector<std::string>;
 class ScriptedCampaign {
  public:
   explicit ScriptedCampaign(CampaignConfig config, MachinePrice asked_price = {})
-      : plan_{std::move(config), asked_price}, campaign_(plan_) {}
+      : plan_{std::move(config), std::move(asked_price)}, campaign_(plan_) {}
 
   Lines feed(const CampaignEvent& event) {
     const CampaignActions actions = campaign_.step(event, seconds_);

@@ -25,7 +25,7 @@ std::filesystem::path shared_data() {
 
 std::vector<Sample> published_profiles() {
   const auto path = shared_data() / "density_profiles_162.csv.gz";
-  const gzFile file = gzopen(path.c_str(), "rb");
+  gzFile_s* const file = gzopen(path.c_str(), "rb");
   if (file == nullptr) {
     WARN("skipped: there is no " << path << "; set SCAVENGER_SHARED_DATA");
     return {};

@@ -91,9 +91,9 @@ inline JobConfig searching_config(SearchMode mode, Policy policy,
 
 class VirtualJob final {
  public:
-  VirtualJob(JobConfig config, Truth truth_of_job, std::uint64_t seed,
+  VirtualJob(const JobConfig& config, Truth truth_of_job, std::uint64_t seed,
              std::vector<perfmodel::ModelRecord> stored = {}, perfmodel::MachinePool machines = {})
-      : truth(truth_of_job),
+      : truth(std::move(truth_of_job)),
         setting_{config, search_grid(config.search), std::move(stored), std::move(machines)},
         stream_(seed, "virtual job"),
         workers_(config.cluster.workers),

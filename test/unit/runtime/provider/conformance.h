@@ -122,8 +122,9 @@ class ProviderTrial final {
     std::vector<std::string> words = machine.launch;
     words.insert(words.end(), command.begin(), command.end());
     std::optional<CommandResult> result;
-    asio::co_spawn(io_, run_command(std::move(words), std::move(input), 30.0),
-                   [&](std::exception_ptr, CommandResult done) { result = std::move(done); });
+    asio::co_spawn(
+        io_, run_command(std::move(words), std::move(input), 30.0),
+        [&](const std::exception_ptr&, CommandResult done) { result = std::move(done); });
     run_until([&] { return result.has_value(); });
     return *result;
   }

@@ -35,7 +35,7 @@ std::string missing() {
   return {};
 }
 
-ProviderTrial::Make maker(EmulatedSettings settings) {
+ProviderTrial::Make maker(const EmulatedSettings& settings) {
   return
       [settings](asio::io_context& io) { return std::make_unique<EmulatedProvider>(io, settings); };
 }

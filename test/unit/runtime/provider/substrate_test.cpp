@@ -172,7 +172,7 @@ TEST_CASE("slurm: two workers share a job, each with its part of the node", "[sl
   Words words = first.launch;
   for (const std::string& word : meet("a", "b")) words.push_back(word);
   asio::co_spawn(trial.io(), run_command(std::move(words), std::string(), 30.0),
-                 [&](std::exception_ptr, CommandResult done) { met = std::move(done); });
+                 [&](const std::exception_ptr&, CommandResult done) { met = std::move(done); });
   CHECK(trial.run_there(second, meet("b", "a")).last_line() == "met");
   trial.run_until([&] { return met.has_value(); });
   CHECK(met->last_line() == "met");
@@ -255,7 +255,7 @@ TEST_CASE("slurm: the next process cancels what a killed one of the same job has
   TemporaryFolder folder;
   std::ofstream(folder.path() / "slurm_jobs") << "scavenger-elsewhere-7\n";  // of another host
   REQUIRE(std::system("sbatch --job-name=scavenger-elsewhere-7 --output=/dev/null "
-                      "--wrap='sleep 300' >/dev/null") == 0);
+                      "--wrap='exec sleep 300' >/dev/null") == 0);
   const auto make = [&](asio::io_context& io) {
     SlurmSettings settings;
     settings.state_folder = folder.path();

@@ -19,7 +19,8 @@ Batch counted_samples(std::uint32_t size) {
 }
 
 struct Bench {
-  explicit Bench(HalfBatchShare share = {.usual = 0.01}, std::vector<ParameterGroup> groups = {})
+  explicit Bench(HalfBatchShare share = {.usual = 0.01},
+                 const std::vector<ParameterGroup>& groups = {})
       : probe(trainer, clock, groups.empty() ? one_group(trainer.parameters()) : groups, share) {
     trainer.use_weights(weights);
     trainer.use_gradients(gradients);
