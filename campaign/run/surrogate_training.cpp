@@ -179,8 +179,8 @@ std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, const Spac
   }
   for (const PointIndex point : running) busy.push_back(unit.to_unit(space.values_at(point)));
   std::vector<PointIndex> chosen;
-  for (const std::size_t index : surrogate::most_uncertain(
-           candidates, variances, std::move(busy), simulated, std::min(count, candidates.size())))
+  for (const std::size_t index : surrogate::most_uncertain(candidates, variances, busy, simulated,
+                                                           std::min(count, candidates.size())))
     chosen.push_back(untried[index]);
   return chosen;
 }
