@@ -10,8 +10,6 @@ from source_tree import CODE_FOLDERS, Finding, code_only, line_of
 METHOD_LIMIT = 25
 FIELD_LIMIT = 20
 FILE_LIMIT = 30
-# The real programs are tried subject by subject, each in a file that may be run by hand.
-LARGE_FOLDERS = ("test/integration",)
 
 CLASS = re.compile(r"\b(?:class|struct|union)\s+(\w+(?:::\w+)*)\s*(?:final\s*)?(?::[^;{(]*)?\{")
 NO_MEMBER = re.compile(r"(using|typedef|friend|static_assert|enum|class|struct|union|template\s*<.*>\s*(class|struct))\b")
@@ -86,6 +84,6 @@ def findings(tree):
     found = [finding for path in tree.files(".h", ".cpp") for finding in class_findings(path, tree.text(path))]
     files = (path for path in tree.files(".h", ".cpp", ".py", ".txt", ".js", ".css", ".html", ".inc", folders=CODE_FOLDERS))
     for folder, count in sorted(collections.Counter(path.rpartition("/")[0] for path in files).items()):
-        if count > FILE_LIMIT and folder not in LARGE_FOLDERS:
+        if count > FILE_LIMIT:
             found.append(Finding(folder, 1, f"{count} files, and {FILE_LIMIT} are many", "make folders of what belongs together"))
     return found

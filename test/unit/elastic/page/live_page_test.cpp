@@ -1,6 +1,6 @@
 // The page's server beside a job that writes its log: two threads and whoever looks on. Under the
 // thread sanitizer it shows that they share nothing that they must not (docs/building.md). What the
-// page shows and refuses is tested in Chromium (test/integration/live_page_test.py).
+// page shows and refuses is tested in Chromium (test/integration/pages/live_page_test.py).
 #include "elastic/page/live_page.h"
 
 #include <fmt/format.h>

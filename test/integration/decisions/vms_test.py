@@ -1,0 +1,141 @@
+"""A job that finds its machine type while it trains: auditions on an emulated cluster of several types. Needs root."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import job  # noqa: E402
+
+sys.path.insert(0, str(job.SOURCE / "test" / "support"))
+import cpu_quota  # noqa: E402
+import namespaces  # noqa: E402
+
+# Per core the narrow ones are the cheapest; but their link is slow, and nobody knows how much that matters before it
+# was measured. The dear ones are as good as the wide ones, for ten times their price.
+MACHINES = [{"type": "narrow", "cores": 0.3, "link_megabits": 20, "price_per_hour": 0.3, "count": 8},
+            {"type": "wide", "cores": 0.5, "link_megabits": 1000, "price_per_hour": 0.55, "count": 8},
+            {"type": "dear", "cores": 0.5, "link_megabits": 1000, "price_per_hour": 5.5, "count": 8}]
+SETTINGS = ["--quiet", "--set", "cluster.threads_per_worker=1", "--set", "stop.target=null", "--set",
+            "evaluation.every_epochs=100000", "--set", "batching.dynamic=true", "--set", "batch_size=256", "--set",
+            "model.hidden=[128,128]", "--set", "optimizer.learning_rate=0.01"]
+LONG = [*SETTINGS, "--set", "stop.max_epochs=100000"]
+
+
+def race(*machines, **vms):
+    provider = {"type": "emulated", "machines": list(machines) or MACHINES, "vms": vms}
+    return ["--vms", "auto", "--policy", "min-cost", "--set", "provider=" + json.dumps(provider)]
+
+
+@unittest.skipIf(namespaces.missing(), namespaces.missing())
+@unittest.skipUnless(cpu_quota.can_limit(), "needs root and the cpu controller of cgroup version 1")
+class VmsTest(job.JobTest):
+    def begin(self, *arguments):
+        return self.start(job.CONFIGS / "synthetic_mlp.json", *arguments, "--run", self.run_folder())
+
+    def steps(self, phase=None):
+        return [step for step in job.events(self.run_folder(), "vm_step") if phase in (None, step["phase"])]
+
+    def wait_for_phase(self, process, *phases, timeout=300):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            for step in self.steps():
+                if step["phase"] in phases:
+                    return step
+            if process.poll() is not None:
+                self.fail(f"ended with {process.returncode}: {process.stdout.read()}")
+            time.sleep(0.05)
+        self.fail(f"no {phases} within {timeout} s: {self.steps()}")
+
+    def finish(self, process):
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, output)
+
+    def types_by_worker(self):
+        return {event["worker"]: event["machine_type"] for event in job.events(self.run_folder(), "machine")
+                if event["change"] == "ready"}
+
+    def types_that_train(self):
+        types = self.types_by_worker()
+        return {types[worker] for worker in job.events(self.run_folder(), "membership")[-1]["indices"]}
+
+    def wait_until(self, holds, timeout=120):
+        deadline = time.monotonic() + timeout
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, self.steps())
+            time.sleep(0.05)
+
+    def assert_nothing_was_thrown_away(self):
+        totals = job.report(self.run_folder())["totals"]
+        self.assertEqual(totals["iterations_repeated"], 0)
+        for membership in job.events(self.run_folder(), "membership"):
+            self.assertEqual(membership["batch_size"], 256)
+            self.assertEqual(sum(membership["shares"]), 256)
+            self.assertEqual(membership["position"], membership["first_iteration"] * 256)
+
+    def test_types_are_auditioned_while_the_job_trains_and_it_settles_on_one(self):
+        process = self.begin(*LONG, *race(max_vms=3))
+        settled = self.wait_for_phase(process, "settled")
+        # Those that leave do so at the next boundary.
+        self.wait_until(lambda: self.types_that_train() == {settled["machine_type"]}
+                        and job.events(self.run_folder(), "membership")[-1]["workers"] == settled["workers"])
+        self.finish(process)
+        story = json.dumps(self.steps(), indent=1)
+        self.assertEqual(self.steps()[0]["machine_type"], "narrow", story)
+        auditions = self.steps("audition")
+        self.assertGreater(len(auditions), 0, story)
+        self.assertEqual(len({step["machine_type"] for step in auditions}), len(auditions), story)
+        self.assertIn(settled["machine_type"], ("narrow", "wide"), story)
+        # Its share steps upwards, and the others have the rest of the same batch.
+        for audition in auditions:
+            shares = [audition["share"]]
+            shares += [step["share"] for step in self.steps("probing")
+                       if step["machine_type"] == audition["machine_type"] and step["share"] != shares[-1]]
+            self.assertEqual(shares, sorted(shares), story)
+            had = [membership["shares"][membership["indices"].index(audition["worker"])]
+                   for membership in job.events(self.run_folder(), "membership")
+                   if audition["worker"] in membership["indices"]]
+            self.assertTrue(set(shares) <= set(had), (shares, had))
+        self.assert_nothing_was_thrown_away()
+
+    def test_a_job_too_short_for_an_audition_keeps_the_catalogues_plan_and_says_so(self):
+        process = self.begin(*SETTINGS, *race(), "--set", "stop.max_iterations=60")
+        output, _ = process.communicate(timeout=240)
+        self.assertEqual(process.returncode, 0, output)
+        self.assertEqual(self.steps("audition"), [])
+        self.assertIn("no audition", self.steps("settled")[0]["reason"])
+        self.assertEqual(set(self.types_by_worker().values()), {"narrow"})
+        self.assert_nothing_was_thrown_away()
+
+    def test_a_controller_that_is_killed_in_an_audition_goes_on_without_it(self):
+        process = self.begin(*LONG, *race())
+        self.wait_for_phase(process, "audition")
+        self.wait_for_event(self.run_folder(), "membership", count=2, timeout=120)
+        process.kill()
+        process.wait()
+        steps = len(self.steps())
+        again = self.start("--resume", self.run_folder(), "--quiet")
+        found = self.wait_for_event(self.run_folder(), "vm_step", count=steps + 1, timeout=120)
+        self.assertEqual((found[steps]["phase"], found[steps]["workers"], found[steps]["machine_type"]),
+                         ("dismissed", 2, "narrow"))
+        self.wait_for_phase(again, "settled")
+        self.finish(again)
+
+    def test_what_does_not_go_together_is_refused_before_anything_starts(self):
+        config = job.CONFIGS / "synthetic_mlp.json"
+        for arguments, words in (([config, "--vms", "auto"], "--vms needs a provider"),
+                                 ([config, *race(), "--search", "auto"], "leave out --search"),
+                                 ([config, *race(types="x*")], "provider.vms")):
+            output = self.train(*arguments, "--run", self.run_folder("refused"), check=2)
+            self.assertIn(words, output)
+            self.assertFalse(self.run_folder("refused").exists())
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    job.main()

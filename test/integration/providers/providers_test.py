@@ -1,0 +1,268 @@
+"""Providers on what they are for: a real sshd, a real Slurm. Each passes the contract of providers, and trains a job."""
+
+import json
+import os
+import pathlib
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import job  # noqa: E402
+
+sys.path.insert(0, str(job.SOURCE / "test" / "support"))
+import slurm_cluster  # noqa: E402
+import ssh_server  # noqa: E402
+
+SMALL = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "cluster.threads_per_worker=1", "--workers", 2]
+ENDLESS = [*SMALL, "--set", "stop.target=null", "--set", "stop.max_epochs=100000"]
+
+
+class ProviderTest(job.JobTest):
+    """`self.extra`: environment in which the provider's service is found."""
+
+    extra = {}
+
+    def environment(self):
+        return {**super().environment(), **self.extra}
+
+    def assert_conforms(self, tag):
+        conformance = job.programs.parent / "test" / "provider_test"
+        done = subprocess.run([conformance, tag], env=self.environment(), capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("skipped", done.stdout)
+        self.assertIn("All tests passed", done.stdout)
+
+    def provider(self, **settings):
+        return ["--set", "provider=" + json.dumps(settings)]
+
+    def machines(self, change):
+        return [event for event in job.events(self.run_folder(), "machine") if event["change"] == change]
+
+    def assert_trains(self, provider):
+        """With a worker that is killed on its way."""
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *provider)
+        self.wait_for_event(self.run_folder(), "iterations", count=3)
+        joined = job.events(self.run_folder(), "process_joined")
+        os.kill(next(event["pid"] for event in joined if event["role"] == "worker"), signal.SIGKILL)
+        self.wait_for_event(self.run_folder(), "membership", count=3, timeout=120)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, output)
+        report = job.report(self.run_folder())
+        self.assertEqual(report["totals"]["iterations_repeated"], 0)
+        self.assertGreater(report["totals"]["cost"], 0)
+        self.assertEqual(sorted(event["name"] for event in self.machines("ready")),
+                         sorted(event["name"] for event in self.machines("released")
+                                if not event["name"].startswith("request-")))
+        return report
+
+
+@unittest.skipIf(ssh_server.missing(), f"ssh: {ssh_server.missing()}")
+class SshTest(ProviderTest):
+    def setUp(self):
+        super().setUp()
+        self.server = ssh_server.Server()
+        self.server.__enter__()
+        self.addCleanup(self.server.__exit__)
+        self.accepted = (self.server.folder / "log").read_text().count("Accepted publickey")  # of the server's own start
+        self.extra = {"SCAVENGER_TEST_SSH_CONFIG": str(self.server.config), "SCAVENGER_TEST_PROGRAMS": str(job.programs)}
+
+    def over_ssh(self, workers=2, **more):
+        hosts = [{"destination": "127.0.0.1", "address": "127.0.0.1", "workers": workers, "price_per_hour": 0.5}]
+        return self.provider(type="ssh", hosts=hosts, options=["-F", str(self.server.config)], **more)
+
+    def test_ssh_keeps_the_contract(self):
+        self.assert_conforms("[ssh]")
+
+    def test_a_job_over_ssh_loses_a_worker_and_goes_on(self):
+        self.assert_trains(self.over_ssh())
+
+    def test_hosts_without_the_programs_end_the_job_only_where_nobody_else_is_left(self):
+        output = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh(program_folder="/no/such"))
+        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
+        self.assertTrue(any("/no/such/scavenger-worker" in event["reason"] for event in refused))
+        output.send_signal(signal.SIGINT)
+        self.assertEqual(output.wait(timeout=30), 130)
+
+    def test_many_workers_start_over_one_connection(self):
+        process = self.start(*ENDLESS[:-1 - ENDLESS[::-1].index("--workers")], "--workers", 4, *ENDLESS[ENDLESS.index("--workers") + 2:],
+                             "--run", self.run_folder(), *self.over_ssh(workers=4))
+        self.wait_for_event(self.run_folder(), "process_joined", count=5, timeout=120)
+        said = (self.server.folder / "log").read_text()
+        begun = said.count("Accepted publickey") - self.accepted
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(begun, 1, said)
+        self.assertEqual(list(pathlib.Path("/tmp").glob(f"scavenger-ssh-{process.pid}-*")), [])
+
+    def test_a_host_whose_key_is_not_known_is_refused_with_the_remedy(self):
+        (self.server.folder / "known_hosts").write_text("")
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())
+        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertTrue(any("host key" in event["reason"] and "known_hosts" in event["reason"] for event in refused), refused)
+
+    def install(self, *words, check=0):
+        done = subprocess.run([job.programs / "scavenger-ctl", "install", "127.0.0.1", "--ssh-option=-F", f"--ssh-option={self.server.config}", *words],
+                              env=self.environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        self.assertEqual(done.returncode, check, done.stdout)
+        return done.stdout
+
+    def test_a_build_is_installed_on_a_host_and_replaced_as_a_whole(self):
+        stage, there = self.folder / "stage", self.folder / "it's there"
+        (stage / "bin").mkdir(parents=True)
+        os.link(job.programs / "scavenger-ps", stage / "bin" / "scavenger-ps")
+        (there / "bin").mkdir(parents=True)
+        (there / "old").touch()
+        self.assertIn("has this build", self.install("--from", stage, "--to", there))
+        self.assertEqual(sorted(path.name for path in there.iterdir()), ["bin"])
+        (stage / "bin" / "scavenger-ps").unlink()
+        (stage / "bin" / "scavenger-ps").write_text("#!/bin/sh\necho scavenger-ps 99\n")
+        (stage / "bin" / "scavenger-ps").chmod(0o755)
+        self.assertIn("it says scavenger-ps 99", self.install("--from", stage, "--to", there, check=1))
+        self.assertGreater((there / "bin" / "scavenger-ps").stat().st_size, 1000)  # the one of before
+        self.assertEqual([path.name for path in self.folder.glob("it's there*")], ["it's there"])
+        self.assertIn("name the folder of cmake --install", self.install("--from", there / "none", check=2))
+        self.assertIn("is where this build was compiled", self.install(check=2))  # the folder of this scavenger-ctl
+
+    def test_a_killed_controller_leaves_no_worker_on_the_hosts(self):
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())
+        self.wait_for_event(self.run_folder(), "iterations")
+        process.kill()
+        process.wait()  # and nothing may be left, as after each test
+
+
+@unittest.skipIf(slurm_cluster.missing(), f"slurm: {slurm_cluster.missing()}")
+class SlurmTest(ProviderTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = slurm_cluster.Cluster(nodes=2)  # of two processors each
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.extra = {name: cls.cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
+        cls.extra["SCAVENGER_TEST_SLURM"] = "1"
+
+    def assert_no_job_is_left(self):
+        deadline = time.monotonic() + 30
+        while self.cluster.jobs() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertEqual(self.cluster.jobs(), [])
+
+    def on_slurm(self):
+        return self.provider(type="slurm", price_per_hour=0.5)
+
+    def test_slurm_keeps_the_contract(self):
+        self.assert_conforms("[slurm]")
+        self.assert_no_job_is_left()
+
+    def test_a_job_on_slurm_loses_a_worker_and_goes_on(self):
+        self.assert_trains(self.on_slurm())
+        self.assert_no_job_is_left()
+
+    def test_a_slurm_job_that_is_signalled_is_left_at_a_boundary(self):
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.on_slurm())
+        self.wait_for_event(self.run_folder(), "iterations")
+        name = next(event["name"] for event in self.machines("ready") if event["worker"] == 1)
+        subprocess.run(["scancel", "--signal=TERM", name.split("-")[1]], env=self.environment(), check=True)
+        memberships = self.wait_for_event(self.run_folder(), "membership", count=3)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual([event["reason"] for event in memberships[1:3]], ["a worker leaves", "a worker has come"])
+        self.assertEqual(job.report(self.run_folder())["totals"]["iterations_repeated"], 0)
+        self.assert_no_job_is_left()
+
+    def slurm(self, *words):
+        return subprocess.run(list(map(str, words)), env=self.environment(), check=True, capture_output=True, text=True).stdout
+
+    def test_training_goes_on_through_the_end_of_a_job(self):
+        """Two workers are in one job, whose time is about to be over: both move to the job that was submitted for them before."""
+        provider = self.provider(type="slurm", price_per_hour=0.5, workers_per_job=2, time_limit_minutes=10)
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *provider)
+        self.wait_for_event(self.run_folder(), "iterations")
+        first = {event["name"].split("-")[1] for event in self.machines("ready")}
+        self.assertEqual(len(first), 1, "two workers share a job")
+        self.slurm("scontrol", "update", "TimeLimit=1", "JobId=" + first.pop())
+        deadline = time.monotonic() + 120
+        while len(self.machines("ready")) < 4 or len(self.machines("released")) < 2:
+            self.assertLess(time.monotonic(), deadline, job.events(self.run_folder(), "machine"))
+            time.sleep(0.1)
+        done = len(job.trained(self.run_folder()))
+        self.wait_for_event(self.run_folder(), "iterations", count=done + 2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(len(self.machines("notice")), 2)
+        self.assertEqual(len({event["name"].split("-")[1] for event in self.machines("ready")}), 2)
+        self.assertEqual(job.events(self.run_folder(), "process_lost"), [])
+        self.assertEqual(job.report(self.run_folder())["totals"]["iterations_repeated"], 0)
+        self.assert_no_job_is_left()
+
+    def state_of(self, number):
+        return self.slurm("squeue", "--noheader", "--states=all", "--format=%T", "--jobs=" + number).strip()
+
+    def wait_for_state(self, number, states):
+        deadline = time.monotonic() + 120
+        while self.state_of(number) not in states:
+            self.assertLess(time.monotonic(), deadline, (self.folder / "said").read_text())
+            time.sleep(0.2)
+
+    def test_the_controller_is_a_job_that_is_put_back_into_the_queue(self):
+        run = self.run_folder()
+        begin = " ".join(map(shlex.quote, self.command(*ENDLESS, "--set", "checkpoint.every_iterations=20", "--run", run, *self.on_slurm())))
+        script = self.folder / "controller.sh"
+        script.write_text(f"#!/bin/sh\n[ -e {run}/config.json ] || exec {begin}\nexec {shlex.join(self.command('--resume', run))} --quiet\n")
+        number = self.slurm("sbatch", "--parsable", "--requeue", "--open-mode=append", f"--output={self.folder}/said", script).strip()
+        self.addCleanup(subprocess.run, ["scancel", number], env=self.environment())
+        self.wait_for_event(run, "checkpoint", timeout=120)
+        before = {event["name"].split("-")[1] for event in self.machines("ready")}
+        self.slurm("scontrol", "requeue", number)
+        self.wait_for_state(number, ["PENDING", "REQUEUED"])
+        self.slurm("scontrol", "update", "StartTime=now", "JobId=" + number)  # it would wait for two minutes
+        self.assertGreater(self.wait_for_event(run, "start", count=2, timeout=120)[-1]["resumed_from_iteration"], 0)
+        deadline = time.monotonic() + 120
+        while len(self.machines("ready")) < 4:
+            self.assertLess(time.monotonic(), deadline, (self.folder / "said").read_text())
+            time.sleep(0.1)
+        self.assertFalse(before & set(self.cluster.jobs()), "the jobs of the first controller are cancelled")
+        subprocess.run([job.programs / "scavenger-ctl", run, "stop"], env=self.environment(), check=True, capture_output=True)
+        self.wait_for_state(number, ["COMPLETED", "FAILED", ""])
+        self.assert_no_job_is_left()
+
+    def test_resume_of_a_finished_job_says_so_at_once(self):
+        self.train(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 5}), "--run", self.run_folder(), *self.on_slurm())
+        size = (self.run_folder() / "events.jsonl").stat().st_size
+        said = self.train("--resume", self.run_folder())
+        self.assertIn("this job is finished", said)
+        self.assertEqual((self.run_folder() / "events.jsonl").stat().st_size, size)
+        self.assert_no_job_is_left()
+
+    def test_an_allocation_is_the_cluster(self):
+        conformance = job.programs.parent / "test" / "provider_test"
+        words = shlex.join(self.command(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 20}), "--run", self.run_folder(),
+                                        *self.provider(type="slurm", allocation=True, price_per_hour=0.5)))
+        done = subprocess.run(["sbatch", "--wait", "--nodes=2", "--ntasks-per-node=2", f"--output={self.folder}/said",
+                               f"--wrap={conformance} 'slurm: the nodes of the job around a process are its places' && exec {words}"],
+                              env=self.environment(), capture_output=True, text=True, timeout=180)
+        said = (self.folder / "said").read_text()
+        self.assertEqual(done.returncode, 0, said + done.stderr)
+        self.assertIn("All tests passed", said)
+        self.assertEqual(job.report(self.run_folder())["status"], "max_iterations")
+        self.assertEqual({event["zone"] for event in self.machines("ready")}, {"w1"})  # it has room for both
+        self.assert_no_job_is_left()
+
+    def test_what_a_killed_controller_leaves_in_slurm_is_cleaned(self):
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.on_slurm())
+        self.wait_for_event(self.run_folder(), "iterations")
+        process.kill()
+        process.wait()
+        done = subprocess.run([job.programs / "scavenger-ctl", "clean"], env=self.environment(), capture_output=True, text=True)
+        self.assertIn("Slurm job", done.stdout)
+        self.assert_no_job_is_left()
+
+
+if __name__ == "__main__":
+    job.main()

@@ -1,0 +1,480 @@
+"""scavenger-campaign with an engine of the shell, and with scavenger-md: whatever is killed, each simulation counts once."""
+
+import collections
+import json
+import math
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import job  # noqa: E402
+from fake_cloud import TOKEN, ledger_of, start_fake  # noqa: E402
+
+KILLS = int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3"))
+STEPS = 40
+
+# Counts steps in a file, each in the time of a process of its own, as a shell script with children does.
+ENGINE = """#!/bin/sh
+c=$1; until=$2; record=$3
+step=0; [ -e state ] && step=$(cat state)
+echo "begin $c $step $until" >> "$record"
+if [ -e diverge-$c ]; then echo "energy is not a number"; exit 3; fi
+if [ -e fail-$c ]; then echo "no licence"; exit 7; fi
+while [ $step -lt $until ] && [ ! -e stop ]; do sleep 0.02; step=$((step + 1)); done
+echo $step > state.new; mv state.new state
+value=$((c * 1000 + step))
+[ -e nan-$c ] && value=NaN
+[ -e hot-$c ] && value=77777
+printf '{"steps": %s, "value": %s}\\n' $step $value > result.json
+echo "end $c $step" >> "$record"
+"""
+
+# Takes checkpoints by itself, each tenth step.
+SELF_ENGINE = """#!/bin/sh
+c=$1; until=$2; record=$3
+step=0; [ -e state ] && step=$(cat state)
+echo "begin $c $step $until" >> "$record"
+while [ $step -lt $until ]; do
+  sleep 0.02; step=$((step + 1))
+  [ $((step % 10)) = 0 ] || continue
+  echo $step > state.new; mv state.new state; echo > mark; mv mark checkpoint-done
+done
+echo $step > state
+printf '{"steps": %s, "value": %s}\\n' $step $((c * 1000 + step)) > result.json
+"""
+
+# A profile that depends on c smoothly, computed in one step.
+ANALYTIC_ENGINE = """#!/bin/sh
+echo "begin $1 0 $2" >> "$3"
+sleep 0.4; touch state
+awk -v c=$1 'BEGIN { print "x,y,e"; for (i = 0; i < 8; i++) printf "%d,%.6f,0.05\\n", i, 2 + sin(c / 10 + i / 2) }' > profile.csv
+"""
+
+
+class CampaignTest(job.JobTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(7)
+        self.record = self.folder / "record.txt"
+        self.engine = self.folder / "engine.sh"
+        self.write_engine(ENGINE)
+
+    def environment(self):
+        return {**super().environment(), **getattr(self, "more_environment", {})}
+
+    def write_engine(self, text):
+        self.engine.write_text(text)
+        self.engine.chmod(0o755)
+
+    def write_config(self, points=6, files=(), **changes):
+        """`changes` replace whole sections; those of simulation are merged into it."""
+        for name in files:
+            (self.folder / name).write_text("")
+        simulation = {
+            "command": ["./engine.sh", "{c}", "{until}", str(self.record)],
+            "files": ["engine.sh", *files], "steps": STEPS,
+            "checkpoint": {"files": ["state"], "interval_seconds": 0.3},
+            "stop": {"file": "stop", "grace_seconds": 5, "reached": {"file": "result.json", "key": "steps"}},
+            "result": {"files": ["result.json"]}, "tries": 50, **changes.pop("simulation", {})}
+        config = {"name": "shell", "space": {"c": {"range": [1, points], "step": 1}}, "simulation": simulation,
+                  "machines": {"count": 2, "price_per_hour": 3.6}, **changes}
+        path = self.folder / "campaign.json"
+        path.write_text(json.dumps(config))
+        return path
+
+    def campaign(self, *arguments, check=0, timeout=240):
+        done = subprocess.run([str(job.programs / "scavenger-campaign"), *map(str, arguments)], env=self.environment(),
+                              cwd=self.folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=timeout)
+        if check is not None:
+            self.assertEqual(done.returncode, check, done.stdout)
+        return done.stdout
+
+    def start_campaign(self, *arguments):
+        process = subprocess.Popen([str(job.programs / "scavenger-campaign"), *map(str, arguments)],
+                                   env=self.environment(), cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        self.addCleanup(self.kill, process)
+        return process
+
+    def kill(self, process):
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+    def log(self):
+        """The whole lines of the log; the last may be in the middle of being written."""
+        path = self.run_folder() / "campaign.jsonl"
+        text = path.read_text() if path.exists() else ""
+        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+    def wait_for(self, name, count=1, timeout=60):
+        deadline = time.monotonic() + timeout
+        while sum(line["event"] == name for line in self.log()) < count:
+            self.assertLess(time.monotonic(), deadline, f"no {count} events {name}")
+            time.sleep(0.02)
+
+    def report(self):
+        return json.loads((self.run_folder() / "report.json").read_text())
+
+    def result(self, point, run=None):
+        return json.loads(((run or self.run_folder()) / "simulations" / f"{point:04}" / "result" / "result.json").read_text())
+
+    def check_books(self):
+        """The log leads to the same decisions again, kept segments fit together, and the sums are the bill."""
+        self.assertIn("same decisions", self.campaign("--replay", self.run_folder()))
+        spent = self.report()["spent"]
+        parts = [spent[kind] for kind in ("useful", "redone", "discarded", "checkpoint", "start", "idle")]
+        for unit in ("seconds", "dollars"):
+            self.assertAlmostEqual(sum(part[unit] for part in parts), spent["all"][unit], places=6)
+            self.assertGreaterEqual(min(part[unit] for part in parts), -1e-9)
+
+    def check_all_done(self, points=6):
+        report = self.report()
+        self.assertEqual((report["status"], report["done"]), ("finished", points), report["reason"])
+        for simulation in report["simulations"]:
+            self.assertEqual((simulation["state"], simulation["steps"]), ("done", STEPS))
+            self.assertEqual(self.result(simulation["point"]),
+                             {"steps": STEPS, "value": 1000 * (simulation["point"] + 1) + STEPS})
+        self.check_books()
+
+    def check_nothing_is_redone_that_was_kept(self):
+        """Each command has begun at the step that its simulation had reached according to the log."""
+        begun = collections.Counter(tuple(map(int, line.split()[1:4])) for line in self.record.read_text().splitlines()
+                                    if line.startswith("begin"))
+        asked = collections.Counter()
+        points = {}
+        for line in self.log():
+            for decided in line["actions"]:
+                for name in ("start_task", "run_segment"):
+                    if name in decided:
+                        action = decided[name]
+                        point = points.setdefault(action["task"], action.get("point"))
+                        asked[point + 1, action["from"], action["until"]] += 1
+        self.assertLessEqual(begun, asked)
+
+    def processes(self, name):
+        """Pids of this test's processes with this word in their command line."""
+        found = []
+        for pid in job.processes_of(self.folder):
+            try:
+                command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(name.encode() in word for word in command) and b"--guard" not in command[1:2]:
+                found.append(pid)
+        return found
+
+    def test_undisturbed_campaign(self):
+        self.campaign(self.write_config(), "--run", self.run_folder())
+        self.check_all_done()
+        report = self.report()
+        self.assertEqual(report["spent"]["redone"]["seconds"], 0)
+        page = (self.run_folder() / "report.html").read_text()
+        self.assertIn("6 of 6 points were simulated", page)
+        other = self.folder / "page.html"
+        subprocess.run([job.programs / "scavenger-report", self.run_folder(), "--output", other], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(other.read_text(), page)
+
+    def test_kills_of_machines_and_commands_cost_a_segment_each(self):
+        process = self.start_campaign(self.write_config(), "--run", self.run_folder())
+        self.wait_for("segment_kept")
+        for number in range(KILLS):
+            time.sleep(0.2 + 0.4 * self.random.random())
+            victims = self.processes("scavenger-task" if number % 2 == 0 else "engine.sh")
+            if victims:
+                os.kill(self.random.choice(victims), signal.SIGKILL)
+        text = process.communicate(timeout=120)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+
+    def test_controller_is_killed_at_random_instants(self):
+        config = self.write_config()
+        process = self.start_campaign(config, "--run", self.run_folder())
+        for _ in range(KILLS):
+            self.wait_for("started")
+            time.sleep(0.1 + 0.9 * self.random.random())
+            self.kill(process)
+            self.assert_no_orphans()
+            process = self.start_campaign("--resume", self.run_folder())
+        text = process.communicate(timeout=120)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+
+    def test_ctrl_c_keeps_everything(self):
+        process = self.start_campaign(self.write_config(), "--run", self.run_folder())
+        self.wait_for("segment_kept", 2)
+        self.wait_for("segment_began", 3)
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=60)[0]
+        self.assertEqual(process.returncode, 130, text)
+        self.assertEqual(self.report()["spent"]["redone"]["seconds"], 0, text)
+        self.campaign("--resume", self.run_folder())
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+
+    def test_what_goes_wrong_is_reported_and_not_used(self):
+        config = self.write_config(files=("diverge-1", "fail-2", "nan-3", "hot-4"),
+                                   simulation={"tries": 2, "valid": {"ranges": {"value": [0, 10000]}}})
+        self.campaign(config, "--run", self.run_folder())
+        report = self.report()
+        found = {s["point"] + 1: (s["state"], s.get("reason", ""), s.get("log_tail", "")) for s in report["simulations"]}
+        self.assertEqual(found[1], ("diverged", "the command ended with exit code 3", "energy is not a number\n"))
+        self.assertEqual(found[2][:2], ("failed", "the command ended with exit code 7"))
+        self.assertEqual(found[2][2].count("no licence"), 1)
+        self.assertEqual(found[3][0], "diverged")
+        self.assertIn("not a JSON object", found[3][1])
+        self.assertEqual(found[4][:2], ("diverged", "value is 77777, outside of 0 to 10000"))
+        self.assertEqual((report["done"], report["diverged"], report["failed"]), (2, 3, 1))
+        self.assertGreater(report["spent"]["discarded"]["seconds"], 0)
+        for point in (0, 1, 2, 3):
+            self.assertFalse((self.run_folder() / "simulations" / f"{point:04}" / "result").exists())
+        page = (self.run_folder() / "report.html").read_text()
+        self.assertIn("energy is not a number", page)
+        self.check_books()
+
+    def test_max_cost_is_kept_and_can_be_raised(self):
+        # Two machines of $36 an hour are two cents a second.
+        config = self.write_config(machines={"count": 2, "price_per_hour": 36},
+                                   simulation={"stop": {"file": "stop", "grace_seconds": 1,
+                                                        "reached": {"file": "result.json", "key": "steps"}}})
+        self.campaign(config, "--run", self.run_folder(), "--max-cost", 0.1)
+        report = self.report()
+        self.assertEqual(report["status"], "max_cost")
+        self.assertLessEqual(report["spent"]["all"]["dollars"], 0.1)
+        self.check_books()
+        self.campaign("--resume", self.run_folder(), "--max-cost", 100)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+
+    def test_damaged_checkpoint_is_replaced_by_the_one_before(self):
+        process = self.start_campaign(self.write_config(points=1), "--run", self.run_folder())
+        self.wait_for("segment_kept", 3)
+        self.kill(process)
+        simulation = self.run_folder() / "simulations" / "0000"
+        last = max(simulation.glob("segment-*/checkpoint/state"), key=lambda path: int(path.parts[-3].split("-")[1]))
+        last.write_text("999\n")
+        self.campaign("--resume", self.run_folder())
+        self.assertIn("checkpoint_damaged", [line["event"] for line in self.log()])
+        self.check_all_done(1)
+
+    def test_engine_that_takes_checkpoints_by_itself(self):
+        self.write_engine(SELF_ENGINE)
+        config = self.write_config(points=2, simulation={"stop": {}, "steps": 200,
+                                                         "checkpoint": {"files": ["state"], "mode": "self"}})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        self.wait_for("checkpoint_kept", 3)
+        os.kill(self.processes("scavenger-task")[0], signal.SIGKILL)
+        text = process.communicate(timeout=120)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.assertEqual(self.report()["done"], 2)
+        self.assertEqual(self.result(1), {"steps": 200, "value": 2200})
+        resumed = [int(line.split()[2]) for line in self.record.read_text().splitlines()]
+        self.assertTrue(any(step > 0 and step % 10 == 0 for step in resumed), resumed)
+        self.check_books()
+
+    def test_templates_and_folders_reach_the_simulation(self):
+        inputs = self.folder / "inputs"
+        inputs.mkdir()
+        (inputs / "in.txt").write_text("c is {{c}} ${c}, seed {{seed}}\n")
+        self.write_engine('#!/bin/sh\ncat inputs/in.txt > result.txt; echo "{\\"a\\": $1}" > result.json; touch state\n')
+        config = self.write_config(points=2, simulation={
+            "files": ["engine.sh", "inputs/"], "templates": ["inputs/in.txt"], "stop": {},
+            "result": {"files": ["result.*"]}, "command": ["./engine.sh", "{c}", "{until}", "{{c}}"]})
+        self.campaign(config, "--run", self.run_folder())
+        text = (self.run_folder() / "simulations/0001/result/result.txt").read_text()
+        self.assertRegex(text, r"^c is 2 \$\{c\}, seed [1-9][0-9]*\n$")
+
+    def test_wrong_input_is_one_error_before_anything_is_started(self):
+        config = self.write_config()
+        for arguments, text in (((config, "--set", "simulation.cores=1000"), "no machine has more than"),
+                                ((config, "--plan"), "how long a simulation takes"),
+                                ((config, "--set", 'simulation.command=["nothing-here", "{until}"]'), "there is no program"),
+                                ((config, "--set", "provider.type=gcp"), "provider"),
+                                ((config, "--set", "machines.cuont=2"), 'did you mean "count"'),
+                                (("missing.json",), "missing.json"), (("--resume", self.folder), "no campaign here"), ((), "--help")):
+            done = self.campaign(*arguments, check=2)
+            self.assertIn(text, done)
+            self.assertEqual(done.count("\n"), 1, done)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_one_process_works_on_a_run(self):
+        process = self.start_campaign(self.write_config(points=2), "--run", self.run_folder())
+        self.wait_for("started")
+        self.assertIn("another process is working", self.campaign("--resume", self.run_folder(), check=2))
+        self.assertEqual(process.wait(timeout=120), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip") and shutil.which("tc"), "emulated machines need root, ip and tc")
+    def test_spot_machines_come_and_go(self):
+        provider = {"type": "emulated", "spot": True,
+                    "machines": [{"type": "small", "cores": 0.5, "start_seconds": 0.2, "count": 3, "spot_price_per_hour": 3.6}],
+                    "preemption": {"mean_life_seconds": 5, "notice_seconds": 2, "notice_share": 0.5, "seed": 3}}
+        process = self.start_campaign(self.write_config(provider=provider, machines={"count": 3}, stop={"max_cost": 1}),
+                                      "--run", self.run_folder())
+        text = process.communicate(timeout=240)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+        report = self.report()
+        self.assertGreater(report["machines_lost"], 0)
+        self.assertLessEqual(report["spent"]["all"]["dollars"], 1)
+        # At most the segment that ran on each lost machine.
+        self.assertLessEqual(report["spent"]["redone"]["seconds"], report["machines_lost"] * 30)
+        left = subprocess.run(["ip", "netns", "list"], text=True, stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual([line for line in left.splitlines() if str(process.pid) in line], [])
+
+    @unittest.skipIf(shutil.which("curl") is None, "there is no curl, which the VMs' startup script uses")
+    def on_compute_engine(self, settings):
+        """Starts the fake; returns its endpoint and a configuration that uses it."""
+        endpoint = start_fake(self, settings, "--vms", self.folder / "vms")
+        self.more_environment = {"SCAVENGER_GCP_TOKEN": TOKEN}
+        provider = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "spot": True, "endpoint": endpoint,
+                    "machine_types": ["n2d-standard-2"], "programs": str(job.programs), "controller_address": "127.0.0.1",
+                    "cool_down_seconds": 1, "watch_seconds": 1}
+        return endpoint, self.write_config(provider=provider, machines={"count": 2, "start_seconds": 120}, stop={"max_cost": 1})
+
+    def test_vms_of_the_fake_compute_engine(self):
+        settings = {"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "seed": 3, "machine_types": {"n2d-standard-2": [2, 8]},
+                    "spot_lives": {"early_share": 0.5, "early_hours": 0.08, "mean_hours": 0.3}, "faults": {"no_notice": 0.5}}
+        endpoint, config = self.on_compute_engine(settings)
+        process = self.start_campaign(config, "--run", self.run_folder())
+        text = process.communicate(timeout=240)[0]
+        self.assertEqual(process.returncode, 0, text)
+        self.check_all_done()
+        self.check_nothing_is_redone_that_was_kept()
+        vms = ledger_of(endpoint)["vms"]
+        self.assertGreater(len(vms), 0)
+        self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
+
+    def test_vms_are_returned_if_the_report_cannot_be_written(self):
+        endpoint, config = self.on_compute_engine({"zones": {"us-central1-a": {"*": 3}}, "time_scale": 20, "machine_types": {"n2d-standard-2": [2, 8]}})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        self.wait_for("segment_began", timeout=120)
+        (self.run_folder() / "report.json").unlink(missing_ok=True)
+        (self.run_folder() / "report.json" / "in_the_way").mkdir(parents=True)
+        text = process.communicate(timeout=240)[0]
+        self.assertEqual(process.returncode, 1, text)
+        self.assertIn("report.json", text)
+        vms = ledger_of(endpoint)["vms"]
+        self.assertGreater(len(vms), 0)
+        self.assertEqual([vm["name"] for vm in vms if vm["gone"] is None], [])
+        (self.run_folder() / "report.json" / "in_the_way").rmdir()
+        (self.run_folder() / "report.json").rmdir()
+        self.assertIn("finished", self.campaign("--resume", self.run_folder()))
+        self.check_all_done()
+
+    def test_surrogate_chooses_points_and_ends_the_campaign_after_kills(self):
+        self.write_engine(ANALYTIC_ENGINE)
+        config = self.write_config(
+            points=40, selection={"holdout": 5, "rule": "uncertainty"}, machines={"count": 1},
+            simulation={"steps": 1, "stop": {}, "checkpoint": {"files": ["state"]},
+                        "result": {"files": ["profile.csv"],
+                                   "profile": {"file": "profile.csv", "x": "x", "y": ["y"], "errors": ["e"]}}},
+            surrogate={"target_rmse": 0.04, "first_results": 5, "retrain_results": 5, "members": 2, "hidden": [16],
+                       "iterations": 500, "learning_rate": 0.02})
+        process = self.start_campaign(config, "--run", self.run_folder())
+        deadline = time.monotonic() + 60
+        while not self.processes("scavenger-train"):
+            self.assertLess(time.monotonic(), deadline, "no training")
+            time.sleep(0.02)
+        self.kill(process)  # in the middle of the first training
+        self.assert_no_orphans()
+        self.assertNotIn("advised", [line["event"] for line in self.log()])
+        text = self.campaign("--resume", self.run_folder())
+        self.assertIn("a surrogate was trained from", text)
+        report = self.report()
+        self.assertEqual(report["status"], "finished", text)
+        self.assertIn("which is enough", report["reason"])
+        self.assertGreater(report["skipped"], 0)
+        advices = [line["of"] for line in self.log() if line["event"] == "advised"]
+        self.assertLessEqual(advices[-1]["most_rmse"], 0.04)
+        self.assertGreaterEqual(advices[-1]["profiles"], 2)
+        self.check_surrogate_was_never_trained_on_the_holdout(report)
+        self.assertGreater(self.check_advice_was_followed(), 0)
+        self.assertEqual([training["results"] for training in report["surrogate"]["trainings"]],
+                         [advice["results"] for advice in advices])
+        self.assertGreater(report["surrogate"]["speed_up"], 0)
+        self.assertIn("y predicted", (self.run_folder() / "report.html").read_text())
+        self.check_predictions()
+        self.check_books()
+        self.campaign("--resume", self.run_folder())  # nothing is left to do
+        self.assertEqual(self.report()["simulated"], report["simulated"])
+
+    def check_surrogate_was_never_trained_on_the_holdout(self, report):
+        current = json.loads((self.run_folder() / "surrogate" / "current.json").read_text())
+        holdout = {simulation["point"] for simulation in report["simulations"] if simulation["is_holdout"]}
+        self.assertEqual(len(holdout), 5)
+        self.assertLessEqual(set(current["holdout"]), holdout)
+        self.assertFalse(set(current["points"]) & holdout)
+
+    def check_predictions(self):
+        """Between simulated points they are the engine's profile, within their error bars."""
+        def predict(*arguments):
+            return subprocess.run([job.programs / "scavenger-predict", self.run_folder(), *arguments], env=self.environment(),
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+        done = predict("--at", "c=20.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual((lines[0], len(lines)), ("x,y,y_sigma", 9))
+        for line in lines[1:]:
+            x, y, sigma = map(float, line.split(","))
+            self.assertGreater(sigma, 0)
+            self.assertLess(abs(y - 2 - math.sin(2.05 + x / 2)), max(0.12, 5 * sigma))
+        for arguments, text in ((("--at", "c=41"), "outside of the space"), (("--at", "d=1"), 'no parameter "d"'),
+                                ((), "add --at")):
+            done = predict(*arguments)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
+            self.assertIn(text, done.stderr)
+
+    def check_advice_was_followed(self):
+        """After an advice, points that begin are the advised ones, in their order."""
+        advised, taken, followed = [], set(), 0
+        for line in self.log():
+            if line["event"] == "advised":
+                advised = line["of"]["points"]
+            for decided in line["actions"]:
+                if "start_task" not in decided or decided["start_task"]["point"] in taken:
+                    continue
+                point = decided["start_task"]["point"]
+                advised = [other for other in advised if other not in taken]
+                if advised:
+                    self.assertEqual(point, advised[0])
+                    followed += 1
+                taken.add(point)
+        return followed
+
+    def test_molecular_dynamics_have_the_same_bits_after_kills(self):
+        config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())
+        config["space"] = {"Z": {"values": [2]}, "c": {"values": [0.5, 1]}, "sigma": {"values": [-0.01]}}
+        config["simulation"]["steps"] = 100000
+        config["simulation"]["checkpoint"]["interval_seconds"] = 0.3
+        config["simulation"]["valid"] = {}
+        path = self.folder / "ions.json"
+        path.write_text(json.dumps(config))
+        self.campaign(path, "--run", self.folder / "whole")
+        process = self.start_campaign(path, "--run", self.run_folder())
+        self.wait_for("segment_kept", 2)
+        for victim in self.processes("scavenger-task"):
+            os.kill(victim, signal.SIGKILL)
+        self.wait_for("segment_kept", 4)
+        self.kill(process)
+        self.campaign("--resume", self.run_folder())
+        for point in (0, 1):
+            for name in ("result.json", "profile.csv"):
+                place = pathlib.Path("simulations") / f"{point:04}" / "result" / name
+                self.assertEqual((self.run_folder() / place).read_bytes(), (self.folder / "whole" / place).read_bytes())
+        self.check_books()
+
+
+if __name__ == "__main__":
+    job.main()
