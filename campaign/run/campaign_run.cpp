@@ -269,6 +269,7 @@ message::Run CampaignRun::command_of(TaskId task, PointIndex point, std::uint64_
 }
 
 void CampaignRun::carry_out(const action::StartTask& start) {
+  tasks_[start.task] = {start.machine, start.point, {}, {}};
   std::vector<TaskFile> files =
       filled_files(campaign_.config(), campaign_.space(), start.point, inputs_);
   if (start.kept > 0) {
@@ -280,7 +281,6 @@ void CampaignRun::carry_out(const action::StartTask& start) {
     for (TaskFile& file : store_.read_checkpoint(start.point, start.kept))
       files.push_back(std::move(file));
   }
-  tasks_[start.task] = {start.machine, start.point, {}, {}};
   links_->send_files(start.machine, start.task, std::move(files),
                      command_of(start.task, start.point, start.from, start.until));
 }

@@ -156,12 +156,14 @@ void TaskHost::start(const message::Run& run) {
   if (run.takes_checkpoints) watch_checkpoints(task);
 }
 
+// A task of which nothing has come yet is known from here on: its files and its command may still
+// be on their way, and are not used.
 void TaskHost::stop(TaskId id) {
-  const auto found = tasks_.find(id);
-  if (found == tasks_.end()) return;
-  Hosted& task = *found->second;
-  task.is_stopping = true;
-  if (!task.child || !task.child->running()) return;
+  const HostedPointer hosted = task_of(id);
+  Hosted& task = *hosted;
+  if (std::exchange(task.is_stopping, true)) return;
+  if (!task.child) return tell_end(task, "stopped", "it was asked to stop before it began");
+  if (!task.child->running()) return;
   if (task.command.stop_signal != 0) return task.child->signal(task.command.stop_signal);
   if (!task.command.stop_file.empty()) std::ofstream(task.folder / task.command.stop_file);
 }

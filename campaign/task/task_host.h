@@ -36,7 +36,7 @@ class TaskHost final {
     std::unique_ptr<ArrivingFile> arriving;
     message::Run command;
     std::unique_ptr<ChildProcess> child;
-    bool is_stopping = false;
+    bool is_stopping = false;  // was asked to stop: no command is started any more
     bool is_over = false;      // ended by the controller
     asio::steady_timer timer;  // looks for checkpoints that the command takes by itself
   };
