@@ -97,6 +97,7 @@ void Campaign::on(const event::MachineNotice& notice) {
 void Campaign::on(const event::MachineLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end()) return;
+  if (!lost.was_taken) blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
   if (ledger_.is_open(lost.machine)) {
     if (found->second.state != MachineState::kLeaving) ++losses_;
@@ -131,6 +132,7 @@ void Campaign::on(const event::HostLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end() || found->second.state == MachineState::kLeaving) return;
   if (found->second.state == MachineState::kStarting) ++broken_hosts_;
+  blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
   release(lost.machine);
   request_again_seconds_ = std::max(request_again_seconds_, now_seconds_ + kHostRetrySeconds);

@@ -107,6 +107,7 @@ class Campaign final {
   void request_stop(TaskId id, TaskRecord& task);
   void end_task(TaskId id);
   void drop_task(TaskId id, Spent spent);
+  void blame_tasks_of(MachineId machine, const std::string& how);
   void drop_tasks_of(MachineId machine);
   void give_up(SimulationRecord& simulation, SimulationState state, const std::string& reason,
                const std::string& log_tail);

@@ -89,6 +89,25 @@ void Campaign::end_task(TaskId id) {
   drop_task(id, Spent::kRedone);
 }
 
+// Nobody took the machine, so what ran there may have broken it, for instance by taking all of its
+// memory. A simulation that breaks one after the other must not go on for ever.
+void Campaign::blame_tasks_of(MachineId machine, const std::string& how) {
+  std::vector<TaskId> blamed;
+  for (const auto& slot : machines_.at(machine).slots)
+    if (slot && tasks_.at(*slot).phase == TaskPhase::kRunning) blamed.push_back(*slot);
+  for (const TaskId id : blamed) {
+    const PointIndex point = tasks_.at(id).point;
+    SimulationRecord& record = simulations_.at(point);
+    record.failed_on = machine;
+    record.reason = how;
+    if (++record.broken_hosts < plan_.config.simulation.tries) continue;
+    drop_task(id, Spent::kRedone);
+    give_up(record, SimulationState::kFailed,
+            fmt::format("{} machines broke in a row while it ran: {}", record.broken_hosts, how),
+            {});
+  }
+}
+
 void Campaign::drop_tasks_of(MachineId machine) {
   const auto slots = machines_.at(machine).slots;
   for (auto slot = slots.rbegin(); slot != slots.rend(); ++slot) {
@@ -143,6 +162,7 @@ void Campaign::on(const event::SegmentKept& kept) {
       {task.from, until, ledger_.settle(task.machine, task.slot, Spent::kUseful)});
   if (until > task.from && task.run_seconds > 0.0)
     record.steps_per_second = static_cast<double>(until - task.from) / task.run_seconds;
+  if (until > task.from) record.broken_hosts = 0;
   const PointIndex point = task.point;
   if (until >= plan_.config.simulation.steps) {
     end_task(kept.task);
@@ -161,6 +181,7 @@ void Campaign::on(const event::CheckpointKept& kept) {
   const auto found = tasks_.find(kept.task);
   if (found == tasks_.end()) return;
   TaskRecord& task = found->second;
+  simulations_.at(task.point).broken_hosts = 0;
   enter(task, task.phase);  // what it has computed so far is counted
   simulations_.at(task.point)
       .segments.push_back(
@@ -191,14 +212,14 @@ void Campaign::on(const event::TaskFailed& failed) {
   drop_task(failed.task, has_diverged ? Spent::kDiscarded : Spent::kRedone);
   if (has_diverged)
     return give_up(record, SimulationState::kDiverged, failed.reason, failed.log_tail);
-  if (failed.how == "failed") {
-    ++record.failures;
-    record.failed_on = task.machine;
-    record.reason = failed.reason;
-    record.log_tail = failed.log_tail;
-    if (record.failures >= plan_.config.simulation.tries)
-      return give_up(record, SimulationState::kFailed, failed.reason, failed.log_tail);
-  }
+  // Only one that was asked to stop may end without a checkpoint, and is not to blame.
+  if (task.was_stopped && failed.how == "stopped") return put_back(task.point);
+  ++record.failures;
+  record.failed_on = task.machine;
+  record.reason = failed.reason;
+  record.log_tail = failed.log_tail;
+  if (record.failures >= plan_.config.simulation.tries)
+    return give_up(record, SimulationState::kFailed, failed.reason, failed.log_tail);
   put_back(task.point);
 }
 

@@ -124,6 +124,48 @@ TEST_CASE("A failed simulation is tried again on another machine, and then given
   CHECK(record.log_tail == "oops");
 }
 
+TEST_CASE("Only what was asked to stop may end without a checkpoint uncounted", "[campaign]") {
+  ScriptedCampaign script(small_config(1));
+  script.begin();
+  script.bring(1);
+  script.feed(event::SegmentBegan{1});
+  CHECK(script.feed(event::MachineNotice{1, 30.0}) == Lines{"stop 1", "request 2"});
+  script.feed(event::TaskFailed{1, "stopped", "", ""});
+  CHECK(script.campaign().simulations().at(0).failures == 0);
+  script.bring(2);
+  script.feed(event::TaskFailed{2, "stopped", "nobody asked", ""});
+  script.feed(event::TaskFailed{3, "something new", "what is this", ""});
+  CHECK(state_of(script, 0) == SimulationState::kFailed);
+  CHECK(script.campaign().simulations().at(0).reason == "what is this");
+}
+
+TEST_CASE("A simulation that breaks one machine after the other is given up", "[campaign]") {
+  ScriptedCampaign script(small_config(1));
+  script.begin();
+  script.bring(1);
+  script.feed(event::SegmentBegan{1});
+  script.feed(event::HostLost{1, "out of memory"});
+  script.pass(3.0);
+  script.feed(event::MachineReleased{1});
+  script.bring(2);
+  SECTION("without a segment in between") {
+    script.feed(event::SegmentBegan{2});
+    script.feed(event::MachineLost{2, "out of memory", false});
+    CHECK(state_of(script, 0) == SimulationState::kFailed);
+    CHECK_THAT(script.campaign().simulations().at(0).reason, Catch::Contains("2 machines broke"));
+  }
+  SECTION("but not if it has progressed, or the machine was taken") {
+    script.run_segment(2, 1.5, 15);
+    script.feed(event::SegmentBegan{2});
+    script.feed(event::MachineLost{2, "out of memory", false});
+    CHECK(state_of(script, 0) == SimulationState::kWaiting);
+    script.bring(3);
+    script.feed(event::SegmentBegan{3});
+    script.feed(event::MachineLost{3, "preempted", true});
+    CHECK(state_of(script, 0) == SimulationState::kWaiting);
+  }
+}
+
 TEST_CASE("What diverged is not tried again, and its time was for nothing", "[campaign]") {
   ScriptedCampaign script(small_config(1));
   script.begin();
