@@ -42,7 +42,6 @@ FitSettings small_settings() {
   settings.hidden = {16, 16};
   settings.members = 2;
   settings.iterations = 600;
-  settings.activation = Activation::kRelu;
   return settings;
 }
 
