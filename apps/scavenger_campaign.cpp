@@ -226,7 +226,7 @@ int begin_new(const Arguments& arguments) {
     std::cout << json_text(campaign::to_json(config), {.indent = 2}) << "\n";
     return 0;
   }
-  campaign::check_program(config);
+  campaign::check_programs(config, program_folder());
   const campaign::CampaignFolder folder = campaign::make_campaign_folder(config, arguments.run);
   if (!arguments.quiet) std::cout << "run folder: " << folder.path.string() << std::endl;
   return work(folder, campaign::replay(folder), arguments);

@@ -10,8 +10,9 @@ import sys
 import zipfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export")  # that people call
-STARTED = ("scavenger-ps", "scavenger-python-worker")  # that scavenger-train starts
+PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-campaign",
+            "scavenger-md")  # that people call
+STARTED = ("scavenger-ps", "scavenger-python-worker", "scavenger-task")  # that these start
 EXTRAS = {"images": ["pillow"], "tables": ["pyarrow"], "text": ["tokenizers"], "onnx": ["onnx", "onnxscript"]}
 # Every system has these; all other libraries are packed.
 SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)\.so")

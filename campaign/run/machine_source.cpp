@@ -73,7 +73,13 @@ void check_machines(const CampaignConfig& config, std::uint32_t cores) {
        .remedy = "use fewer cores, or larger machines"});
 }
 
-void check_program(const CampaignConfig& config) {
+void check_programs(const CampaignConfig& config, const fs::path& program_folder) {
+  if (config.surrogate && !fs::exists(program_folder / "scavenger-worker"))
+    throw InputError(
+        {.what = "there is no scavenger-worker, which trains the surrogate",
+         .where = program_folder.string(),
+         .remedy = "use a build with LibTorch, or leave out the section surrogate and use the "
+                   "selection.rule space_filling"});
   const std::string& program = config.simulation.command.front();
   const bool is_input = program.starts_with("./") || program.find('{') != std::string::npos;
   if (is_input || !is_on_this_machine(config.provider.type) || can_be_found(program)) return;

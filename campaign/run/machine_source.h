@@ -2,6 +2,7 @@
 // scavenger-task.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 
 #include "campaign/config/campaign_config.h"
@@ -19,7 +20,9 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConf
 // of this machine.
 void check_machines(const CampaignConfig& config, std::uint32_t cores);
 
-// Throws InputError if simulations run on this machine and their program is not there.
-void check_program(const CampaignConfig& config);
+// Throws InputError if simulations run on this machine and their program is not there, or if a
+// surrogate is to be trained and `program_folder` has no scavenger-worker to train it, as in the
+// wheel.
+void check_programs(const CampaignConfig& config, const std::filesystem::path& program_folder);
 
 }  // namespace scavenger::campaign

@@ -1,9 +1,10 @@
-"""The wheel, in an empty virtual environment without compilers: it is installed and trains with two workers.
+"""The wheel, in an empty virtual environment without compilers: it is installed, trains with two workers, and simulates.
 
 It is packed from the build that is tested. SCAVENGER_WHEEL names one that scripts/build_wheel.sh has made in its place.
 """
 
 import importlib.util
+import json
 import os
 import pathlib
 import shutil
@@ -16,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
 
 PROGRAMS = ("scavenger-train", "scavenger-ctl", "scavenger-plan", "scavenger-report", "scavenger-export", "scavenger-ps",
-            "scavenger-python-worker")
+            "scavenger-python-worker", "scavenger-campaign", "scavenger-md", "scavenger-task")
 EXAMPLES = job.SOURCE / "examples"
 SAMPLES = 1200
 
@@ -75,6 +76,20 @@ class WheelTest(job.JobTest):
         weights = torch.load(self.folder / "trained.pt", weights_only=True)
         self.assertEqual(weights["0.weight"].shape, (16, 1, 3, 3))
         self.assertEqual(weights["1.num_batches_tracked"].dtype, torch.int64)
+
+        config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())
+        config["space"] = {"Z": {"values": [2]}, "c": {"values": [0.5, 1]}, "sigma": {"values": [-0.01]}}
+        config["simulation"] = {**config["simulation"], "steps": 20000, "valid": {}}
+        path = self.folder / "campaign.json"
+        path.write_text(json.dumps(config))
+        refused = subprocess.run([venv / "bin" / "scavenger-campaign", path], cwd=self.folder, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("scavenger-worker, which trains the surrogate", refused.stdout)
+        del config["surrogate"], config["selection"]
+        path.write_text(json.dumps(config))
+        call("scavenger-campaign", path, "--run", self.folder / "ions", "--quiet")
+        self.assertEqual(json.loads((self.folder / "ions" / "report.json").read_text())["done"], 2)
 
 
 if __name__ == "__main__":

@@ -459,6 +459,7 @@ class CampaignTest(job.JobTest):
         config["simulation"]["steps"] = 100000
         config["simulation"]["checkpoint"]["interval_seconds"] = 0.3
         config["simulation"]["valid"] = {}
+        del config["surrogate"], config["selection"]
         path = self.folder / "ions.json"
         path.write_text(json.dumps(config))
         self.campaign(path, "--run", self.folder / "whole")
