@@ -1,7 +1,5 @@
 #include "elastic/search/search_replay.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 #include <variant>
 
@@ -19,50 +17,20 @@ bool is_decision(const RunEvent& event) {
          std::holds_alternative<fact::Prediction>(event);
 }
 
-// The only decision that comes from outside.
+// The only decision that may come from outside.
 bool is_end(const RunEvent& event) {
   const auto* step = std::get_if<fact::SearchStep>(&event);
   return step != nullptr && step->phase == fact::SearchPhase::kEnded;
 }
 
-std::string text_of(const RunEvent& event) {
-  return to_json_line({0.0, event});
-}
-
 }  // namespace
 
-std::optional<std::string> SearchReplay::compare(const RunEvent& recorded) {
-  if (expected_.empty())
-    return is_end(recorded)
-               ? std::nullopt
-               : std::optional("nothing is to be decided, and the log has " + text_of(recorded));
-  const std::string wanted = text_of(expected_.front()), found = text_of(recorded);
-  expected_.pop_front();
-  ++decisions_;
-  if (wanted == found) return std::nullopt;
-  return fmt::format("decided {}, and the log has {}", wanted, found);
-}
-
-std::optional<std::string> SearchReplay::add(const LoggedEvent& logged) {
-  // That the noise has settled is logged between iterations and what is decided on them.
-  const bool waits = std::holds_alternative<fact::NoiseStable>(logged.event);
-  if (iterations_came_ && !waits) {
-    iterations_came_ = false;
-    for (RunEvent& event : continue_search(setting_, summary_.numbers()))
-      expected_.push_back(std::move(event));
-  }
-  std::optional<std::string> difference;
-  if (is_decision(logged.event)) {
-    difference = compare(logged.event);
-  } else if (!expected_.empty() && std::holds_alternative<fact::Start>(logged.event)) {
-    expected_.clear();  // a kill came between the decision and its record: it is made again
-  } else if (!expected_.empty() && !waits) {
-    difference = "the log lacks " + text_of(expected_.front());
-    expected_.clear();
-  }
-  summary_.apply(logged);
-  iterations_came_ |= is_measurement(logged.event);
-  return difference;
+AdvisorReplay search_replay(SearchSetting setting) {
+  return AdvisorReplay(
+      {.decide = [setting = std::move(setting)](
+                     const RunNumbers& numbers) { return continue_search(setting, numbers); },
+       .is_decision = is_decision,
+       .may_come_from_outside = is_end});
 }
 
 bool searches(const std::filesystem::path& run_folder) {
@@ -77,8 +45,8 @@ ReplayedLog replay_search(const std::filesystem::path& run_folder,
                       .where = run_folder.string(),
                       .remedy = "name a run of scavenger-train --search"});
   return replay_log(
-      run_folder, SearchReplay({config, search_grid(config.search), read_stored_models(run_folder),
-                                machine_pool(config, catalogue_of(config))}));
+      run_folder, search_replay({config, search_grid(config.search), read_stored_models(run_folder),
+                                 machine_pool(config, catalogue_of(config))}));
 }
 
 }  // namespace scavenger::elastic

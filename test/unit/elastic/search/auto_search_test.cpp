@@ -116,7 +116,7 @@ TEST_CASE("A replay of an automatic search makes the same decisions") {
   job.truth.slower = 2.0;
   job.train(120.0);
   REQUIRE(looks_of(job) > 0);
-  SearchReplay replay(job.setting());
+  AdvisorReplay replay = search_replay(job.setting());
   for (const LoggedEvent& logged : job.events()) REQUIRE(replay.add(logged) == std::nullopt);
   CHECK(replay.decisions() >= job.numbers().search_steps.total);
 }

@@ -1,0 +1,50 @@
+// Decides again what an advisor (the search for K and B, the search for the machine type) has
+// decided in a recorded run, from its event log alone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "elastic/events/event.h"
+#include "elastic/history/run_summary.h"
+
+namespace scavenger::elastic {
+
+// An advisor that decides after each measurement. Its functions are pure.
+struct ReplayedAdvisor {
+  // Returns what is to be logged, in this order: mostly nothing.
+  std::function<std::vector<RunEvent>(const RunNumbers&)> decide;
+  // Whether it is this advisor that logs such events.
+  bool (*is_decision)(const RunEvent&) = nullptr;
+  // Whether a decision need not follow from measurements: the first one, one of the user's.
+  bool (*may_come_from_outside)(const RunEvent&) = nullptr;
+};
+
+// Takes the events of a log in their order (replay_log() of elastic/events/log_replay.h does so).
+// Pure; one thread.
+class AdvisorReplay final {
+ public:
+  explicit AdvisorReplay(ReplayedAdvisor advisor) : advisor_(std::move(advisor)) {}
+
+  // Returns, in words, how the log differs here from what the advisor decides; nothing if it does
+  // not.
+  std::optional<std::string> add(const LoggedEvent& logged);
+  // Returns how many decisions were made again and compared.
+  std::uint64_t decisions() const { return decisions_; }
+
+ private:
+  std::optional<std::string> compare(const RunEvent& recorded);
+
+  const ReplayedAdvisor advisor_;
+  RunSummary summary_;
+  bool measured_ = false;  // and nothing was decided on it yet
+  std::deque<RunEvent> expected_;
+  std::uint64_t decisions_ = 0;
+};
+
+}  // namespace scavenger::elastic
