@@ -1,6 +1,5 @@
 // scavenger-md: simulates a fluid, or an electrolyte between charged walls, in its own folder.
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "md/electrolyte.h"
 #include "md/fluid.h"
 #include "md/simulation.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 
@@ -116,16 +116,17 @@ int simulate(const Arguments& a, md::System system) {
   std::filesystem::create_directories(folder);
   md::Simulation simulation(std::move(system), a.simulation, folder);
   const std::int64_t first = simulation.step();
-  const auto started = std::chrono::steady_clock::now();
+  const SteadyClock clock;
+  const double started = clock.now_seconds();
   const bool is_done = simulation.advance(
       {.until = a.until, .checkpoint_every = a.checkpoint_every, .is_stop_requested = [&] {
          return caught_signal != 0 || std::filesystem::exists(folder / a.stop_file);
        }});
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - started;
+  const double taken = clock.now_seconds() - started;
   simulation.write_results(a.points);
   if (!a.is_quiet) {
     std::cout << "steps " << first << " to " << simulation.step() << " of "
-              << simulation.system().particles() << " particles in " << taken.count() << " s"
+              << simulation.system().particles() << " particles in " << taken << " s"
               << (is_done ? "" : ", stopped early") << "\n";
   }
   return caught_signal != 0 ? 128 + caught_signal : 0;

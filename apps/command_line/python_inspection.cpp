@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "apps/command_line/python_program.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
@@ -68,7 +68,8 @@ void allow_imports(double inspection_seconds, JobConfig& config) {
 
 void inspect_python_model(const std::filesystem::path& program_folder, JobConfig& config) {
   if (config.model.type != ModelType::kPython) return;
-  const auto begin = std::chrono::steady_clock::now();
+  const SteadyClock clock;
+  const double begin = clock.now_seconds();
   std::uint64_t train = 0;
   std::uint64_t test = 0;
   if (config.model.has_own_loop) {
@@ -83,8 +84,7 @@ void inspect_python_model(const std::filesystem::path& program_folder, JobConfig
     train = answer.value("train_samples", std::uint64_t{0});
     test = answer.value("test_samples", std::uint64_t{0});
   }
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  allow_imports(taken.count(), config);
+  allow_imports(clock.now_seconds() - begin, config);
   if (!is_python(config.data.train.format)) return;
   take_size(train, 0, "data.train", config.data.train);
   take_size(test, train, "data.test", config.data.test);

@@ -1,13 +1,13 @@
 #include "elastic/evaluation/restored_model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "elastic/coordinator/job/host.h"
 #include "elastic/coordinator/job/job_facts.h"
 #include "elastic/coordinator/work/evaluation_round.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/checkpoint/layout_difference.h"
@@ -49,7 +49,8 @@ RestoredModel::RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads,
 }
 
 fact::Evaluation RestoredModel::evaluate(Split split) {
-  const auto begin = std::chrono::steady_clock::now();
+  const SteadyClock clock;
+  const double begin = clock.now_seconds();
   const DataSet data = DataSet::open(config_.data, split, default_cache_folder());
   if (shape_.vocabulary > 0)
     check_vocabulary(
@@ -67,7 +68,7 @@ fact::Evaluation RestoredModel::evaluate(Split split) {
   fact::Evaluation result = make_evaluation_event(config_, round.total());
   result.iteration = iteration();
   result.split = split;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds = clock.now_seconds() - begin;
   return result;
 }
 

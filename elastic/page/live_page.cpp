@@ -31,6 +31,7 @@ namespace scavenger::elastic {
 namespace {
 
 using std::chrono::milliseconds;
+// Of real sockets and of this thread's own work; nothing that a job does depends on it.
 using Time = std::chrono::steady_clock;
 
 constexpr int kMostLookers = 16;  // that get events

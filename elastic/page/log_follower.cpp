@@ -1,5 +1,7 @@
 #include "elastic/page/log_follower.h"
 
+#include "runtime/base/clock.h"
+
 namespace scavenger::elastic {
 
 bool LogFollower::advance(std::chrono::milliseconds patience) {
@@ -7,8 +9,9 @@ bool LogFollower::advance(std::chrono::milliseconds patience) {
     if (!std::filesystem::exists(log_)) return true;
     reader_ = std::make_unique<EventLogReader>(log_);
   }
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  while (std::chrono::steady_clock::now() < deadline) {
+  const SteadyClock clock;  // of this thread's work, which no simulation does
+  const double deadline = clock.now_seconds() + std::chrono::duration<double>(patience).count();
+  while (clock.now_seconds() < deadline) {
     const auto logged = reader_->next();
     if (!logged) return true;
     history_.apply(*logged);

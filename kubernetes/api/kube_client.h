@@ -69,6 +69,7 @@ class KubeClient final {
                                          std::shared_ptr<HttpStream> to);
 
   const ClusterAccess& access() const { return access_; }
+  const Clock& clock() const { return clock_; }
   double backoff_seconds(Backoff& backoff, const Fault& fault);
   awaitable<void> pause(double seconds);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -91,7 +92,7 @@ awaitable<ObjectWatch::Next> ObjectWatch::list() {
     ++lists_;
     if (is_stopped_) co_return Next::kEnd;
     resource_version_ = found.resource_version;
-    listed_ = std::chrono::steady_clock::now();
+    listed_ = client_->clock().now_seconds();
     is_expired_ = false;
     failures_ = 0;
     listener_.on_list(found.items);
@@ -111,8 +112,8 @@ std::string ObjectWatch::watch_path() const {
 }
 
 awaitable<ObjectWatch::Next> ObjectWatch::watch() {
-  const std::chrono::duration<double> age = std::chrono::steady_clock::now() - listed_;
-  if (age.count() >= settings_.relist_seconds) co_return Next::kList;
+  const double age_seconds = client_->clock().now_seconds() - listed_;
+  if (age_seconds >= settings_.relist_seconds) co_return Next::kList;
   stream_ = std::make_shared<HttpStream>();
   auto lines = std::make_shared<JsonLines>();
   stream_->on_bytes = [this, lines](std::string_view bytes) {

@@ -2,7 +2,6 @@
 // if the watch ends, is cut off, or has fallen too far behind.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -78,8 +77,8 @@ class ObjectWatch final {
   bool is_stopped_ = false;
   bool is_expired_ = false;  // as an event of the watch says
   int lists_ = 0;
-  int failures_ = 0;  // in a row
-  std::chrono::steady_clock::time_point listed_;
+  int failures_ = 0;     // in a row
+  double listed_ = 0.0;  // when, on the client's clock
 };
 
 }  // namespace scavenger::kubernetes

@@ -16,6 +16,7 @@ constexpr std::array<std::byte, 1> kWelcome = {std::byte{1}};
 constexpr double kAttemptSeconds = 5.0;
 constexpr auto kPauseBetweenAttempts = std::chrono::milliseconds(20);
 
+// Sockets are real, so these limits are on the clock of Asio's timers, which end each attempt.
 double seconds_until(std::chrono::steady_clock::time_point moment) {
   return std::chrono::duration<double>(moment - std::chrono::steady_clock::now()).count();
 }

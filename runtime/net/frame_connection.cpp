@@ -108,6 +108,7 @@ awaitable<void> FrameConnection::wait_until_queued_at_most(std::size_t bytes) {
   if (!socket_.is_open()) fail(asio::error::not_connected);
 }
 
+// The deadline is on the clock of Asio's timers, since watch_ expires then.
 FrameConnection::TimePoint FrameConnection::patience_for(std::size_t bytes) const {
   const double seconds = stall_seconds_ + static_cast<double>(bytes) / kLeastBytesPerSecond;
   return asio::steady_timer::clock_type::now() +

@@ -81,7 +81,8 @@ awaitable<void> JobListener::welcome(std::shared_ptr<JobSocket> socket) {
   if (connection) connection->close();
 }
 
-// Limits the lines of a period, since a flood of connections must not fill the disk.
+// Limits the lines of a period, since a flood of connections must not fill the disk. Strangers come
+// over real sockets only, and only the log depends on this clock.
 void JobListener::log_stranger(const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
   if (now >= log_period_end_) {

@@ -11,6 +11,10 @@ EVERYWHERE = re.compile("")
 BANNED = [
     (r"\bsystem_clock\b", EVERYWHERE, r"^runtime/base/(clock|log)\.", "system_clock: it jumps when somebody sets the time",
      "measure with Clock of runtime/base/clock.h; wall time comes from there, too"),
+    # Real sockets, beside Asio's timers; each place says why.
+    (r"\b(steady|high_resolution)_clock\b|\bclock_type\b", PRODUCT,
+     r"^runtime/base/clock\.cpp|^runtime/net/(authentication\.cpp|frame_connection\.cpp|job_listener\.)|^elastic/page/live_page\.cpp",
+     "a clock that no simulation and no test can set", "take a Clock of runtime/base/clock.h; a main makes the SteadyClock"),
     (r"(?<![\w.>])(std::)?s?rand(om)?\s*\(|\bstd::(random_shuffle|shuffle)\b|\bstd::\w+_distribution\b", PRODUCT,
      r"^runtime/base/random\.", "randomness that depends on the standard library or on hidden state",
      "use the seeded streams of runtime/base/random.h: the same numbers on every machine"),

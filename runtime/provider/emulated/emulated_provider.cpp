@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -90,8 +89,10 @@ MachineCatalogue emulated_catalogue(const EmulatedSettings& settings) {
   return catalogue;
 }
 
-EmulatedProvider::EmulatedProvider(asio::io_context& io, EmulatedSettings settings)
+EmulatedProvider::EmulatedProvider(asio::io_context& io, const Clock& clock,
+                                   EmulatedSettings settings)
     : Lessor(io),
+      clock_(clock),
       settings_(std::move(settings)),
       catalogue_(emulated_catalogue(settings_)),
       names_(::getpid(), free_emulated_network(static_cast<std::uint32_t>(::getpid()))),
@@ -157,15 +158,15 @@ EmulatedProvider::Place EmulatedProvider::take_place(MachineId id, const Machine
 }
 
 awaitable<Machine> EmulatedProvider::obtain(MachineId id, const MachineRequest& request) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = clock_.now_seconds();
   const Place place = take_place(id, request);
   const auto group =
       make_cpu_share(names_.group(place.slot), place.type->cores, settings_.quota_period_seconds);
   const std::string space = names_.space(place.slot);
   std::string script = names_.make_machine_script(place.slot, place.type->link_megabits);
   co_await run_script(std::move(script), space);
-  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  co_await pause(id, std::max(0.0, place.type->start_seconds - taken.count()));
+  const double taken = clock_.now_seconds() - begin;
+  co_await pause(id, std::max(0.0, place.type->start_seconds - taken));
 
   Machine machine;
   machine.name = fmt::format("vm{}", place.slot);
@@ -223,7 +224,8 @@ class EmulatedFactory final : public ProviderFactory {
   }
   std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
                                  const ProviderHost&) const override {
-    return std::make_unique<EmulatedProvider>(io, emulated_settings(config.provider));
+    static const SteadyClock clock;
+    return std::make_unique<EmulatedProvider>(io, clock, emulated_settings(config.provider));
   }
   awaitable<std::vector<std::string>> clean() const override {
     co_return remove_abandoned_emulated();

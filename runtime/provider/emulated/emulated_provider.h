@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/random.h"
 #include "runtime/provider/emulated/emulated_network.h"
 #include "runtime/provider/emulated/emulated_settings.h"
@@ -40,7 +41,8 @@ MachineCatalogue emulated_catalogue(const EmulatedSettings& settings);
 
 class EmulatedProvider final : public Lessor {
  public:
-  EmulatedProvider(asio::io_context& io, EmulatedSettings settings);
+  // `clock` must outlive the provider.
+  EmulatedProvider(asio::io_context& io, const Clock& clock, EmulatedSettings settings);
   // Removes all parts of the emulated cluster.
   ~EmulatedProvider() override;
 
@@ -63,6 +65,7 @@ class EmulatedProvider final : public Lessor {
   Place take_place(MachineId id, const MachineRequest& request);
   awaitable<void> end_later(MachineId id, PreemptionPlan::Fate fate);
 
+  const Clock& clock_;
   const EmulatedSettings settings_;
   const MachineCatalogue catalogue_;
   EmulatedNames names_;

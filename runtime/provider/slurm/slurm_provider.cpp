@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -31,10 +30,6 @@ constexpr double kAgainSeconds = 30.0;  // between two tries if there is no room
        retry_after_seconds});
 }
 
-double seconds_since(asio::steady_timer::time_point begin) {
-  return std::chrono::duration<double>(asio::steady_timer::clock_type::now() - begin).count();
-}
-
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -46,11 +41,12 @@ bool is_final(const Refusal& refusal) {
 
 }  // namespace
 
-SlurmProvider::SlurmProvider(asio::io_context& io, SlurmSettings settings)
+SlurmProvider::SlurmProvider(asio::io_context& io, const Clock& clock, SlurmSettings settings)
     : Lessor(io),
+      clock_(clock),
       settings_(std::move(settings)),
       catalogue_(slurm_catalogue(settings_)),
-      queue_(io) {}
+      queue_(io, clock) {}
 
 // ---- Before the first request. ----
 
@@ -166,7 +162,7 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest& req
   if (kinds.empty())
     refuse(RefusalKind::kInvalid, "there is no such kind: " + request.type, "provider.machines",
            "name one of those that are listed there");
-  const auto begin = asio::steady_timer::clock_type::now();
+  const double begin = clock_.now_seconds();
   std::optional<Refusal> last;
   for (std::size_t i = 0; i < kinds.size() && is_wanted(id); ++i) {
     const double left_seconds = settings_.wait_seconds - seconds_since(begin);
@@ -211,7 +207,7 @@ awaitable<Machine> SlurmProvider::take(MachineId id, const SlurmKind* kind, doub
 
 awaitable<void> SlurmProvider::wait_until_it_runs(MachineId id, JobPointer job,
                                                   double limit_seconds) {
-  const auto begin = asio::steady_timer::clock_type::now();
+  const double begin = clock_.now_seconds();
   while (!job->runs) {
     if (job->refusal) throw MachineRefused(*job->refusal);
     const std::string state = job->number.empty() ? "?" : queue_.state(job->number);
@@ -301,7 +297,8 @@ class SlurmFactory final : public ProviderFactory {
     SlurmSettings settings = slurm_settings(config.provider);
     settings.listen_address = config.cluster.listen_address;
     settings.state_folder = host.state_folder;
-    return std::make_unique<SlurmProvider>(io, std::move(settings));
+    static const SteadyClock clock;
+    return std::make_unique<SlurmProvider>(io, clock, std::move(settings));
   }
   void check(const JobConfig& config) const override { slurm_settings(config.provider); }
   awaitable<std::vector<std::string>> clean() const override {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/provider/lessor.h"
 #include "runtime/provider/provider_factory.h"
 #include "runtime/provider/slurm/slurm_queue.h"
@@ -32,7 +33,7 @@ struct SlurmJob {
   bool is_dropped = false;  // cancelled, or about to be
   // The time that it had when it was seen running first. Negative: no limit, or not known.
   double whole_seconds = -1.0;
-  asio::steady_timer::time_point runs_since = {};
+  double runs_since = 0.0;                     // on the provider's clock
   std::shared_ptr<SlurmJob> replacement = {};  // for its workers, submitted before it ends
   bool is_spare = false;                       // a replacement that no worker has taken yet
   std::weak_ptr<SlurmJob> replaces = {};
@@ -45,7 +46,8 @@ double slurm_replace_seconds(double replace_seconds, double whole_seconds);
 // It has more than 25 methods: those of its port, and the steps of a job's life in the queue.
 class SlurmProvider final : public Lessor {
  public:
-  SlurmProvider(asio::io_context& io, SlurmSettings settings);
+  // `clock` must outlive the provider.
+  SlurmProvider(asio::io_context& io, const Clock& clock, SlurmSettings settings);
 
   std::string name() const override { return "slurm"; }
   const MachineCatalogue& catalogue() const override { return catalogue_; }
@@ -83,6 +85,9 @@ class SlurmProvider final : public Lessor {
   void note_end_ahead(const JobPointer& job, double seconds_left);
   awaitable<void> drop(JobPointer job);
 
+  double seconds_since(double begin) const { return clock_.now_seconds() - begin; }
+
+  const Clock& clock_;
   const SlurmSettings settings_;
   const MachineCatalogue catalogue_;
   std::vector<JobPointer> jobs_;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -92,7 +91,7 @@ awaitable<void> SlurmProvider::attend(JobPointer job) {
 awaitable<void> SlurmProvider::note_start(JobPointer job) {
   if (job->is_ours) job->node = queue_.node(job->number);
   job->whole_seconds = queue_.seconds_left(job->number).value_or(-1.0);
-  job->runs_since = asio::steady_timer::clock_type::now();
+  job->runs_since = clock_.now_seconds();
   if (job->places > 1) job->gib_per_core = co_await slurm_gib_per_core(job->number);
   if (settings_.interface.empty() && !node_addresses_.contains(job->node)) {
     const std::string address = co_await slurm_address_of(job->node);

@@ -27,7 +27,7 @@ double slurm_look_seconds(double waited_seconds) {
 }
 
 void SlurmQueue::follow(const std::string& job) {
-  jobs_[job] = Entry();
+  jobs_[job] = {.since = clock_.now_seconds()};
   wake_.cancel();
   if (std::exchange(is_watching_, true)) return;
   spawn(io_, watch());
@@ -53,18 +53,15 @@ std::optional<double> SlurmQueue::seconds_left(const std::string& job) const {
   if (found == jobs_.end() || found->second.seen.state != "RUNNING" ||
       !found->second.seen.seconds_left)
     return std::nullopt;
-  const std::chrono::duration<double> since =
-      asio::steady_timer::clock_type::now() - found->second.seen_at;
-  return *found->second.seen.seconds_left - since.count();
+  return *found->second.seen.seconds_left - (clock_.now_seconds() - found->second.seen_at);
 }
 
 double SlurmQueue::next_seconds() const {
   double youngest = -1.0;
   for (const auto& [job, entry] : jobs_) {
     if (entry.seen.state == "RUNNING") continue;
-    const std::chrono::duration<double> waited =
-        asio::steady_timer::clock_type::now() - entry.since;
-    youngest = youngest < 0.0 ? waited.count() : std::min(youngest, waited.count());
+    const double waited_seconds = clock_.now_seconds() - entry.since;
+    youngest = youngest < 0.0 ? waited_seconds : std::min(youngest, waited_seconds);
   }
   return slurm_look_seconds(youngest);
 }
@@ -88,7 +85,7 @@ awaitable<void> SlurmQueue::look() {
     asked.push_back(job);
   }
   ++looks_;
-  const TimePoint asked_at = asio::steady_timer::clock_type::now();
+  const double asked_at = clock_.now_seconds();
   std::vector<std::string> words = {"squeue", "--noheader", "--states=all", "--jobs=" + list,
                                     "--format=%i %T %L %N"};
   words = outside_slurm_job(std::move(words));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/base/clock.h"
 #include "runtime/net/asio.h"
 #include "runtime/provider/slurm/slurm_text.h"
 
@@ -15,10 +16,11 @@ namespace scavenger {
 // among those that wait in the queue; negative: none waits. Pure.
 double slurm_look_seconds(double waited_seconds);
 
-// Thread: the io_context's. It must outlive the last run of the io_context.
+// Thread: the io_context's. It must outlive the last run of the io_context, and the clock must
+// outlive it.
 class SlurmQueue final {
  public:
-  explicit SlurmQueue(asio::io_context& io) : io_(io), wake_(io) {}
+  SlurmQueue(asio::io_context& io, const Clock& clock) : io_(io), clock_(clock), wake_(io) {}
 
   // A job that was just submitted is looked at until forget().
   void follow(const std::string& job);
@@ -32,11 +34,10 @@ class SlurmQueue final {
   int looks() const { return looks_; }
 
  private:
-  using TimePoint = asio::steady_timer::time_point;
   struct Entry {
     SlurmJobState seen = {.state = "?"};
-    TimePoint seen_at = {};
-    TimePoint since = asio::steady_timer::clock_type::now();
+    double seen_at = 0.0;  // seconds of clock_
+    double since = 0.0;    // submitted
   };
 
   awaitable<void> watch();
@@ -44,6 +45,7 @@ class SlurmQueue final {
   double next_seconds() const;
 
   asio::io_context& io_;
+  const Clock& clock_;
   asio::steady_timer wake_;
   std::map<std::string, Entry> jobs_;
   bool is_watching_ = false;

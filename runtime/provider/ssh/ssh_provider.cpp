@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "runtime/base/json_text.h"
@@ -16,10 +15,9 @@ namespace scavenger {
 namespace {
 
 constexpr double kCheckSeconds = 20.0;
-constexpr auto kRest = std::chrono::seconds(10);  // a host that failed is not tried for so long
-constexpr double kRestSeconds = std::chrono::duration<double>(kRest).count();
-constexpr int kSshFailed = 255;      // exit code of ssh if ssh itself failed, not the command
-constexpr int kNoSuchProgram = 127;  // exit codes of a shell
+constexpr double kRestSeconds = 10.0;  // a host that failed is not tried for so long
+constexpr int kSshFailed = 255;        // exit code of ssh if ssh itself failed, not the command
+constexpr int kNoSuchProgram = 127;    // exit codes of a shell
 constexpr int kNotExecutable = 126;
 
 // ssh never asks the user, notices within 15 s that the host is gone, and checks the host's key.
@@ -77,9 +75,10 @@ MachineCatalogue ssh_catalogue(const SshSettings& settings) {
   return catalogue;
 }
 
-SshProvider::SshProvider(asio::io_context& io, SshSettings settings,
+SshProvider::SshProvider(asio::io_context& io, const Clock& clock, SshSettings settings,
                          const std::filesystem::path& program_folder, std::string version_line)
     : Lessor(io),
+      clock_(clock),
       settings_(std::move(settings)),
       catalogue_(ssh_catalogue(settings_)),
       program_folder_(settings_.program_folder.empty() ? program_folder : settings_.program_folder),
@@ -107,7 +106,7 @@ awaitable<void> SshProvider::open() {
 }
 
 std::optional<std::size_t> SshProvider::free_host() const {
-  const auto now = std::chrono::steady_clock::now();
+  const double now = clock_.now_seconds();
   for (std::size_t i = 0; i < settings_.hosts.size(); ++i) {
     const auto used =
         std::ranges::count(berths_, i, [](const auto& entry) { return entry.second; });
@@ -201,7 +200,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
     }
     tell_delayed(id, *last);
     berths_.erase(id);
-    rests_[*index] = std::chrono::steady_clock::now() + kRest;
+    rests_[*index] = clock_.now_seconds() + kRestSeconds;
   }
   if (!last)
     last = Refusal{RefusalKind::kCapacity,
@@ -233,10 +232,11 @@ class SshFactory final : public ProviderFactory {
   }
   std::unique_ptr<Provider> make(asio::io_context& io, const JobConfig& config,
                                  const ProviderHost& host) const override {
+    static const SteadyClock clock;
     // What the wheel has for a model in Python is no scavenger-worker.
     const bool is_python = config.model.type == ModelType::kPython;
     return std::make_unique<SshProvider>(
-        io, ssh_settings(config.provider), host.program_folder,
+        io, clock, ssh_settings(config.provider), host.program_folder,
         scavenger::version_line(is_python ? "scavenger-ps" : "scavenger-worker"));
   }
   awaitable<std::vector<std::string>> clean() const override {

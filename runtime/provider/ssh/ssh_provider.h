@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/clock.h"
 #include "runtime/config/provider_config.h"
 #include "runtime/process/command.h"
 #include "runtime/provider/lessor.h"
@@ -54,8 +55,8 @@ std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::strin
 class SshProvider final : public Lessor {
  public:
   // `version_line`: the required output of scavenger-worker --version on the hosts.
-  // `program_folder`: on this machine.
-  SshProvider(asio::io_context& io, SshSettings settings,
+  // `program_folder`: on this machine. `clock` must outlive the provider.
+  SshProvider(asio::io_context& io, const Clock& clock, SshSettings settings,
               const std::filesystem::path& program_folder, std::string version_line);
 
   std::string name() const override { return "ssh"; }
@@ -72,6 +73,7 @@ class SshProvider final : public Lessor {
   std::vector<std::string> launch_words(std::size_t host) const;
   awaitable<void> check(std::size_t host) const;
 
+  const Clock& clock_;
   const SshSettings settings_;
   const MachineCatalogue catalogue_;
   const std::filesystem::path program_folder_;
@@ -79,8 +81,8 @@ class SshProvider final : public Lessor {
   std::unique_ptr<SshSocketFolder> sockets_;
   std::vector<std::unique_ptr<SshConnection>> connections_;  // one for each host
   std::map<MachineId, std::size_t> berths_;                  // index of each machine's host
-  // By host that failed: until when it is not tried.
-  std::map<std::size_t, asio::steady_timer::time_point> rests_;
+  // By host that failed: until when, on clock_, it is not tried.
+  std::map<std::size_t, double> rests_;
 };
 
 const ProviderFactory& ssh_provider_factory();

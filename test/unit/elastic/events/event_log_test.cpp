@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "test/support/manual_clock.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/elastic/events/sample_events.h"
-#include "test/unit/elastic/history/manual_clock.h"
 
 namespace scavenger::elastic {
 namespace {

@@ -11,9 +11,9 @@
 #include "elastic/history/run_summary.h"
 #include "elastic/report/json_report.h"
 #include "runtime/base/file.h"
+#include "test/support/manual_clock.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/elastic/events/sample_events.h"
-#include "test/unit/elastic/history/manual_clock.h"
 #include "test/unit/noise/known_gradients.h"
 
 namespace scavenger::elastic {

@@ -11,8 +11,8 @@
 
 #include "elastic/history/run_summary.h"
 #include "runtime/base/file.h"
+#include "test/support/manual_clock.h"
 #include "test/unit/elastic/events/sample_events.h"
-#include "test/unit/elastic/history/manual_clock.h"
 #include "test/unit/elastic/report/terminal_screen.h"
 
 namespace scavenger::elastic {

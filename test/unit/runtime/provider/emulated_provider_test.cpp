@@ -35,9 +35,12 @@ std::string missing() {
   return {};
 }
 
+const SteadyClock clock_of_test;
+
 ProviderTrial::Make maker(const EmulatedSettings& settings) {
-  return
-      [settings](asio::io_context& io) { return std::make_unique<EmulatedProvider>(io, settings); };
+  return [settings](asio::io_context& io) {
+    return std::make_unique<EmulatedProvider>(io, clock_of_test, settings);
+  };
 }
 
 bool anything_is_left() {
@@ -251,7 +254,7 @@ TEST_CASE("emulated: nothing is left where the provider goes without a word") {
   {
     asio::io_context io;
     ProviderDiary diary;
-    EmulatedProvider provider(io, two_small_machines());
+    EmulatedProvider provider(io, clock_of_test, two_small_machines());
     provider.begin(diary, [&](const std::optional<Refusal>&) { provider.request(1, {}); });
     while (diary.words.empty()) io.run_one();
     CHECK(anything_is_left());

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 #include "runtime/base/version.h"
 #include "runtime/provider/slurm/slurm_commands.h"
@@ -33,9 +34,12 @@ SshSettings ssh_to_this_machine() {
   return settings;
 }
 
+const SteadyClock clock_of_test;
+
 ProviderTrial::Make ssh_maker(const SshSettings& settings) {
   return [settings](asio::io_context& io) {
-    return std::make_unique<SshProvider>(io, settings, environment("SCAVENGER_TEST_PROGRAMS"),
+    return std::make_unique<SshProvider>(io, clock_of_test, settings,
+                                         environment("SCAVENGER_TEST_PROGRAMS"),
                                          version_line("scavenger-worker"));
   };
 }
@@ -106,7 +110,7 @@ TEST_CASE("ssh: hosts without the programs, or with others, are told with a reme
   CHECK_THAT(nothing.problem.remedy, Catch::Contains("provider.program_folder"));
 
   ProviderTrial other([](asio::io_context& io) {
-    return std::make_unique<SshProvider>(io, ssh_to_this_machine(),
+    return std::make_unique<SshProvider>(io, clock_of_test, ssh_to_this_machine(),
                                          environment("SCAVENGER_TEST_PROGRAMS"),
                                          "scavenger-worker 99.0.0");
   });
@@ -120,7 +124,7 @@ TEST_CASE("slurm: the contract of providers", "[slurm]") {
   check_conformance([](asio::io_context& io) {
     SlurmSettings settings;
     settings.wait_seconds = 30.0;
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
 }
 
@@ -131,7 +135,7 @@ TEST_CASE("slurm: with words for srun, a prelude and a prefix", "[slurm]") {
     settings.launch_options = {"--export=ALL,STEP=s"};
     settings.prelude = {"SITE='two words'", "export SITE"};
     settings.launch_prefix = {"env", "IMAGE=x"};
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   const Machine machine = trial.ready(1);
   check_commands(trial, machine);
@@ -145,7 +149,7 @@ TEST_CASE("slurm: two workers share a job, each with its part of the node", "[sl
     SlurmSettings settings;
     settings.kinds[0].workers_per_job = 2;
     settings.interface = "lo";
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   CHECK(trial.provider().controller_address() == "127.0.0.1");
   trial.request(1, 0);
@@ -189,7 +193,7 @@ TEST_CASE("slurm: before the known end of a job another one runs for its worker"
   ProviderTrial trial([](asio::io_context& io) {
     SlurmSettings settings;
     settings.kinds[0].time_limit_minutes = 10;
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   const std::string first = trial.ready(1).name.substr(4);
   REQUIRE(std::system(("scontrol update TimeLimit=1 JobId=" + first).c_str()) == 0);
@@ -209,7 +213,7 @@ TEST_CASE("slurm: the nodes of the job around a process are its places", "[slurm
   const auto make = [](asio::io_context& io) {
     SlurmSettings settings;
     settings.uses_allocation = true;
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   };
   if (environment("SLURM_JOB_ID").empty()) {
     asio::io_context io;
@@ -244,7 +248,7 @@ TEST_CASE("slurm: a kind that no node has is passed over for the next one", "[sl
     settings.kinds[0].options = {"--begin=now+1hour"};
     settings.kinds[1].machine.type = "now";
     settings.wait_seconds = 4.0;
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   CHECK(trial.ready(1).type == "now");
   CHECK(trial.words(1) == Words{"delayed", "ready"});
@@ -259,7 +263,7 @@ TEST_CASE("slurm: the next process cancels what a killed one of the same job has
   const auto make = [&](asio::io_context& io) {
     SlurmSettings settings;
     settings.state_folder = folder.path();
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   };
   ProviderTrial trial(make);
   CHECK(std::system("test -z \"$(squeue --noheader --states=pending,running "
@@ -269,8 +273,9 @@ TEST_CASE("slurm: the next process cancels what a killed one of the same job has
 
 TEST_CASE("slurm: a job that is cancelled by somebody else is a lost machine", "[slurm]") {
   SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
-  ProviderTrial trial(
-      [](asio::io_context& io) { return std::make_unique<SlurmProvider>(io, SlurmSettings()); });
+  ProviderTrial trial([](asio::io_context& io) {
+    return std::make_unique<SlurmProvider>(io, clock_of_test, SlurmSettings());
+  });
   const Machine machine = trial.ready(1);
   const std::string job = machine.name.substr(machine.name.find('-') + 1);
   REQUIRE(std::system(("scancel " + job).c_str()) == 0);
@@ -283,7 +288,7 @@ TEST_CASE("slurm: what Slurm does not take is told with a remedy", "[slurm]") {
   ProviderTrial trial([](asio::io_context& io) {
     SlurmSettings settings;
     settings.kinds[0].partition = "nowhere";
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   const Refusal refusal = refusal_of(trial);
   CHECK(refusal.kind == RefusalKind::kInvalid);
@@ -297,7 +302,7 @@ TEST_CASE("slurm: who waits too long in the queue is refused, and may try again"
     SlurmSettings settings;
     settings.wait_seconds = 1.0;
     settings.kinds[0].options = {"--begin=now+1hour"};
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   const Refusal refusal = refusal_of(trial);
   CHECK(refusal.kind == RefusalKind::kCapacity);
@@ -311,7 +316,7 @@ TEST_CASE("slurm: sixteen machines are held for a minute", "[.slurm_calls]") {
     SlurmSettings settings;
     if (const std::string each = environment("SCAVENGER_TEST_WORKERS_PER_JOB"); !each.empty())
       settings.kinds[0].workers_per_job = static_cast<std::uint32_t>(std::stoul(each));
-    return std::make_unique<SlurmProvider>(io, settings);
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   constexpr MachineId kMachines = 16;
   for (MachineId id = 1; id <= kMachines; ++id) trial.request(id, static_cast<std::uint32_t>(id));

@@ -15,18 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
+#include "test/support/manual_clock.h"
 
 namespace scavenger {
-
-class ManualClock final : public Clock {
- public:
-  double now_seconds() const override { return seconds; }
-  std::atomic<double> seconds = 1000.0;
-};
 
 // f(w) = mean over the batch of |w - x|^2 / 2, so the gradient is w - mean(x). One iteration takes
 // `seconds_per_step` on the clock. Its buffer counts the passes.

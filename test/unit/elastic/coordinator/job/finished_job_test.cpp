@@ -4,9 +4,9 @@
 
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
+#include "test/support/manual_clock.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/elastic/events/sample_events.h"
-#include "test/unit/elastic/history/manual_clock.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;

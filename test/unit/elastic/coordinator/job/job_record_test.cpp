@@ -6,9 +6,9 @@
 #include <string>
 
 #include "elastic/events/event_log.h"
+#include "test/support/manual_clock.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/elastic/events/sample_events.h"
-#include "test/unit/elastic/history/manual_clock.h"
 
 namespace scavenger::elastic {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "test/unit/elastic/history/manual_clock.h"
+#include "test/support/manual_clock.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;

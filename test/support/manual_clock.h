@@ -1,14 +1,16 @@
 // A clock that a test sets by hand.
 #pragma once
 
+#include <atomic>
+
 #include "runtime/base/clock.h"
 
-namespace scavenger::elastic {
+namespace scavenger {
 
 class ManualClock final : public Clock {
  public:
   double now_seconds() const override { return seconds; }
-  double seconds = 1000.0;
+  std::atomic<double> seconds = 1000.0;  // threads of what is tested may read it
 };
 
-}  // namespace scavenger::elastic
+}  // namespace scavenger
