@@ -20,7 +20,8 @@ Campaign::Campaign(CampaignPlan plan)
     : plan_(std::move(plan)),
       space_(plan_.config.space),
       order_(space_, plan_.config.selection, plan_.config.seed),
-      lives_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0),
+      lives_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0, plan_.wall_seconds),
+      choice_(plan_.catalogue, plan_.config),
       max_simulations_(plan_.config.stop.max_simulations),
       max_cost_(plan_.config.stop.max_cost) {}
 
@@ -67,6 +68,7 @@ void Campaign::on(const event::MachineReady& ready) {
                {ready.price_per_hour, ready.on_demand_price_per_hour, ready.minimum_seconds},
                machine.ready_seconds);
   last_slots_ = slots;
+  choice_.admit(ready.type);
   if (machine.state == MachineState::kLeaving) return;
   machine.slots.assign(slots, std::nullopt);
   machine.state = MachineState::kStarting;
@@ -75,7 +77,14 @@ void Campaign::on(const event::MachineReady& ready) {
 }
 
 void Campaign::on(const event::MachineRefused& refused) {
-  machines_.erase(refused.machine);
+  const auto found = machines_.find(refused.machine);
+  if (found == machines_.end()) return;
+  const std::string type = found->second.asked_type;
+  machines_.erase(found);
+  if (!type.empty()) {
+    choice_.refuse(type, now_seconds_);
+    if (choice_.has_other(type, now_seconds_)) return;  // which is asked for at once
+  }
   if (refused.retry_seconds < 0.0) {
     if (machines_.empty())
       begin_end("failed", "no machine is available: " + refused.reason, grace_seconds());
@@ -101,7 +110,9 @@ void Campaign::on(const event::MachineLost& lost) {
   drop_tasks_of(lost.machine);
   if (ledger_.is_open(lost.machine)) {
     if (found->second.state != MachineState::kLeaving) ++losses_;
-    lives_.add(now_seconds_ - found->second.ready_seconds, lost.was_taken);
+    const event::MachineReady& facts = found->second.facts;
+    lives_.add({facts.type, facts.zone}, now_seconds_ - found->second.ready_seconds,
+               lost.was_taken);
     ledger_.close(lost.machine, now_seconds_);
   }
   machines_.erase(found);
@@ -111,7 +122,8 @@ void Campaign::on(const event::MachineReleased& released) {
   const auto found = machines_.find(released.machine);
   if (found == machines_.end()) return;
   if (ledger_.is_open(released.machine)) {
-    lives_.add(now_seconds_ - found->second.ready_seconds, false);
+    const event::MachineReady& facts = found->second.facts;
+    lives_.add({facts.type, facts.zone}, now_seconds_ - found->second.ready_seconds, false);
     ledger_.close(released.machine, now_seconds_);
   }
   machines_.erase(found);
@@ -123,6 +135,7 @@ void Campaign::on(const event::HostJoined& joined) {
   found->second.state = MachineState::kReady;
   found->second.state_seconds = now_seconds_;
   broken_hosts_ = 0;
+  choice_.add_start(now_seconds_ - found->second.ready_seconds);
   for (std::uint32_t slot = 0; slot < found->second.slots.size(); ++slot)
     ledger_.enter(joined.machine, slot, Ledger::Phase::kIdle, now_seconds_);
 }

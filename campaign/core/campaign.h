@@ -9,7 +9,8 @@
 // - A simulation that fails by itself is tried again, on another machine if there is one. One that
 //   diverged is not.
 // - Machines are kept as long as there is something for them, and released at once when there is
-//   not.
+//   not. One on which the next simulation is expected to take longer, or to cost more, than on a
+//   new one takes none, and is returned (machine_choice.h).
 // - A surrogate's advice comes before the order of the space, and after the holdout. The campaign
 //   ends where the surrogate is good enough, and not before its last results were learned from.
 // - The campaign ends before it costs more than max_cost: early enough for running segments to stop
@@ -28,16 +29,20 @@
 #include "campaign/core/campaign_events.h"
 #include "campaign/core/campaign_state.h"
 #include "campaign/core/ledger.h"
+#include "campaign/core/machine_choice.h"
+#include "campaign/core/machine_lives.h"
 #include "campaign/core/segment_length.h"
 #include "campaign/space/selection.h"
-#include "runtime/provider/machine.h"
+#include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger::campaign {
 
 // What a campaign depends on beside its events.
 struct CampaignPlan {
   CampaignConfig config;
-  MachinePrice asked_price;  // of the machines that are asked for
+  MachineCatalogue catalogue;  // of the provider
+  // The age at which it ends each machine, as announced; infinite if it does not.
+  double wall_seconds = perfmodel::kNeverSeconds;
 };
 
 // It has more than 25 methods: one for each event, and one for each question that an answer asks.
@@ -69,6 +74,10 @@ class Campaign final {
   // "running", or how it ends or has ended, and why.
   std::string status() const { return end_ ? end_->status : "running"; }
   std::string reason() const { return end_ ? end_->reason : std::string(); }
+  const MachineLives& lives() const { return lives_; }
+  std::vector<MachineChoice::Measured> measured_types() const {
+    return choice_.measured(choice_now());
+  }
   double mean_life_seconds() const { return lives_.survival().mean_life_seconds(); }
   double checkpoint_seconds() const { return checkpoint_cost_.seconds(); }
 
@@ -103,6 +112,8 @@ class Campaign final {
   // campaign_tasks.cpp
   void enter(TaskRecord& task, TaskPhase phase);
   void start_task(MachineId machine, std::uint32_t slot, PointIndex point);
+  double interval_seconds(const TaskRecord& task) const;
+  bool must_move(const TaskRecord& task) const;
   void plan_segment(TaskRecord& task) const;
   void request_stop(TaskId id, TaskRecord& task);
   void end_task(TaskId id);
@@ -131,7 +142,10 @@ class Campaign final {
   std::size_t open_simulations() const;
   std::size_t busy_or_coming_slots() const;
   std::size_t wanted_slots() const;
-  bool can_afford_another() const;
+  std::vector<std::string> types_of_machines() const;
+  MachineChoice::Now choice_now() const;
+  bool is_worth_keeping(MachineRecord& machine);
+  bool can_afford_another(const std::string& type) const;
   void request_machines();
   void release_idle_machines();
   void release(MachineId id);
@@ -148,6 +162,7 @@ class Campaign final {
   std::map<TaskId, TaskRecord> tasks_;
   Ledger ledger_;
   MachineLives lives_;
+  MachineChoice choice_;
   CheckpointCost checkpoint_cost_;
   std::uint64_t max_simulations_ = 0;
   double max_cost_ = 0.0;

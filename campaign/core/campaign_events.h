@@ -165,6 +165,7 @@ namespace action {
 struct RequestMachine {
   static constexpr std::string_view kName = "request_machine";
   MachineId machine = 0;
+  std::string type;  // empty: whichever the provider has
 };
 // Start scavenger-task there.
 struct StartHost {

@@ -41,7 +41,10 @@ inline void from_json(const nlohmann::json&, Tick&) {}
 }  // namespace event
 
 namespace action {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(RequestMachine, machine)
+inline void to_json(nlohmann::json& json, const RequestMachine& request) {
+  json = {{"machine", request.machine}};
+  if (!request.type.empty()) json["type"] = request.type;
+}
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartHost, machine)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ReleaseMachine, machine)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StartTask, task, machine, point, kept, from, until)

@@ -91,11 +91,10 @@ std::optional<double> Campaign::cost_stop_seconds() const {
   double left =
       max_cost_ - ledger_.dollars(now_seconds_) - ledger_.dollars_to_minimum(now_seconds_);
   for (const auto& [id, machine] : machines_) {
-    const double price =
-        ledger_.is_open(id) ? machine.facts.price_per_hour : plan_.asked_price.per_hour;
+    const MachinePrice asked = choice_.price(machine.asked_type);
+    const double price = ledger_.is_open(id) ? machine.facts.price_per_hour : asked.per_hour;
     const double returning = ledger_.is_open(id) ? machine.facts.returning_seconds
-                                                 : plan_.asked_price.minimum_seconds +
-                                                       plan_.asked_price.returning_seconds;
+                                                 : asked.minimum_seconds + asked.returning_seconds;
     left -= price / 3600.0 * (returning + grace_seconds() + kReturnSeconds);
   }
   return now_seconds_ + std::max(0.0, left / rate);
@@ -205,6 +204,7 @@ void Campaign::assign() {
     if (machine.state != MachineState::kReady || machine.has_notice) continue;
     for (std::uint32_t slot = 0; slot < machine.slots.size(); ++slot) {
       if (machine.slots[slot]) continue;
+      if (!is_worth_keeping(machine)) break;
       const auto point = take_point(id);
       if (!point) break;
       start_task(id, slot, *point);
@@ -213,6 +213,23 @@ void Campaign::assign() {
 }
 
 // ---- Machines. ----
+
+MachineChoice::Now Campaign::choice_now() const {
+  const double slots = static_cast<double>(
+      std::max<std::size_t>(busy_or_coming_slots(), plan_.config.machines.count));
+  const double tasks = static_cast<double>(wanted_slots());
+  return {lives_, now_seconds_, checkpoint_cost_.seconds(), std::max(1.0, tasks / slots)};
+}
+
+// Once it is not, it takes nothing more, and is released when what runs there is done.
+bool Campaign::is_worth_keeping(MachineRecord& machine) {
+  const bool has_work = !waiting_.empty() || may_choose_more();
+  if (!machine.is_retiring && has_work)
+    machine.is_retiring =
+        !choice_.is_worth_keeping(choice_now(), {machine.facts.type, machine.facts.zone},
+                                  now_seconds_ - machine.ready_seconds);
+  return !machine.is_retiring;
+}
 
 void Campaign::release(MachineId id) {
   MachineRecord& machine = machines_.at(id);
@@ -230,7 +247,8 @@ void Campaign::release_idle_machines() {
   const bool is_needed = !waiting_.empty() || may_choose_more() || moves_soon;
   for (const auto& [id, machine] : machines_) {
     const bool is_busy = machine.is_busy();
-    if (machine.state != MachineState::kLeaving && !is_busy && (machine.has_notice || !is_needed))
+    if (machine.state != MachineState::kLeaving && !is_busy &&
+        (machine.has_notice || machine.is_retiring || !is_needed))
       idle.push_back(id);
   }
   for (const MachineId id : idle) release(id);
@@ -240,7 +258,7 @@ void Campaign::release_idle_machines() {
 std::size_t Campaign::busy_or_coming_slots() const {
   std::size_t slots = 0;
   for (const auto& [id, machine] : machines_)
-    if (machine.state != MachineState::kLeaving && !machine.has_notice)
+    if (machine.state != MachineState::kLeaving && !machine.has_notice && !machine.is_retiring)
       slots += machine.slots.empty() ? std::max(1U, last_slots_) : machine.slots.size();
   return slots;
 }
@@ -255,16 +273,26 @@ std::size_t Campaign::wanted_slots() const {
 
 // Whether the least that another machine costs is within the limit, with all that have been asked
 // for and may come.
-bool Campaign::can_afford_another() const {
+bool Campaign::can_afford_another(const std::string& type) const {
   if (max_cost_ == 0.0) return true;
-  const MachinePrice& price = plan_.asked_price;
-  const double least =
-      price.per_hour / 3600.0 *
-      (price.minimum_seconds + price.returning_seconds + grace_seconds() + 2.0 * kReturnSeconds);
-  double sum = ledger_.dollars(now_seconds_) + ledger_.dollars_to_minimum(now_seconds_) + least;
+  const auto least = [&](const MachinePrice& price) {
+    return price.per_hour / 3600.0 *
+           (price.minimum_seconds + price.returning_seconds + grace_seconds() +
+            2.0 * kReturnSeconds);
+  };
+  double sum = ledger_.dollars(now_seconds_) + ledger_.dollars_to_minimum(now_seconds_) +
+               least(choice_.price(type));
   for (const auto& [id, machine] : machines_)
-    if (!ledger_.is_open(id)) sum += least;
+    if (!ledger_.is_open(id)) sum += least(choice_.price(machine.asked_type));
   return sum <= max_cost_;
+}
+
+std::vector<std::string> Campaign::types_of_machines() const {
+  std::vector<std::string> types;
+  for (const auto& [id, machine] : machines_)
+    if (machine.state != MachineState::kLeaving)
+      types.push_back(machine.facts.type.empty() ? machine.asked_type : machine.facts.type);
+  return types;
 }
 
 void Campaign::request_machines() {
@@ -276,14 +304,16 @@ void Campaign::request_machines() {
     });
   };
   while (std::cmp_less(living(), plan_.config.machines.count) && busy_or_coming_slots() < wanted) {
-    if (!can_afford_another()) {
+    const std::string type = choice_.next_type(choice_now(), types_of_machines());
+    if (!can_afford_another(type)) {
       if (machines_.empty())
         begin_end("max_cost", fmt::format("a machine would cost more than ${:g}", max_cost_), 0.0);
       return;
     }
     const MachineId id = next_machine_++;
+    machines_[id].asked_type = type;
     machines_[id].state_seconds = now_seconds_;
-    actions_.push_back(action::RequestMachine{id});
+    actions_.push_back(action::RequestMachine{id, type});
   }
 }
 

@@ -67,10 +67,12 @@ enum class MachineState {
 
 struct MachineRecord {
   MachineState state = MachineState::kRequested;
+  std::string asked_type;                    // empty: any
   event::MachineReady facts;                 // once it is ready
   double ready_seconds = 0.0;                // since when it is charged
   double state_seconds = 0.0;                // since when it is in this state
   bool has_notice = false;                   // takes no more tasks
+  bool is_retiring = false;                  // takes no more tasks; what runs goes on
   std::vector<std::optional<TaskId>> slots;  // the task of each
 
   bool is_busy() const {

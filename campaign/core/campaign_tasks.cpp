@@ -36,21 +36,36 @@ void Campaign::enter(TaskRecord& task, TaskPhase phase) {
   task.phase_seconds = now_seconds_;
 }
 
+// Of the next segment; 0: nothing that is worth its checkpoint can be computed before the machine
+// ends.
+double Campaign::interval_seconds(const TaskRecord& task) const {
+  const SimulationConfig& simulation = plan_.config.simulation;
+  const SimulationRecord& record = simulations_.at(task.point);
+  const double fixed = simulation.checkpoint.interval_seconds;
+  if (fixed > 0.0 || record.steps_per_second == 0.0) return fixed;
+  const double work =
+      static_cast<double>(simulation.steps - record.steps()) / record.steps_per_second;
+  const MachineRecord& machine = machines_.at(task.machine);
+  return perfmodel::next_segment_seconds(lives_.survival({machine.facts.type, machine.facts.zone}),
+                                         now_seconds_ - machine.ready_seconds, work,
+                                         {checkpoint_cost_.seconds(), 1.0});
+}
+
 void Campaign::plan_segment(TaskRecord& task) const {
   const SimulationConfig& simulation = plan_.config.simulation;
   const SimulationRecord& record = simulations_.at(task.point);
   task.from = record.steps();
   task.until = simulation.steps;
   if (simulation.checkpoint.mode == CheckpointMode::kSelf) return;
-  double interval = simulation.checkpoint.interval_seconds;
-  if (interval == 0.0 && record.steps_per_second > 0.0) {
-    const double work = static_cast<double>(simulation.steps - task.from) / record.steps_per_second;
-    const double age = now_seconds_ - machines_.at(task.machine).ready_seconds;
-    interval = perfmodel::next_segment_seconds(lives_.survival(), age, work,
-                                               {checkpoint_cost_.seconds(), 1.0});
-  }
-  task.until = segment_end(
-      {task.from, simulation.steps, simulation.step_multiple, interval, record.steps_per_second});
+  task.until = segment_end({task.from, simulation.steps, simulation.step_multiple,
+                            interval_seconds(task), record.steps_per_second});
+}
+
+// Whether the simulation should go on elsewhere after the segment that was kept just now.
+bool Campaign::must_move(const TaskRecord& task) const {
+  const SimulationCheckpoint& checkpoint = plan_.config.simulation.checkpoint;
+  return checkpoint.mode == CheckpointMode::kSegments && checkpoint.interval_seconds == 0.0 &&
+         simulations_.at(task.point).steps_per_second > 0.0 && interval_seconds(task) == 0.0;
 }
 
 void Campaign::start_task(MachineId machine, std::uint32_t slot, PointIndex point) {
@@ -160,8 +175,11 @@ void Campaign::on(const event::SegmentKept& kept) {
   const std::uint64_t until = std::clamp(kept.until, task.from, task.until);
   record.segments.push_back(
       {task.from, until, ledger_.settle(task.machine, task.slot, Spent::kUseful)});
-  if (until > task.from && task.run_seconds > 0.0)
+  if (until > task.from && task.run_seconds > 0.0) {
     record.steps_per_second = static_cast<double>(until - task.from) / task.run_seconds;
+    choice_.add_rate(machines_.at(task.machine).facts.type, task.point,
+                     static_cast<double>(plan_.config.simulation.steps) / record.steps_per_second);
+  }
   if (until > task.from) record.broken_hosts = 0;
   const PointIndex point = task.point;
   if (until >= plan_.config.simulation.steps) {
@@ -169,6 +187,10 @@ void Campaign::on(const event::SegmentKept& kept) {
     record.state = SimulationState::kJudging;
     actions_.push_back(action::Judge{point});
   } else if (end_ || task.was_stopped || machines_.at(task.machine).has_notice) {
+    end_task(kept.task);
+    put_back(point);
+  } else if (must_move(task)) {
+    machines_.at(task.machine).is_retiring = true;
     end_task(kept.task);
     put_back(point);
   } else {

@@ -3,29 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
-
-#include "perfmodel/survival/kaplan_meier.h"
-#include "perfmodel/survival/survival.h"
 
 namespace scavenger::campaign {
-
-// How long the machines of this campaign live, from those that it has had. Before many were lost
-// the rate is constant: one loss in the prior's time, and what was seen. Then the fitted rate of
-// early losses counts, too.
-class MachineLives final {
- public:
-  explicit MachineLives(double prior_mean_seconds);
-  void add(double seconds, bool was_lost);
-  const perfmodel::Survival& survival() const { return *survival_; }
-
- private:
-  const double prior_mean_seconds_;
-  std::vector<perfmodel::Lifetime> lives_;
-  std::size_t losses_ = 0;
-  std::shared_ptr<const perfmodel::Survival> survival_;
-};
 
 // The mean of what checkpoints cost: from the end of a segment until the next one computes.
 class CheckpointCost final {

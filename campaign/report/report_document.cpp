@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "campaign/report/machine_report.h"
 #include "campaign/run/simulation_command.h"
 #include "runtime/base/version.h"
 
@@ -110,6 +111,8 @@ Json report_document(const Campaign& campaign, double seconds) {
                    {"checkpoint_seconds", campaign.checkpoint_seconds()},
                    {"mean_life_seconds", campaign.mean_life_seconds()},
                    {"spent", spent(campaign, seconds)},
+                   {"lives", lives_json(campaign, seconds)},
+                   {"types", types_json(campaign)},
                    {"simulations", std::move(simulations)}};
   if (campaign.config().surrogate) document["surrogate"] = surrogate(campaign);
   return document;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "campaign/report/machine_report.h"
 #include "campaign/report/profile_drawing.h"
 #include "runtime/base/text.h"
 
@@ -207,6 +208,7 @@ std::string report_page(const Json& document, const ProfileColumns* columns,
       "content=\"width=device-width\"><title>{}</title><style>{}</style></head><body>",
       escaped(document.at("name")), kStyle);
   text += headline(document) + spent_table(document.at("spent"));
+  text += types_section(document.at("types")) + lives_section(document.at("lives"));
   if (document.contains("surrogate")) text += trainings_section(document.at("surrogate"));
   if (columns != nullptr) text += holdout_section(*columns, profiles);
   if (columns != nullptr && !profiles.empty()) text += profiles_section(*columns, profiles);

@@ -94,8 +94,7 @@ CampaignConfig config_of(const CampaignFolder& folder) {
 
 ReplayedLog replay(const CampaignFolder& folder) {
   const CampaignConfig config = config_of(folder);
-  const MachineCatalogue catalogue = catalogue_of(config, 1);
-  CampaignPlan plan{config, price_of(catalogue, {}, config.provider.spot).value_or(MachinePrice())};
+  CampaignPlan plan{config, catalogue_of(config, 1), wall_seconds_of(config)};
   return replay_log(std::move(plan), read_file(folder.log(), UINT64_MAX), folder.log().string());
 }
 

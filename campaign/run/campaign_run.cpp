@@ -158,6 +158,7 @@ void CampaignRun::carry_out(const action::RequestMachine& action) {
   worker_indices_[action.machine] = index;
   MachineRequest request;
   request.worker = index;
+  request.type = action.type;
   request.spot = campaign_.config().provider.spot;
   request.ticket = links_->expect(action.machine);
   provider_.request(action.machine, request);

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "elastic/providers/job_provider.h"
 #include "runtime/base/error.h"
+#include "runtime/base/json_text.h"
 
 namespace scavenger::campaign {
 namespace {
@@ -49,6 +52,11 @@ bool can_be_found(const std::string& program) {
 
 MachineCatalogue catalogue_of(const CampaignConfig& config, std::uint32_t cores) {
   return elastic::provider_factory(config.provider.type).catalogue(job_config_of(config), cores);
+}
+
+double wall_seconds_of(const CampaignConfig& config) {
+  return parse_json(config.provider.settings)
+      .value("max_run_seconds", std::numeric_limits<double>::infinity());
 }
 
 std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConfig& config,

@@ -13,6 +13,9 @@ namespace scavenger::campaign {
 
 // Throws InputError if the settings cannot be used.
 MachineCatalogue catalogue_of(const CampaignConfig& config, std::uint32_t cores);
+// The age at which the provider ends each machine (provider.max_run_seconds); infinite if it does
+// not.
+double wall_seconds_of(const CampaignConfig& config);
 std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConfig& config,
                                         const ProviderHost& host);
 

@@ -99,11 +99,11 @@ bool ExpectedTime::prefers(double age) const {
 }
 
 double ExpectedTime::retire_age_seconds(double most_seconds) const {
-  constexpr double kStepSeconds = 60.0;
   const double last = std::min(most_seconds, survival_.wall_seconds());
+  const double step = std::clamp(last / 1440.0, 0.05, 60.0);
   // From the end: a bathtub also prefers a new machine to one of a few minutes for a moment.
   double retire = kNeverSeconds;
-  for (double age = last; age >= 0.0 && !prefers(age); age -= kStepSeconds) retire = age;
+  for (double age = last; age >= 0.0 && !prefers(age); age -= step) retire = age;
   return retire;
 }
 

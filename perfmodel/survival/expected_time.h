@@ -30,8 +30,8 @@ class ExpectedTime final {
   double on_new_machine_seconds() const;
   // Whether a machine of this age is at least as good as a new one.
   bool prefers(double age_seconds) const;
-  // The age from which on prefers() says no, to a minute; infinite if there is none. A machine that
-  // is older is returned. `most_seconds` bounds the search.
+  // The age from which on prefers() says no, to a minute or less; infinite if there is none. A
+  // machine that is older is returned. `most_seconds` bounds the search.
   double retire_age_seconds(double most_seconds = 10.0 * 86400.0) const;
 
  private:

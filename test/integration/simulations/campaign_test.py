@@ -317,16 +317,23 @@ class CampaignTest(job.JobTest):
     @unittest.skipUnless(os.geteuid() == 0 and shutil.which("ip") and shutil.which("tc"), "emulated machines need root, ip and tc")
     def test_spot_machines_come_and_go(self):
         provider = {"type": "emulated", "spot": True,
-                    "machines": [{"type": "small", "cores": 0.5, "start_seconds": 0.2, "count": 3, "spot_price_per_hour": 3.6}],
+                    "machines": [{"type": name, "cores": 0.5, "start_seconds": 0.2, "count": 3, "spot_price_per_hour": price}
+                                 for name, price in (("dear", 7), ("small", 3.6))],
                     "preemption": {"mean_life_seconds": 5, "notice_seconds": 2, "notice_share": 0.5, "seed": 3}}
-        process = self.start_campaign(self.write_config(provider=provider, machines={"count": 3}, stop={"max_cost": 1}),
+        process = self.start_campaign(self.write_config(points=12, provider=provider, machines={"count": 2}, stop={"max_cost": 1}),
                                       "--run", self.run_folder())
         text = process.communicate(timeout=240)[0]
         self.assertEqual(process.returncode, 0, text)
-        self.check_all_done()
+        self.check_all_done(12)
         self.check_nothing_is_redone_that_was_kept()
         report = self.report()
         self.assertGreater(report["machines_lost"], 0)
+        asked = [decided["request_machine"]["type"] for line in self.log() for decided in line["actions"]
+                 if "request_machine" in decided]
+        self.assertEqual(asked[:2], ["small", "dear"])  # both are tried
+        self.assertIn("small", asked[2:])
+        self.assertEqual(report["types"][0]["type"], "small")
+        self.assertEqual(report["lives"]["losses"], report["machines_lost"])
         self.assertLessEqual(report["spent"]["all"]["dollars"], 1)
         # At most the segment that ran on each lost machine.
         self.assertLessEqual(report["spent"]["redone"]["seconds"], report["machines_lost"] * 30)

@@ -34,7 +34,7 @@ inline CampaignConfig small_config(std::uint32_t points = 3) {
 
 inline std::string text_of(const CampaignAction& decided) {
   if (const auto* a = std::get_if<action::RequestMachine>(&decided))
-    return fmt::format("request {}", a->machine);
+    return fmt::format("request {}{}{}", a->machine, a->type.empty() ? "" : ": ", a->type);
   if (const auto* a = std::get_if<action::StartHost>(&decided))
     return fmt::format("host {}", a->machine);
   if (const auto* a = std::get_if<action::ReleaseMachine>(&decided))
@@ -56,7 +56,10 @@ using Lines = std::vector<std::string>;
 class ScriptedCampaign {
  public:
   explicit ScriptedCampaign(CampaignConfig config, MachinePrice asked_price = {})
-      : plan_{std::move(config), std::move(asked_price)}, campaign_(plan_) {}
+      : ScriptedCampaign(std::move(config), catalogue_of(asked_price)) {}
+  ScriptedCampaign(CampaignConfig config, MachineCatalogue catalogue,
+                   double wall_seconds = perfmodel::kNeverSeconds)
+      : plan_{std::move(config), std::move(catalogue), wall_seconds}, campaign_(plan_) {}
 
   Lines feed(const CampaignEvent& event) {
     const CampaignActions actions = campaign_.step(event, seconds_);
@@ -100,6 +103,12 @@ class ScriptedCampaign {
   const CampaignPlan& plan() const { return plan_; }
 
  private:
+  static MachineCatalogue catalogue_of(const MachinePrice& price) {
+    CatalogueEntry entry;
+    entry.on_demand = price;
+    return {{entry}, MachineCatalogue::Order::kAsListed};
+  }
+
   CampaignPlan plan_;
   Campaign campaign_;
   CampaignActions last_;

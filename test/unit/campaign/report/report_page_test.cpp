@@ -28,6 +28,41 @@ TEST_CASE("The document counts what was simulated, and its sums are the bill", "
   CHECK_THAT(page, !Catch::Contains("<b>NaN"));
 }
 
+TEST_CASE("Losses by age stand against what the model expects", "[report]") {
+  CampaignConfig config = small_config(200);
+  config.machines.count = 1;
+  config.simulation.checkpoint.mean_life_hours = 1.0;
+  ScriptedCampaign script(config);
+  script.begin();
+  CHECK_FALSE(report_document(script.campaign(), 0.0).at("lives").contains("curve"));
+  // 30 machines: most are lost after 100 s, each third lives for 1,600 s.
+  for (MachineId id = 1; id <= 30; ++id) {
+    script.bring(id);
+    script.pass(id % 3 == 0 ? 1600.0 : 100.0);
+    script.feed(event::MachineLost{id, "preempted", true});
+  }
+  script.bring(31);
+  script.pass(50.0);
+  const Json document = report_document(script.campaign(), script.seconds());
+  const Json& lives = document.at("lives");
+  CHECK(lives.at("machines") == 31);
+  CHECK(lives.at("losses") == 30);
+  std::vector<int> losses;
+  double lived = 0.0, expected = 0.0;
+  for (const Json& bin : lives.at("ages")) {
+    losses.push_back(bin.at("losses"));
+    lived += bin.at("machine_seconds").get<double>();
+    expected += bin.at("expected_losses").get<double>();
+  }
+  CHECK(losses == std::vector<int>{0, 20, 0, 0, 10});
+  CHECK(lived == Approx(20 * 100.0 + 10 * 1600.0 + 50.0));
+  // A constant rate: 31 losses, with that of the prior, in all that was lived and the prior's hour.
+  CHECK(expected == Approx(lived * 31.0 / (lived - 50.0 + 3600.0)));
+  CHECK(lives.at("curve").at("seen").at(30).get<double>() == Approx(1.0 / 3).margin(0.02));
+  const std::string page = report_page(document, nullptr, {});
+  CHECK_THAT(page, Catch::Contains("Of 31 machines 30 were taken away"));
+}
+
 TEST_CASE("A surrogate's errors, speed-up and predictions of the holdout are shown", "[report]") {
   CampaignConfig config = small_config(40);
   config.surrogate.emplace();

@@ -1,0 +1,92 @@
+#include "campaign/core/machine_lives.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "perfmodel/survival/bathtub.h"
+#include "perfmodel/survival/early_hazard.h"
+
+namespace scavenger::campaign {
+namespace {
+
+using perfmodel::KaplanMeier;
+using perfmodel::Lifetime;
+using perfmodel::Survival;
+
+constexpr double kLeastLifeSeconds = 1e-3;
+constexpr std::size_t kLossesForFit = 30;
+// Fits look for losses within minutes to hours; emulated machines live for seconds.
+constexpr double kLeastMeanForFitSeconds = 3600.0;
+// A bathtub has one parameter more, and puts an end to all lives.
+constexpr double kMuchBetter = 0.5;
+constexpr int kComparedAges = 50;
+constexpr double kWallSlackSeconds = 60.0;
+
+double squared_distance(const Survival& model, const KaplanMeier& seen, double until_seconds) {
+  double sum = 0.0;
+  for (int i = 1; i <= kComparedAges; ++i) {
+    const double age = until_seconds * i / kComparedAges;
+    const double difference = model.survival(age) - seen.survival(age);
+    sum += difference * difference;
+  }
+  return sum;
+}
+
+std::shared_ptr<const Survival> fitted(std::span<const Lifetime> lives) {
+  auto early = std::make_shared<perfmodel::EarlyHazard>(
+      perfmodel::fit_early_hazard(lives, perfmodel::kNeverSeconds));
+  const KaplanMeier seen(lives);
+  const double last_loss = seen.ages().back();
+  auto bathtub = std::make_shared<perfmodel::Bathtub>(perfmodel::fit_bathtub(seen, last_loss));
+  const bool is_bathtub = squared_distance(*bathtub, seen, last_loss) <
+                          kMuchBetter * squared_distance(*early, seen, last_loss);
+  if (is_bathtub) return bathtub;
+  return early;
+}
+
+}  // namespace
+
+MachineLives::MachineLives(double prior_mean_seconds, double wall_seconds)
+    : prior_mean_seconds_(prior_mean_seconds), wall_seconds_(wall_seconds) {
+  const auto constant = perfmodel::constant_hazard({}, prior_mean_seconds);
+  all_.mean_life_seconds = prior_mean_seconds;
+  all_.survival = std::make_shared<perfmodel::EarlyHazard>(constant);
+  if (std::isfinite(wall_seconds)) all_.survival = with_wall(all_.survival, wall_seconds);
+}
+
+void MachineLives::add(const MachineKind& kind, double seconds, bool was_lost) {
+  // Whatever ends at the wall was not lost before it.
+  const bool is_at_wall = seconds >= wall_seconds_ - kWallSlackSeconds;
+  const Lifetime life{std::max(seconds, kLeastLifeSeconds), was_lost && !is_at_wall};
+  add_to(all_, life, prior_mean_seconds_);
+  Group& type = types_[kind.type];
+  add_to(type, life, all_.mean_life_seconds);
+  add_to(kinds_[{kind.type, kind.zone}], life, type.mean_life_seconds);
+}
+
+void MachineLives::add_to(Group& group, const Lifetime& life, double prior_mean_seconds) const {
+  group.lives.push_back(life);
+  group.losses += life.lost ? 1 : 0;
+  const auto constant = perfmodel::constant_hazard(group.lives, prior_mean_seconds);
+  group.mean_life_seconds = constant.mean_life_seconds();
+  const bool is_fitted =
+      group.losses >= kLossesForFit && group.mean_life_seconds >= kLeastMeanForFitSeconds;
+  if (is_fitted)
+    group.survival = fitted(group.lives);
+  else
+    group.survival = std::make_shared<perfmodel::EarlyHazard>(constant);
+  if (std::isfinite(wall_seconds_)) group.survival = with_wall(group.survival, wall_seconds_);
+}
+
+const Survival& MachineLives::survival(const std::string& type) const {
+  const auto found = types_.find(type);
+  return found == types_.end() ? survival() : *found->second.survival;
+}
+
+const Survival& MachineLives::survival(const MachineKind& kind) const {
+  const auto found = kinds_.find({kind.type, kind.zone});
+  return found == kinds_.end() ? survival(kind.type) : *found->second.survival;
+}
+
+}  // namespace scavenger::campaign
