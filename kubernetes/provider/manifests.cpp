@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kRuns = "/runs";
 constexpr const char* kConfigFolder = "/etc/scavenger";
+constexpr const char* kConfigVolume = "scavenger-config";
+constexpr const char* kRunsVolume = "scavenger-runs";
 constexpr int kTries = 20;      // of a controller that fails; one that is taken away does not count
 constexpr int kUser = 65532;    // nobody in particular
 constexpr int kWrongInput = 2;  // the exit code for what only the user can mend
@@ -62,6 +64,18 @@ json from_pod(const char* name, const char* field) {
   return {{"name", name}, {"valueFrom", {{"fieldRef", {{"fieldPath", field}}}}}};
 }
 
+void append(json& array, const json& more) {
+  for (const json& one : more) array.push_back(one);
+}
+
+// The container of the workers in the template; null: it has none.
+const json& worker_template(const KubernetesSettings& settings) {
+  static const json none;
+  for (const json& container : array_at(settings.pod_template, {"spec", "containers"}))
+    if (text_at(container, {"name"}) == kContainer) return container;
+  return none;
+}
+
 json controller(const KubernetesSettings& settings, const JobManifest& job) {
   const std::string run = fmt::format("{}/{}", kRuns, job.name);
   const std::string script = fmt::format(
@@ -69,38 +83,56 @@ json controller(const KubernetesSettings& settings, const JobManifest& job) {
       "{0}",
       run, (settings.programs / "scavenger-train").string(), kConfigFolder);
   const std::string memory = fmt::format("{}Mi", std::llround(job.memory_gib * 1024.0));
-  return {{"name", "controller"},
-          {"image", settings.image},
-          {"command", {"/bin/sh", "-c", script}},
-          {"env",
-           {from_pod("POD_NAME", "metadata.name"),
-            from_pod("POD_UID", "metadata.uid"),
-            from_pod("POD_IP", "status.podIP"),
-            {{"name", "HOME"}, {"value", kRuns}}}},
-          {"resources",
-           {{"requests", {{"cpu", cores_text(job.cores)}, {"memory", memory}}},
-            {"limits", {{"memory", memory}}}}},
-          {"securityContext",
-           {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", {"ALL"}}}}}},
-          {"volumeMounts",
-           {{{"name", "config"}, {"mountPath", kConfigFolder}, {"readOnly", true}},
-            {{"name", "runs"}, {"mountPath", kRuns}}}}};
+  json made = {{"name", "controller"},
+               {"image", settings.image},
+               {"command", {"/bin/sh", "-c", script}},
+               {"env",
+                {from_pod("POD_NAME", "metadata.name"),
+                 from_pod("POD_UID", "metadata.uid"),
+                 from_pod("POD_IP", "status.podIP"),
+                 {{"name", "HOME"}, {"value", kRuns}}}},
+               {"resources",
+                {{"requests", {{"cpu", cores_text(job.cores)}, {"memory", memory}}},
+                 {"limits", {{"memory", memory}}}}},
+               {"securityContext",
+                {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", {"ALL"}}}}}},
+               {"volumeMounts",
+                {{{"name", kConfigVolume}, {"mountPath", kConfigFolder}, {"readOnly", true}},
+                 {{"name", kRunsVolume}, {"mountPath", kRuns}}}}};
+  const json& worker = worker_template(settings);
+  append(made["env"], array_at(worker, {"env"}));
+  append(made["volumeMounts"], array_at(worker, {"volumeMounts"}));
+  for (const char* key : {"image", "imagePullPolicy", "envFrom"})
+    if (worker.contains(key)) made[key] = worker[key];
+  return made;
+}
+
+// It reads and prepares the data, so it needs the volumes of the workers' template, and the same
+// image. Places, priorities and labels of the template are those of workers alone: a controller on
+// a spot node, or in a queue of workers, would be the first to go.
+json controller_pod(const KubernetesSettings& settings, const JobManifest& job) {
+  json pod = {{"serviceAccountName", job.name},
+              {"restartPolicy", "Never"},
+              {"terminationGracePeriodSeconds", kGraceSeconds},
+              {"securityContext",
+               {{"runAsNonRoot", true},
+                {"runAsUser", kUser},
+                {"fsGroup", kUser},
+                {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+              {"containers", json::array({controller(settings, job)})},
+              {"volumes",
+               {{{"name", kConfigVolume}, {"configMap", {{"name", job.name}}}},
+                {{"name", kRunsVolume}, {"persistentVolumeClaim", {{"claimName", job.name}}}}}}};
+  append(pod["volumes"], array_at(settings.pod_template, {"spec", "volumes"}));
+  const json& secrets = value_at(settings.pod_template, {"spec", "imagePullSecrets"});
+  if (!secrets.is_null()) pod["imagePullSecrets"] = secrets;
+  const json& security = value_at(settings.pod_template, {"spec", "securityContext"});
+  if (security.is_object()) pod["securityContext"].update(security);
+  return pod;
 }
 
 json batch_job(const KubernetesSettings& settings, const JobManifest& job) {
   json made = object("batch/v1", "Job", job);
-  const json pod = {{"serviceAccountName", job.name},
-                    {"restartPolicy", "Never"},
-                    {"terminationGracePeriodSeconds", kGraceSeconds},
-                    {"securityContext",
-                     {{"runAsNonRoot", true},
-                      {"runAsUser", kUser},
-                      {"fsGroup", kUser},
-                      {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
-                    {"containers", json::array({controller(settings, job)})},
-                    {"volumes",
-                     {{{"name", "config"}, {"configMap", {{"name", job.name}}}},
-                      {{"name", "runs"}, {"persistentVolumeClaim", {{"claimName", job.name}}}}}}};
   made["spec"] = {
       {"backoffLimit", kTries},
       {"podFailurePolicy",
@@ -113,7 +145,8 @@ json batch_job(const KubernetesSettings& settings, const JobManifest& job) {
              {"operator", "In"},
              {"values", json::array({kWrongInput})}}}}}}}},
       {"template",
-       {{"metadata", {{"labels", {{"app.kubernetes.io/name", "scavenger"}}}}}, {"spec", pod}}}};
+       {{"metadata", {{"labels", {{"app.kubernetes.io/name", "scavenger"}}}}},
+        {"spec", controller_pod(settings, job)}}}};
   return made;
 }
 

@@ -12,6 +12,9 @@ namespace scavenger::kubernetes {
 namespace {
 
 constexpr unsigned kGraceSeconds = 30;  // for a worker's goodbye: one iteration is enough
+constexpr const char* kSharedMemoryVolume = "scavenger-shared-memory";
+constexpr const char* kSharedMemory = "/dev/shm";
+constexpr const char* kPythonWorker = "scavenger-python-worker";
 
 // The value of a key, made if it is missing or null.
 json& object_in(json& parent, const char* key) {
@@ -62,6 +65,18 @@ void add_security(json& spec, json& container) {
   set_default(of_container, "capabilities", {{"drop", {"ALL"}}});
 }
 
+// What a container run-time mounts there has 64 MB, which is too little for PyTorch's loaders. This
+// one counts as memory of the container, and grows up to that. Other workers use none, and get
+// none, because `kubectl drain` wants --delete-emptydir-data for Pods that have such a volume.
+void add_shared_memory(json& spec, json& container) {
+  for (const json& mount : array_in(container, "volumeMounts"))
+    if (text_at(mount, {"mountPath"}) == kSharedMemory) return;
+  container["volumeMounts"].push_back(
+      {{"name", kSharedMemoryVolume}, {"mountPath", kSharedMemory}});
+  array_in(spec, "volumes")
+      .push_back({{"name", kSharedMemoryVolume}, {"emptyDir", {{"medium", "Memory"}}}});
+}
+
 void add_container(json& spec, const KubernetesSettings& settings, const MachineKind& kind) {
   json& container = container_in(spec);
   set_default(container, "image", settings.image);
@@ -72,6 +87,7 @@ void add_container(json& spec, const KubernetesSettings& settings, const Machine
     container["args"].push_back(settings.worker[i]);
   array_in(container, "volumeMounts")
       .push_back({{"name", kTicketVolume}, {"mountPath", kTicketFolder}, {"readOnly", true}});
+  if (settings.worker.front() == kPythonWorker) add_shared_memory(spec, container);
   add_resources(container, kind);
   add_security(spec, container);
 }

@@ -77,4 +77,21 @@ TEST_CASE("pod_order: the ticket is in a Secret that belongs to the Pod, and now
   CHECK(secret["metadata"]["ownerReferences"][0]["uid"] == "uid-of-pod");
 }
 
+TEST_CASE("pod_order: a worker in Python has shared memory as large as its memory") {
+  const json own = {{"name", "mine"}, {"mountPath", "/dev/shm"}};
+  const json worker = {{"name", "worker"}, {"volumeMounts", json::array({own})}};
+  KubernetesSettings settings;
+  CHECK(pod_manifest(settings, MachineKind(), kOrder)["spec"]["volumes"].size() == 1);
+  settings.worker = {"scavenger-python-worker", "model"};
+  const json pod = pod_manifest(settings, MachineKind(), kOrder);
+  const json& mount = pod["spec"]["containers"][0]["volumeMounts"][1];
+  CHECK(mount["mountPath"] == "/dev/shm");
+  CHECK(pod["spec"]["volumes"][0] ==
+        json{{"name", mount["name"]}, {"emptyDir", {{"medium", "Memory"}}}});
+  settings.pod_template = {{"spec", {{"containers", json::array({worker})}}}};
+  const json other = pod_manifest(settings, MachineKind(), kOrder);
+  CHECK(other["spec"]["volumes"].size() == 1);
+  CHECK(other["spec"]["containers"][0]["volumeMounts"][0] == own);
+}
+
 }  // namespace scavenger::kubernetes
