@@ -10,6 +10,7 @@ import time
 import urllib.parse
 
 import nodes as kubelets
+import openapi
 import resources
 from store import Refused
 
@@ -54,18 +55,18 @@ class Killing:
 class Api:
     """`validate`: called with each body that creates something; says what is wrong with it, or None."""
 
-    def __init__(self, store, nodes, settings, validate):
-        self.store, self.nodes, self.settings, self.validate = store, nodes, settings, validate
+    def __init__(self, store, nodes, jobs, accounts, settings, validate):
+        self.store, self.nodes, self.jobs, self.accounts = store, nodes, jobs, accounts
+        self.settings, self.validate = settings, validate
         self.faults = Faults(settings.get("faults", {}), settings.get("seed", 1))
-        self.accounts = settings.get("accounts", {"dev": {}})  # by token: {"rules": [{"verbs": [...], "resources": [...]}]}
         self.violations, self.seen, self.changes, self.requests = [], [], 0, 0
         self.killing = Killing()
         self.creations = {}  # by name of a Pod
 
     # ---- One request. ----
 
-    def answer(self, method, url, headers, body):
-        """(status, document, further headers), or (200, iterator of bytes, None) for a watch."""
+    def answer(self, method, url, headers, body, has_certificate=True):
+        """(status, document, further headers), or (200, iterator of bytes, None) for a watch, or a log that is followed."""
         path, _, query = url.partition("?")
         parameters = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         with self.store.lock:
@@ -81,8 +82,8 @@ class Api:
                 self.killing.strike()
             try:
                 self._trouble_before()
-                account = self._account(headers)
-                found = resources.discovery(path)
+                account = self._account(headers, has_certificate)
+                found = resources.discovery(path) or openapi.answer(path)
                 if found is None:
                     found = self._carry_out(account, method, target, parameters, headers, body, path)
             except Refused as error:
@@ -91,7 +92,7 @@ class Api:
                 self.killing.strike()
             if is_change:
                 self._trouble_after()
-            if not isinstance(found, (dict, str)):
+            if not isinstance(found, (dict, str, bytes)):
                 return 200, found, None
             return 201 if method == "POST" else 200, copy.deepcopy(found), {}
 
@@ -118,19 +119,19 @@ class Api:
         if self.faults.strikes("error_after"):
             raise Refused(504, "Timeout", "Timeout: request did not complete within requested timeout")
 
-    def _account(self, headers):
-        token = (headers.get("Authorization") or "").removeprefix("Bearer ")
-        if self.faults.strikes("token_expiry") or token not in self.accounts:
+    def _account(self, headers, has_certificate):
+        account = self.accounts.of((headers.get("Authorization") or "").removeprefix("Bearer "), has_certificate)
+        if self.faults.strikes("token_expiry") or account is None:
             raise Refused(401, "Unauthorized", "Unauthorized")
-        return self.accounts[token]
+        return account
 
-    def _allows(self, account, verb, resource):
-        rules = account.get("rules")
-        return rules is None or any(verb in rule["verbs"] and resource in rule["resources"] for rule in rules)
+    def _may(self, account, wanted):
+        resource = wanted["resource"] + (f"/{wanted['subresource']}" if wanted.get("subresource") else "")
+        return self.accounts.allows(account, wanted["verb"], resource, wanted.get("namespace", ""))
 
     def _permit(self, account, verb, target, part=""):
         resource = target.kind.resource + (f"/{part}" if part else "")
-        if not self._allows(account, verb, resource):
+        if not self.accounts.allows(account, verb, resource, target.namespace):
             group, where = target.kind.group, f' in the namespace "{target.namespace}"' if target.namespace else " at the cluster scope"
             raise Refused(403, "Forbidden", f'{resource} is forbidden: User "{account.get("name", "user")}" cannot {verb} resource "{resource}" in API group "{group}"{where}')
 
@@ -141,10 +142,11 @@ class Api:
         resource, namespace = target.kind.resource, target.namespace
         if resource == "selfsubjectaccessreviews":
             wanted = document["spec"]["resourceAttributes"]
-            return document | {"status": {"allowed": self._allows(account, wanted["verb"], wanted["resource"])}}
+            return document | {"status": {"allowed": self._may(account, wanted)}}
         if target.part == "log":
             self._permit(account, "get", target, "log")
-            return self.nodes.log_of(self.store.get(resource, namespace, target.name), int(parameters.get("tailLines", 1000)))
+            pod = self.store.get(resource, namespace, target.name)
+            return self._follow(pod) if parameters.get("follow") == "true" else self.nodes.log_of(pod, int(parameters.get("tailLines", 10**6)))
         if target.part == "eviction":
             self._permit(account, "create", target, "eviction")
             kubelets.evict(self.nodes, self.store.get(resource, namespace, target.name))
@@ -199,7 +201,11 @@ class Api:
                 self._check_quota(item)
                 self.creations[meta["name"]] = self.creations.get(meta["name"], 0) + 1
             item["status"] = {"phase": "Pending"}
-        return self.store.create(resource, namespace, item)
+        made = self.store.create(resource, namespace, item)
+        if resource == "jobs":
+            self.jobs.admit(made)
+            self.store.touch("jobs", made)
+        return made
 
     def _check_quota(self, pod):
         quota = self.settings.get("quota", {})
@@ -244,6 +250,23 @@ class Api:
         if position < self.store.forgotten:
             raise Refused(410, "Expired", f"too old resource version: {position} ({self.store.forgotten})")
         return self._events(target, parameters, headers, copy.deepcopy(initial), position)
+
+    def _follow(self, pod):
+        """A log from its beginning to the end of its Pod."""
+        path, position = self.nodes.containers.log_path(pod), 0
+        while True:
+            with self.store.lock:
+                is_over = self.store.objects.get(("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])) is not pod or pod["status"].get("phase") in ("Succeeded", "Failed")
+            if path and path.exists():
+                with open(path, "rb") as log:
+                    log.seek(position)
+                    piece = log.read()
+                position += len(piece)
+                if piece:
+                    yield piece
+            if is_over:
+                return
+            time.sleep(0.1)
 
     @staticmethod
     def _bookmark(target, position, ends_initial=False):
@@ -305,7 +328,7 @@ class Api:
         elif what == "preempt":
             self.nodes.preempt(parameters["node"], parameters.get("notice", "true") == "true")
         elif what == "token":  # the old ones are not known any more
-            self.accounts = {parameters["new"]: next(iter(self.accounts.values()))}
+            self.accounts.replace(parameters["new"])
         elif what == "forget":
             self.store.forget_changes()
         elif what == "restart":  # of the server: all watches end, and nobody remembers changes
@@ -317,7 +340,7 @@ class Api:
         elif what == "watch":
             seen, self.seen, self.changes = self.seen, [], 0
             return {"requests": seen}
-        return {"pods": list(self.nodes.ledger.values()), "peaks": self.nodes.peaks, "creations": self.creations, "violations": self.violations, "faults": self.faults.happened,
+        return {"pods": list(self.nodes.ledger.values()), "peaks": self.nodes.peaks, "node_ends": self.nodes.node_ends, "creations": self.creations, "violations": self.violations, "faults": self.faults.happened,
                 "requests": self.requests, "secrets": [item["metadata"]["name"] for item in self.store.find("secrets")]}
 
 

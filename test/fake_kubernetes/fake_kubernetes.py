@@ -9,16 +9,21 @@ It keeps objects with resource versions, answers list, watch (with bookmarks, ex
 refuses by RBAC and quota, collects garbage by owner references, schedules Pods to nodes, and goes wrong as it is told. With --processes each
 Pod is a process of this machine with an address of the loopback network; without, Pods are only entries. But in an unpacked
 image there are no mounts: the folder of a Secret's volume, and that of an image, stand in for the paths that begin a word of the command.
+Jobs have a controller, which makes their Pods. With --tls Pods have the token of their service account, which may do what Roles say.
 
 Its settings are one JSON object; all but `nodes` may be left out:
     nodes          {"node-a": {"cpu": 4, "memory_gib": 16, "labels": {...}, "taints": [...], "resources": {"nvidia.com/gpu": "1"}, "spot": true}}
     accounts       {"TOKEN": {"name": "u", "rules": [{"verbs": ["get"], "resources": ["pods"]}]}}   without rules all is allowed
     images         {"scavenger:test": {"/opt/scavenger": "/home/me/build"}}      others cannot be pulled; without it all can. {"/": FOLDER} is the
-                   root of an unpacked image: Pods run in it (this needs root), as their user, and cannot write to it
+                   root of an unpacked image: Pods run in it (this needs root), as their user, and cannot write to it; further paths
+                   of such an image are folders of this machine that are mounted in it
     quota          {"pods": 4, "cpu": 8}
-    lives          {"mean_seconds": 5, "notice_share": 0.5}    of spot nodes; a new machine of the same name comes after each
+    lives          {"mean_seconds": 5, "notice_share": 0.5, "drain_share": 0.2}   of spot nodes; a new machine of the same name comes
+                   after each
     notice_seconds 25      from a notice to the end of the node
     start_seconds  0.05    from a node to a Pod that runs
+    job_pause_seconds 10   after the first failure of a Job's Pod; each further one doubles it
+    token_seconds 3600     that a token of a service account is good for; its file changes after 80 % of that
     page_size, slow_seconds, retry_after, keep (changes that a watch may be behind), seed
     faults         {"cut": p, "reply_lost": p, "error_before": p, "error_after": p, "rate_limit": p, "slow": p, "token_expiry": p,
                     "watch_cut": p, "list_expired": p}
@@ -39,7 +44,10 @@ import sys
 import threading
 import time
 
+from accounts import Accounts
 from api import Api, NoReply
+from containers import Containers
+from jobs import JobController
 from nodes import Nodes, log_folder
 from store import Store
 
@@ -56,13 +64,13 @@ def make_handler(api):
         def _serve(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             try:
-                status, document, further = api.answer(self.command, self.path, self.headers, body)
+                status, document, further = api.answer(self.command, self.path, self.headers, body, self._has_certificate())
                 if further is None:
                     self._stream(document)
                     return
-                text = document.encode() if isinstance(document, str) else json.dumps(document).encode()
+                text = document if isinstance(document, bytes) else (document if isinstance(document, str) else json.dumps(document)).encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "text/plain" if isinstance(document, str) else "application/json")
+                self.send_header("Content-Type", {str: "text/plain", bytes: "application/octet-stream"}.get(type(document), "application/json"))
                 self.send_header("Content-Length", str(len(text)))
                 for name, value in further.items():
                     self.send_header(name, value)
@@ -70,6 +78,9 @@ def make_handler(api):
                 self.wfile.write(text)
             except (NoReply, ConnectionError, ssl.SSLError):
                 self.close_connection = True
+
+        def _has_certificate(self):
+            return bool(self.connection.getpeercert()) if isinstance(self.connection, ssl.SSLSocket) else True
 
         def _stream(self, pieces):
             """In chunks that have nothing to do with lines."""
@@ -151,27 +162,31 @@ def main():
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     store = Store(settings.get("keep", 2000))
+    accounts = Accounts(store, settings, needs_certificate=bool(arguments.tls))
+    containers = Containers(store, settings, folder, accounts)
     with store.lock:
-        nodes = Nodes(store, settings, folder)
+        nodes, jobs = Nodes(store, settings, containers), JobController(store, settings)
         store.create("namespaces", "", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}})
-    api = Api(store, nodes, settings, validator(arguments.validate.split(",")) if arguments.validate else None)
+    api = Api(store, nodes, jobs, accounts, settings, validator(arguments.validate.split(",")) if arguments.validate else None)
     server = Server(("127.0.0.1", arguments.port), make_handler(api))
     if arguments.tls:
         make_certificates(arguments.tls)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(arguments.tls / "server.pem", arguments.tls / "server.key")
-        context.verify_mode = ssl.CERT_REQUIRED  # who comes without the client's certificate is nobody
+        context.verify_mode = ssl.CERT_OPTIONAL  # Pods have none, but a token of their service account
         context.load_verify_locations(arguments.tls / "client.pem")
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        containers.server, containers.certificate = server.server_address, arguments.tls / "server.pem"
     endpoint = f"http{'s' if arguments.tls else ''}://127.0.0.1:{server.server_port}"
     if arguments.kubeconfig:
-        write_kubeconfig(arguments.kubeconfig, endpoint, next(iter(api.accounts)), arguments.tls)
+        write_kubeconfig(arguments.kubeconfig, endpoint, next(iter(accounts.known)), arguments.tls)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     print(json.dumps({"endpoint": endpoint}), flush=True)
     try:
         while True:
             with store.lock:
+                jobs.tick()
                 nodes.tick()
             time.sleep(TICK_SECONDS)
     finally:

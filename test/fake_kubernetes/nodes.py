@@ -1,27 +1,14 @@
 """Scheduler, kubelets and the ends of nodes: Pods come to nodes, run as processes of this machine (or as entries only), and go."""
 
-import base64
 import os
 import pathlib
 import random
 import shutil
 import signal
-import subprocess
 import time
 
 from store import Refused, timestamp
 
-# root user count [folder place]... command...
-IN_IMAGE = """set -e
-root=$1 user=$2 count=$3; shift 3
-mount --bind "$root" "$root"
-mount -o remount,bind,ro "$root"
-mount -t proc proc "$root/proc"
-mount --rbind /dev "$root/dev"
-mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
-while [ "$count" -gt 0 ]; do mount --bind "$1" "$2"; shift 2; count=$((count - 2)); done
-PATH=$PATH:/usr/sbin:/sbin exec chroot --userspec="$user:$user" "$root" "$@"
-"""
 CORES = {"m": 1e-3, "": 1.0}
 BYTES = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "M": 10**6, "G": 10**9}
 
@@ -57,15 +44,16 @@ class Run:
     """A Pod on its node."""
 
     def __init__(self, pod, now):
-        self.pod, self.process, self.folder = pod, None, None
+        self.pod, self.process = pod, None
         self.due = now  # the next step
         self.kill_at = None  # the end of its grace
         self.started = None
 
     def signal(self, number):
+        """SIGTERM is for the first process of the container, as with a real kubelet; SIGKILL for all of them."""
         if self.process and self.process.poll() is None:
             try:
-                os.killpg(self.process.pid, number)
+                (os.killpg if number == signal.SIGKILL else os.kill)(self.process.pid, number)
             except ProcessLookupError:
                 pass
 
@@ -73,8 +61,8 @@ class Run:
 class Nodes:
     """All is done by one thread that calls tick(), while the store's lock is held."""
 
-    def __init__(self, store, settings, folder):
-        self.store, self.settings, self.folder = store, settings, folder
+    def __init__(self, store, settings, containers):
+        self.store, self.settings, self.containers = store, settings, containers
         self.random = random.Random(settings.get("seed", 1))
         self.start_seconds = settings.get("start_seconds", 0.05)
         self.gone_seconds = settings.get("gone_seconds", 0.05)  # from the end of a process to that of its Pod
@@ -82,19 +70,25 @@ class Nodes:
         self.ledger = {}  # by uid: what became of each Pod
         self.wanted, self.peaks = {}, {}  # by job: Pods that nobody has told to go, and the most of them at once
         self.next_address = 2
-        self.ends = []  # (when, node, with notice)
+        self.ends = []  # (when, node, "notice", "drain" or "kill")
+        self.node_ends = {}  # how many there were, by how
         self.lives = settings.get("lives")
         store.listeners.append(self._note)
         for name, node in settings["nodes"].items():
             self._add(name, node)
 
     def _note(self, change):
+        if change.kind == "persistentvolumeclaims" and change.type == "DELETED" and self.containers.folder:
+            shutil.rmtree(self.containers.claim_folder(change.item["metadata"]["namespace"], change.item["metadata"]["name"]), ignore_errors=True)
         if change.kind != "pods":
             return
         meta = change.item["metadata"]
         entry = self.ledger.setdefault(meta["uid"], {"name": meta["name"], "labels": meta.get("labels", {}), "created": time.time(), "running": None,
-                                                     "gone": None, "node": None, "why": None})
+                                                     "gone": None, "node": None, "why": None})  # why: of a disruption
         entry["node"] = change.item["spec"].get("nodeName")
+        for condition in change.item.get("status", {}).get("conditions", []):
+            if condition["type"] == "DisruptionTarget":
+                entry["why"] = entry["why"] or condition["reason"]
         if change.item.get("status", {}).get("phase") == "Running" and entry["running"] is None:
             entry["running"] = time.time()
         if change.type == "DELETED":
@@ -112,8 +106,9 @@ class Nodes:
                 "status": {"capacity": capacity, "allocatable": capacity, "conditions": [{"type": "Ready", "status": "True"}]}}
         self.store.create("nodes", "", item)
         if self.lives and node.get("spot"):
-            life = self.random.expovariate(1.0 / self.lives["mean_seconds"])
-            self.ends.append((time.monotonic() + life, name, self.random.random() < self.lives.get("notice_share", 0.5)))
+            life, draw = self.random.expovariate(1.0 / self.lives["mean_seconds"]), self.random.random()
+            notice, drain = self.lives.get("notice_share", 0.5), self.lives.get("drain_share", 0.0)
+            self.ends.append((time.monotonic() + life, name, "notice" if draw < notice else "drain" if draw < notice + drain else "kill"))
 
     # ---- What goes wrong with nodes, by hand or by the settings. ----
 
@@ -181,14 +176,14 @@ class Nodes:
             run.signal(signal.SIGKILL)
             if run.process:
                 run.process.wait()
-            if run.folder:
-                shutil.rmtree(run.folder, ignore_errors=True)
+        self.containers.forget(pod)
         self.store.remove("pods", pod)
 
     # ---- Their life. ----
 
     def tick(self):
         now = time.monotonic()
+        self.containers.renew_tokens(now)
         for resource, item in self.store.collect_garbage():
             if resource == "pods":
                 self.delete(item, None)
@@ -204,12 +199,15 @@ class Nodes:
             if run.due <= now:
                 self._step(run, now)
 
-    def _end_of_life(self, name, notice):
+    def _end_of_life(self, name, how):
         """A machine like it comes later."""
-        self.preempt(name, notice)
+        old = self.store.objects.get(("nodes", "", name))
+        if old:
+            self.drain(name) if how == "drain" else self.preempt(name, how == "notice")
+        self.node_ends[how] = self.node_ends.get(how, 0) + 1
         old = self.store.objects.get(("nodes", "", name))
         if old and self.on(name):
-            self.ends.append((time.monotonic() + self.settings.get("notice_seconds", 25), name, False))
+            self.ends.append((time.monotonic() + self.settings.get("notice_seconds", 25), name, "gone"))
         else:
             if old:
                 self.store.remove("nodes", old)
@@ -276,10 +274,10 @@ class Nodes:
         if run.started is None and run.kill_at is None:
             self._start(run, now)
         elif run.started is None or self._has_ended(run, now):
+            if status["phase"] == "Running":
+                self._finish(run)
             if run.kill_at is not None:
                 self.remove(run.pod)
-            elif status["phase"] == "Running":
-                self._finish(run)
         else:
             if run.kill_at is not None and now >= run.kill_at:
                 run.signal(signal.SIGKILL)
@@ -306,80 +304,25 @@ class Nodes:
         self.runs.pop(run.pod["metadata"]["uid"])
 
     def log_of(self, pod, lines):
-        path = self.folder / f"{pod['metadata']['uid']}.log" if self.folder else None
+        path = self.containers.log_path(pod)
         text = path.read_text(errors="replace") if path and path.exists() else ""
         return "".join(text.splitlines(keepends=True)[-lines:])
 
     def _start(self, run, now):
         container = run.pod["spec"]["containers"][0]
-        images = self.settings.get("images")
-        if images is not None and container["image"] not in images:
+        if self.containers.lacks_image(container["image"]):
             self._wait(run, "ImagePullBackOff", f'Back-off pulling image "{container["image"]}"')
             return
-        places = self._volumes(run)
+        places = self.containers.volumes(run.pod)
         if places is None:
             run.due = now + 0.05  # its Secret is not there yet: the kubelet tries again
             return
-        root = (images or {}).get(container["image"], {}).get("/")
-        if root and self.folder:
-            run.process = self._start_in(root, run, container, places)
-        elif self.folder:
-            words = [self._at(word, places, (images or {}).get(container["image"])) for word in container.get("command", []) + container.get("args", [])]
-            environment = {**os.environ, **{item["name"]: self._at(item.get("value", ""), places, None) for item in container.get("env", [])}}
-            with open(self.folder / f"{run.pod['metadata']['uid']}.log", "wb") as log:
-                run.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment)
-        run.started = now
-        address = f"127.1.{self.next_address // 250}.{self.next_address % 250 + 1}" if self.folder else f"10.1.0.{self.next_address % 250}"
+        address = f"127.1.{self.next_address // 250}.{self.next_address % 250 + 1}" if self.containers.folder else f"10.1.0.{self.next_address % 250}"
         self.next_address += 1
-        run.pod["status"] |= {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}], "startTime": timestamp(),
-                              "containerStatuses": [self._container(run.pod, {"running": {"startedAt": timestamp()}})]}
+        run.pod["status"] |= {"podIP": address, "podIPs": [{"ip": address}]}
+        run.process, run.started = self.containers.start(run.pod, places), now
+        run.pod["status"] |= {"phase": "Running", "startTime": timestamp(), "containerStatuses": [self._container(run.pod, {"running": {"startedAt": timestamp()}})]}
         self.store.touch("pods", run.pod)
-
-    def _start_in(self, root, run, container, places):
-        """In the root of an unpacked image, which cannot be written, as the user of its security context; /tmp is memory."""
-        security = {**run.pod["spec"].get("securityContext", {}), **container.get("securityContext", {})}
-        user = security.get("runAsUser", 65532)
-        environment = {"PATH": "/opt/scavenger/bin:/usr/local/bin:/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp",
-                       **{name: value for name, value in os.environ.items() if name.startswith("SCAVENGER_TEST_")},
-                       **{item["name"]: item.get("value", "") for item in container.get("env", [])}}
-        mounts = []
-        for place, folder in places.items():
-            pathlib.Path(root + place).mkdir(parents=True, exist_ok=True)
-            mounts += [folder, root + place]
-        words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", IN_IMAGE, "pod", root, str(user), str(len(mounts)), *mounts,
-                 *container.get("command", []), *container.get("args", [])]
-        with open(self.folder / f"{run.pod['metadata']['uid']}.log", "wb") as log:
-            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment)
-
-    def _volumes(self, run):
-        """Where the folders of the container are here; None: something is missing. There are no mounts: paths in words are replaced."""
-        places, spec = {}, run.pod["spec"]
-        for volume in spec.get("volumes", []):
-            if "hostPath" in volume:
-                places.update({mount["mountPath"]: volume["hostPath"]["path"] for mount in spec["containers"][0].get("volumeMounts", []) if mount["name"] == volume["name"]})
-            if "secret" not in volume:
-                continue
-            secret = self.store.objects.get(("secrets", run.pod["metadata"].get("namespace", ""), volume["secret"]["secretName"]))
-            if secret is None:
-                return None
-            if not self.folder:
-                continue
-            run.folder = self.folder / run.pod["metadata"]["uid"]
-            where = run.folder / volume["name"]
-            where.mkdir(parents=True, exist_ok=True)
-            for name, data in secret.get("data", {}).items():
-                (where / name).write_bytes(base64.b64decode(data))
-            for mount in spec["containers"][0].get("volumeMounts", []):
-                if mount["name"] == volume["name"]:
-                    places[mount["mountPath"]] = str(where)
-        return places
-
-    @staticmethod
-    def _at(word, places, image):
-        for place, folder in {**places, **(image or {})}.items():
-            if word == place or word.startswith(place + "/"):
-                return folder + word[len(place):]
-        return word
 
     def end(self):
         for run in list(self.runs.values()):

@@ -83,7 +83,7 @@ def resource_list(version):
 
 def table_of(kind, objects, version):
     """As kubectl get asks for it: the server decides the columns."""
-    columns = {"pods": ["Name", "Status", "Node"], "nodes": ["Name", "Status", "Taints"]}.get(kind.resource, ["Name"])
+    columns = {"pods": ["Name", "Status", "Node"], "nodes": ["Name", "Status", "Taints"], "jobs": ["Name", "Status", "Failed"]}.get(kind.resource, ["Name"])
     definitions = [{"name": name, "type": "string", "format": "name" if name == "Name" else "", "description": name, "priority": 0} for name in columns]
     rows = [{"cells": [cell(kind, item, name) for name in columns],
              "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": item["metadata"]}} for item in objects]
@@ -102,6 +102,8 @@ def cell(kind, item, name):
     if "deletionTimestamp" in item["metadata"]:
         return "Terminating"
     status = item.get("status", {})
+    if kind.resource == "jobs":
+        return str(status["failed"]) if name == "Failed" else status.get("conditions", [{"type": "Running"}])[0]["type"]
     for container in status.get("containerStatuses", []):
         for state in container.get("state", {}).values():
             if state.get("reason"):

