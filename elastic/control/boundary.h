@@ -7,7 +7,7 @@
 
 namespace scavenger::elastic {
 
-// "Every so many epochs", or every so many iterations where that is not 0. Neither: never.
+// "Every so many epochs", or every so many iterations if that is not 0. Neither: never.
 struct Interval {
   double epochs = 0.0;
   std::uint64_t iterations = 0;

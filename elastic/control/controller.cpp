@@ -13,10 +13,6 @@
 namespace scavenger::elastic {
 namespace {
 
-// Workers hold a grant that lasts about this long, so that they never wait for the controller, and
-// a boundary that somebody asks for is never far.
-constexpr double kGrantSeconds = 0.25;
-constexpr std::uint64_t kSmallestGrant = 2;
 // The last checkpoint is tried again so often: after 1, 2 and 4 seconds.
 constexpr std::uint32_t kMostRetries = 3;
 
@@ -38,11 +34,10 @@ Controller::Controller(ControllerPlan plan, double now_seconds)
       wanted_workers_(plan_.membership.workers()),
       wanted_batch_size_(plan_.membership.batch_size),
       wanted_rate_factor_(plan_.membership.rate_factor),
-      done_(plan_.membership.first_iteration),
-      granted_(plan_.membership.first_iteration),
+      work_(plan_.membership.first_iteration),
       last_checkpoint_seconds_(now_seconds),
       watched_seconds_(now_seconds) {
-  if (plan_.resumes_checkpoint) checkpointed_at_ = done_;
+  if (plan_.resumes_checkpoint) checkpointed_at_ = work_.done();
   SCAVENGER_CHECK(membership_.workers() > 0 && plan_.samples_per_epoch > 0);
   SCAVENGER_CHECK((plan_.shards == 0) == (plan_.state_home == StateHome::kWorkers));
 }
@@ -54,10 +49,10 @@ void Controller::plan_boundaries() {
   score_here_.reset();
   best_here_ = false;
   awaits_disk_ = false;
-  next_evaluation_ = next_evaluation(plan_, membership_, done_);
+  next_evaluation_ = next_evaluation(plan_, membership_, work_.done());
   next_checkpoint_ =
       next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations}, membership_,
-                    done_, plan_.samples_per_epoch);
+                    work_.done(), plan_.samples_per_epoch);
 }
 
 std::uint64_t Controller::planned_boundary() const {
@@ -71,49 +66,25 @@ std::uint64_t Controller::planned_boundary() const {
 
 void Controller::extend_grant() {
   if (state() != JobState::kTraining || boundary_wanted_ || paused_) return;
-  std::uint64_t window = kSmallestGrant;
-  if (iteration_seconds_ > 0.0)
-    window = std::max(
-        window, static_cast<std::uint64_t>(std::min(1e6, kGrantSeconds / iteration_seconds_)));
-  const std::uint64_t until = std::min(planned_boundary(), done_ + window);
-  // Not for every iteration, but before the workers run dry.
-  if (until <= granted_ || (granted_ > done_ && granted_ - done_ > window / 2)) return;
-  granted_ = until;
-  actions_.push_back(GrantIterations{granted_});
+  if (const auto until = work_.extend_grant(planned_boundary()))
+    actions_.push_back(GrantIterations{*until});
 }
 
 void Controller::on_iterations_done(const IterationsDone& event) {
-  SCAVENGER_CHECK(event.rank < done_by_rank_.size());
-  std::uint64_t& own = done_by_rank_[event.rank];
-  // K reports of one iteration need not look at all K ranks each.
-  const bool gets_ahead = own <= done_ && event.count > done_;
-  own = std::max(own, event.count);
-  if (state() != JobState::kTraining) {  // where all are halted, the shards know better
-    behind_.reset();
-    return;
-  }
-  if (behind_ && gets_ahead) --*behind_;
-  if (!behind_)
-    behind_ = std::ranges::count_if(done_by_rank_, [this](auto done) { return done <= done_; });
-  if (*behind_ > 0) return;
-  const std::uint64_t done = *std::min_element(done_by_rank_.begin(), done_by_rank_.end());
-  behind_.reset();
-  const double seconds = (now_seconds_ - progress_seconds_) / static_cast<double>(done - done_);
-  iteration_seconds_ =
-      iteration_seconds_ == 0.0 ? seconds : 0.7 * iteration_seconds_ + 0.3 * seconds;
-  progress_seconds_ = now_seconds_;
-  done_ = done;
+  if (state() != JobState::kTraining) return work_.report_halted(event.rank, event.count);
+  if (!work_.report(event.rank, event.count, now_seconds_)) return;
   delays_ = 0;
   tell_recovery();
   ask_for_timed_boundaries();
-  if (done_ == granted_ && (boundary_wanted_ || done_ == planned_boundary())) return at_boundary();
+  if (work_.is_at_rest() && (boundary_wanted_ || work_.done() == planned_boundary()))
+    return at_boundary();
   extend_grant();
 }
 
 // The nearest one: at once where nothing is granted, since no iteration would lead to it.
 void Controller::go_to_boundary() {
   boundary_wanted_ = true;
-  if (state() == JobState::kTraining && done_ == granted_) at_boundary();
+  if (state() == JobState::kTraining && work_.is_at_rest()) at_boundary();
 }
 
 // ---- At a boundary: no iteration is running. ----
@@ -121,10 +92,11 @@ void Controller::go_to_boundary() {
 bool Controller::stops_here() {
   if (ending_) return true;
   const StopConfig& stop = plan_.stop;
-  if (stop.max_iterations > 0 && done_ >= stop.max_iterations) {
-    ending_ = {Status::kMaxIterations, fmt::format("{} iterations are done", done_)};
-  } else if (stop.max_epochs > 0.0 && done_ >= iterations_for_epochs(stop.max_epochs, membership_,
-                                                                     plan_.samples_per_epoch)) {
+  if (stop.max_iterations > 0 && work_.done() >= stop.max_iterations) {
+    ending_ = {Status::kMaxIterations, fmt::format("{} iterations are done", work_.done())};
+  } else if (stop.max_epochs > 0.0 &&
+             work_.done() >=
+                 iterations_for_epochs(stop.max_epochs, membership_, plan_.samples_per_epoch)) {
     ending_ = {Status::kMaxEpochs, fmt::format("{:g} epochs are done", stop.max_epochs)};
   }
   return ending_.has_value();
@@ -132,10 +104,10 @@ bool Controller::stops_here() {
 
 bool Controller::evaluation_is_due() const {
   if (!plan_.evaluation.enabled) return false;
-  if (evaluated_at_ == done_) return false;
+  if (evaluated_at_ == work_.done()) return false;
   if (ending_ && (ending_->status == Status::kInterrupted || ending_->status == Status::kMaxCost))
     return false;  // somebody waits for us to end, or pays for it
-  return done_ >= next_evaluation_ || ending_.has_value();
+  return work_.done() >= next_evaluation_ || ending_.has_value();
 }
 
 void Controller::at_boundary() {
@@ -149,8 +121,8 @@ void Controller::at_boundary() {
 
 void Controller::on_evaluation_done(const EvaluationDone& event) {
   if (state() != JobState::kEvaluating) return;
-  evaluated_at_ = done_;
-  next_evaluation_ = next_evaluation(plan_, membership_, done_);
+  evaluated_at_ = work_.done();
+  next_evaluation_ = next_evaluation(plan_, membership_, work_.done());
   const double sign = is_better_when_high(judged_metric(plan_.stop)) ? 1.0 : -1.0;
   score_here_ = sign * event.value;
   if (!std::isfinite(*score_here_)) score_here_.reset();  // nothing would ever be better than NaN
@@ -159,7 +131,7 @@ void Controller::on_evaluation_done(const EvaluationDone& event) {
   if (plan_.stop.target) {
     if (score_here_ && *score_here_ >= sign * plan_.stop.target->value)
       ending_ = {Status::kTargetReached,
-                 fmt::format("the target was reached after {} iterations", done_)};
+                 fmt::format("the target was reached after {} iterations", work_.done())};
   }
   if (event.stopping_value) consider_early_stop(*event.stopping_value);
   after_evaluation();
@@ -169,7 +141,7 @@ void Controller::consider_early_stop(double value) {
   const auto& rule = plan_.stop.early_stopping;
   if (!rule) return;
   if (!plan_.early_stop) plan_.early_stop.emplace();
-  note_evaluation(*rule, done_, value, *plan_.early_stop);
+  note_evaluation(*rule, work_.done(), value, *plan_.early_stop);
   if (!ending_ && is_exhausted(*rule, *plan_.early_stop))
     ending_ = {Status::kEarlyStopping, early_stop_reason(*rule, *plan_.early_stop)};
 }
@@ -177,17 +149,17 @@ void Controller::consider_early_stop(double value) {
 // Who ends by early stopping wants that model, and not the last.
 bool Controller::best_must_be_kept() const {
   return plan_.stop.early_stopping && plan_.checkpoint.keep_best && best_here_ &&
-         evaluated_at_ == done_;
+         evaluated_at_ == work_.done();
 }
 
 void Controller::after_evaluation() {
   const double every_seconds = plan_.checkpoint.every_seconds;
   const bool by_time =
       every_seconds > 0.0 && now_seconds_ - last_checkpoint_seconds_ >= every_seconds;
-  const bool is_due = done_ >= next_checkpoint_ || by_time || checkpoint_wanted_ ||
+  const bool is_due = work_.done() >= next_checkpoint_ || by_time || checkpoint_wanted_ ||
                       ending_.has_value() || best_must_be_kept();
-  if (by_time && checkpointed_at_ == done_) last_checkpoint_seconds_ = now_seconds_;
-  if (!is_due || checkpointed_at_ == done_) return after_checkpoint();
+  if (by_time && checkpointed_at_ == work_.done()) last_checkpoint_seconds_ = now_seconds_;
+  if (!is_due || checkpointed_at_ == work_.done()) return after_checkpoint();
   if (writing_ && !ending_ && best_must_be_kept()) {
     awaits_disk_ = true;
     machine_.follow(Cause::kDiskBusy);
@@ -203,10 +175,10 @@ void Controller::after_evaluation() {
   boundary_seconds_ = now_seconds_;
   writing_ = true;
   checkpoint_wanted_ = false;
-  checkpointed_at_ = done_;
+  checkpointed_at_ = work_.done();
   last_checkpoint_seconds_ = now_seconds_;
-  actions_.push_back(TakeCheckpoint{best_here_ && evaluated_at_ == done_,
-                                    evaluated_at_ == done_ ? score_here_ : std::nullopt});
+  actions_.push_back(TakeCheckpoint{best_here_ && evaluated_at_ == work_.done(),
+                                    evaluated_at_ == work_.done() ? score_here_ : std::nullopt});
 }
 
 void Controller::on_checkpoint_safe(const CheckpointSafe&) {
@@ -214,10 +186,10 @@ void Controller::on_checkpoint_safe(const CheckpointSafe&) {
 }
 
 void Controller::after_checkpoint() {
-  if (done_ >= next_checkpoint_)
+  if (work_.done() >= next_checkpoint_)
     next_checkpoint_ =
         next_boundary({plan_.checkpoint.every_epochs, plan_.checkpoint.every_iterations},
-                      membership_, done_, plan_.samples_per_epoch);
+                      membership_, work_.done(), plan_.samples_per_epoch);
   if (ending_) {
     machine_.follow(Cause::kEndDue);
     if (!writing_) finish(Cause::kWeightsWritten, ending_->status, ending_->reason);
@@ -225,7 +197,7 @@ void Controller::after_checkpoint() {
   }
   if (reshape_is_due()) return take_break(Cause::kReshapeDue, reshape_reason());
   if (state() != JobState::kTraining) machine_.follow(Cause::kNothingDue);
-  progress_seconds_ = now_seconds_;
+  work_.begin_timing(now_seconds_);
   extend_grant();
 }
 
@@ -241,7 +213,7 @@ void Controller::on_checkpoint_done(const CheckpointDone& event) {
     return after_evaluation();
   }
   if (state() == JobState::kDraining) {
-    if (checkpointed_at_ == done_)
+    if (checkpointed_at_ == work_.done())
       return finish(Cause::kWeightsWritten, ending_->status, ending_->reason);
     if (event.by_loss) {  // what is gone was not missed until now
       replace_gone();
@@ -277,7 +249,7 @@ void Controller::finish(Cause cause, Status status, std::string reason) {
 void Controller::fail(std::string reason, bool bad_input) {
   if (state() == JobState::kEnding || state() == JobState::kEnded) return;
   finish(Cause::kFailure, Status::kFailed, std::move(reason));
-  const bool nothing_was_trained = done_ <= plan_.membership.first_iteration;
+  const bool nothing_was_trained = work_.done() <= plan_.membership.first_iteration;
   ending_->bad_input = bad_input && nothing_was_trained;
 }
 
@@ -293,7 +265,7 @@ void Controller::on_checkpoint_wanted(const CheckpointWanted&) {
 void Controller::on_pause_wanted(const PauseWanted& event) {
   if (paused_ == event.pauses || ending_) return;
   paused_ = event.pauses;
-  progress_seconds_ = now_seconds_;
+  work_.begin_timing(now_seconds_);
   if (paused_) return on_checkpoint_wanted({});
   extend_grant();
 }
@@ -310,10 +282,9 @@ void Controller::on_interrupted(const Interrupted& event) {
 double Controller::seconds_to_stop() const {
   constexpr double kEndSeconds = 2.0;
   constexpr double kFirstCheckpointSeconds = 3.0;  // where none was written yet
-  const double granted_seconds = static_cast<double>(granted_ - done_) * iteration_seconds_;
   const double checkpoint_seconds =
       checkpoint_seconds_ > 0.0 ? checkpoint_seconds_ : kFirstCheckpointSeconds;
-  return kEndSeconds + 2.0 * (granted_seconds + checkpoint_seconds);
+  return kEndSeconds + 2.0 * (work_.granted_seconds() + checkpoint_seconds);
 }
 
 // The limit is a hard one: the job stops while there is still enough for a checkpoint, and at once
@@ -365,15 +336,15 @@ void Controller::check_deadlines() {
         fmt::format("{} did not end within {} (limits.boundary_seconds)",
                     state() == JobState::kEvaluating ? "an evaluation" : "copying the state",
                     format_duration(limits.boundary_seconds)));
-  if (state() != JobState::kTraining || granted_ == done_ ||
-      now_seconds_ - progress_seconds_ <= limits.iteration_seconds)
+  if (state() != JobState::kTraining || work_.is_at_rest() ||
+      work_.seconds_without_progress(now_seconds_) <= limits.iteration_seconds)
     return;
   std::vector<ProcessName> behind;
-  for (std::uint32_t rank = 0; rank < done_by_rank_.size(); ++rank)
-    if (done_by_rank_[rank] == done_) behind.push_back({Role::kWorker, ranks_[rank]});
+  for (const std::uint32_t rank : work_.ranks_behind())
+    behind.push_back({Role::kWorker, ranks_[rank]});
   recover_from_delay(
       fmt::format("iteration {} did not end within {} (limits.iteration_seconds): waiting for {}",
-                  done_, format_duration(limits.iteration_seconds), names_of(behind)));
+                  work_.done(), format_duration(limits.iteration_seconds), names_of(behind)));
 }
 
 // What the clock asks for: a checkpoint, or the end.

@@ -15,6 +15,7 @@
 #include "elastic/control/job_events.h"
 #include "elastic/control/job_state.h"
 #include "elastic/control/roster.h"
+#include "elastic/control/work_progress.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/membership.h"
 
@@ -22,7 +23,7 @@ namespace scavenger::elastic {
 
 // What the job's end and pace are decided by.
 struct ControllerPlan {
-  std::uint32_t shards = 1;  // none where the workers hold the state
+  std::uint32_t shards = 1;  // none if the workers hold the state
   StateHome state_home = StateHome::kShards;
   Membership membership;  // the first
   std::uint64_t samples_per_epoch = 0;
@@ -39,9 +40,10 @@ struct ControllerPlan {
 
 // It has more than 25 methods, one for each event and one for each step that several events lead
 // to, and more than 20 fields, the state that a step decides by. Pure parts of it are classes of
-// their own: the processes (Roster), states and transitions (StateMachine), boundaries, shares and
-// early stopping. What is left decides together: a lost worker, for instance, changes the
-// membership, the grant, the checkpoint that is due and how the job ends.
+// their own: the processes (Roster), how far they are (WorkProgress), states and transitions
+// (StateMachine), boundaries, shares and early stopping. What is left decides together: a lost
+// worker, for instance, changes the membership, the grant, the checkpoint that is due and how the
+// job ends.
 class Controller final {
  public:
   Controller(ControllerPlan plan, double now_seconds);
@@ -49,7 +51,7 @@ class Controller final {
   // `now_seconds` never goes back. Actions are to be carried out in order.
   std::vector<ControllerAction> step(const ControllerEvent& event, double now_seconds);
 
-  std::uint64_t iterations_done() const { return done_; }
+  std::uint64_t iterations_done() const { return work_.done(); }
   const Membership& membership() const { return membership_; }
   // The indices of the membership's workers, by rank.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
@@ -67,7 +69,7 @@ class Controller final {
   // For people: "training", "evaluating", ...
   std::string state_name() const;
   // Nothing runs, and nothing will until somebody wants the pause to end.
-  bool is_paused() const { return paused_ && state() == JobState::kTraining && done_ == granted_; }
+  bool is_paused() const { return paused_ && state() == JobState::kTraining && work_.is_at_rest(); }
   // How the job will end, once that is decided.
   const std::optional<EndJob>& ending() const { return ending_; }
 
@@ -174,7 +176,7 @@ class Controller final {
   std::uint32_t wanted_workers_;
   std::uint32_t wanted_batch_size_;
   double wanted_rate_factor_;
-  std::string wanted_reason_;  // by whom and why, where it was asked for
+  std::string wanted_reason_;  // by whom and why, if it was asked for
   ShareRule share_rule_;
   std::string shares_reason_;                     // of a change of shares that is to be made
   std::string rate_reason_;                       // of one of the learning rate
@@ -185,25 +187,20 @@ class Controller final {
   StateSource source_ = StateSource::kInitial;
   bool replans_ = true;           // boundaries are to be planned anew
   std::set<ProcessName> ready_;   // of this membership
-  std::set<ProcessName> killed_;  // their loss is news to come
+  std::set<ProcessName> killed_;  // already killed; ProcessLost will follow
   std::optional<Break> break_;
   std::uint32_t losses_ = 0;
   std::uint32_t never_joined_ = 0;  // workers in a row, wherever they were started
   std::uint32_t delays_ = 0;        // in a row that nobody was lost in
   std::optional<double> stuck_seconds_;
   std::string stuck_reason_;
-  bool shards_asked_ = false;  // to halt, where they keep memory: after the workers
+  bool shards_asked_ = false;  // to halt, if they keep memory: after the workers
   double halt_seconds_ = 0.0;
   double halt_limit_seconds_ = 0.0;
   double configure_seconds_ = 0.0;
 
-  std::vector<std::uint64_t> done_by_rank_;
-  std::optional<std::ptrdiff_t> behind_;  // ranks that have done no more than done_
-  std::uint64_t done_;                    // iterations that all workers have finished
-  std::uint64_t granted_;                 // iterations that workers may do
-  double progress_seconds_ = 0.0;         // when done_ last grew
-  double iteration_seconds_ = 0.0;        // smoothed
-  double boundary_seconds_ = 0.0;         // when the evaluation or the copying began
+  WorkProgress work_;
+  double boundary_seconds_ = 0.0;  // when the evaluation or the copying began
   std::uint64_t next_evaluation_ = kNever;
   std::uint64_t next_checkpoint_ = kNever;
   double last_checkpoint_seconds_;

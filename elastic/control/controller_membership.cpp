@@ -73,7 +73,7 @@ bool Controller::breaks_the_membership(const ProcessName& process) const {
     case JobState::kRestoring:
       return false;  // it is being made
     case JobState::kDraining:
-      if (checkpointed_at_ == done_) return false;  // nobody is needed any more
+      if (checkpointed_at_ == work_.done()) return false;  // nobody is needed any more
       [[fallthrough]];
     default:
       return process.role == Role::kShard ||
@@ -233,8 +233,7 @@ void Controller::on_checkpoint_found(const CheckpointFound& event) {
 void Controller::go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position) {
   source_ = source;
   if (source != StateSource::kPresent) {
-    std::uint64_t reached = done_;
-    for (const std::uint64_t done : done_by_rank_) reached = std::max(reached, done);
+    const std::uint64_t reached = work_.furthest();
     if (break_ && reached > iteration) break_->iterations_lost = reached - iteration;
     checkpointed_at_.reset();
     if (source == StateSource::kCheckpoint) checkpointed_at_ = iteration;
@@ -242,7 +241,8 @@ void Controller::go_on_from(StateSource source, std::uint64_t iteration, std::ui
   }
   if (has_begun_) ++membership_.epoch;
   has_begun_ = true;
-  done_ = granted_ = membership_.first_iteration = iteration;
+  work_.go_on_from(iteration);
+  membership_.first_iteration = iteration;
   membership_.first_position = position;
   configure();
 }
@@ -275,11 +275,9 @@ void Controller::configure() {
   for (const std::uint32_t index : ranks_) {
     const ProcessName worker{Role::kWorker, index};
     workers.shares_state |= source_ != StateSource::kPresent || !roster_.has_weights(worker) ||
-                            roster_.iteration_of(worker) != done_;
+                            roster_.iteration_of(worker) != work_.done();
   }
-  const auto count = static_cast<std::uint32_t>(ranks_.size());
-  done_by_rank_.assign(count, done_);
-  behind_.reset();
+  work_.begin_membership(ranks_.size());
   ready_.clear();
   configure_seconds_ = now_seconds_;
   next_workers_ = std::move(workers);
@@ -317,13 +315,13 @@ void Controller::on_process_ready(const ProcessReady& event) {
 void Controller::begin_training() {
   machine_.follow(Cause::kAllReady);
   has_trained_ = true;
-  progress_seconds_ = now_seconds_;
+  work_.begin_timing(now_seconds_);
   stuck_seconds_.reset();
   for (const ProcessName& process : ready_) roster_.settle(process);
   if (std::exchange(replans_, false)) plan_boundaries();
   const bool checkpoint_waits = checkpoint_wanted_ && !writing_;
   const bool at_a_boundary = boundary_wanted_ || checkpoint_waits || stops_here() ||
-                             done_ >= planned_boundary() || reshape_is_due();
+                             work_.done() >= planned_boundary() || reshape_is_due();
   if (!at_a_boundary) return extend_grant();
   tell_recovery();
   at_boundary();

@@ -171,7 +171,7 @@ void Controller::take_ranks() {
   if (plan_.state_home == StateHome::kWorkers && source_ == StateSource::kPresent) {
     const auto is_source = [this](std::uint32_t index) {
       const ProcessName worker{Role::kWorker, index};
-      return roster_.has_weights(worker) && roster_.iteration_of(worker) == done_;
+      return roster_.has_weights(worker) && roster_.iteration_of(worker) == work_.done();
     };
     const auto joined = roster_.joined_workers();
     const auto source = std::ranges::find_if(joined, is_source);
@@ -185,7 +185,7 @@ void Controller::take_ranks() {
   membership_.shares = shares_of(share_rule_, membership_.batch_size, ranks_);
   shares_reason_.clear();
   rate_reason_.clear();
-  iteration_seconds_ = 0.0;
+  work_.forget_pace();
   if (count == wanted_workers_) wanted_reason_.clear();
   release_the_others();
 }

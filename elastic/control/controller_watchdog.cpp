@@ -29,8 +29,8 @@ std::string Controller::awaited_in_vain() const {
       if (roster_.is_any_halting()) return {};
       return "processes to halt, and none was asked to";
     case JobState::kTraining:
-      if (paused_ || boundary_wanted_ || granted_ > done_) return {};
-      return fmt::format("iterations after {}, and none may be done", done_);
+      if (paused_ || boundary_wanted_ || !work_.is_at_rest()) return {};
+      return fmt::format("iterations after {}, and none may be done", work_.done());
     case JobState::kDraining:
       if (writing_ || retry_seconds_) return {};
       return "the last checkpoint, and none is being written";

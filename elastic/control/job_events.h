@@ -78,7 +78,7 @@ struct IterationsDone {
 struct EvaluationDone {
   static constexpr std::string_view kName = "evaluation_done";
   double value = 0.0;                    // of judged_metric()
-  std::optional<double> stopping_value;  // of early stopping's metric, where there is that
+  std::optional<double> stopping_value;  // of early stopping's metric, if there is that
 };
 
 // The state is copied: training may go on.
@@ -140,7 +140,7 @@ struct ReshapeWanted {
   double rate_factor = 1.0;  // what the learning rate is multiplied with at that batch size
 };
 
-// Where B stays as it is; it says nothing where another B is wanted.
+// If B stays as it is; it says nothing if another B is wanted.
 struct RateFactorWanted {
   static constexpr std::string_view kName = "rate_factor_wanted";
   std::uint32_t batch_size = 0;
@@ -231,7 +231,7 @@ struct ReleaseProcess {
   ProcessName process;
 };
 
-// Its loss is news to come.
+// ProcessLost will follow.
 struct KillProcess {
   static constexpr std::string_view kName = "kill_process";
   ProcessName process;
@@ -257,7 +257,7 @@ struct ConfigureWorkers {
   static constexpr std::string_view kName = "configure_workers";
   StateSource source = StateSource::kInitial;
   std::vector<std::uint32_t> newcomers;  // indices of workers that hold nothing yet
-  // Where workers hold the state: whose the others take, and whether any has to.
+  // If workers hold the state: whose the others take, and whether any has to.
   std::uint32_t source_rank = 0;
   bool shares_state = false;
   std::string reason;  // of this membership

@@ -1,4 +1,4 @@
-// The processes of a job: who is there, who is on its way, and what they hold. Pure.
+// The processes of a job: which are there, which are on their way, and what they hold. Pure.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,13 @@ class Roster final {
   void run(const ProcessName& process, double now_seconds);
   // It takes part: it did not die at its start.
   void settle(const ProcessName& process);
-  // True where it should not be started again. A machine that is taken away is nobody's fault.
+  // True if it should not be started again. A machine that is taken away is nobody's fault.
   bool lose(const ProcessName& process, bool with_machine);
   // No machine can be had for it now.
   void refuse(const ProcessName& process);
   // No machine can be had for it.
   void give_up(const ProcessName& process);
-  // It is gone, and to be asked for again at that time, or later where that fails again and again.
+  // It is gone, and to be asked for again at that time, or later if that fails again and again.
   void defer(const ProcessName& process, double now_seconds, double delay_seconds);
   bool is_deferred(const ProcessName& process) const;
   std::vector<ProcessName> deferred_until(double now_seconds) const;
@@ -79,13 +79,13 @@ class Roster final {
 
   // ---- Halting: each is asked once, and answers once. ----
   void ask_to_halt(const ProcessName& process);
-  // False where it was not asked.
+  // False if it was not asked.
   bool halted(const ProcessHalted& answer);
   std::vector<ProcessName> halting() const;
   bool is_any_halting() const { return counts_.halting > 0; }
 
   // ---- What those that have halted hold. ----
-  // The iteration that can be gone on from; nothing where the state is not complete any more.
+  // Returns the iteration from which the job can go on; nothing if a part of the state is lost.
   std::optional<std::uint64_t> kept_iteration(StateHome home) const;
   bool has_weights(const ProcessName& process) const { return processes_.at(process).has_weights; }
   std::uint64_t iteration_of(const ProcessName& process) const {
