@@ -15,6 +15,7 @@ namespace {
 using perfmodel::MachinePrediction;
 using perfmodel::MachineUse;
 
+constexpr std::size_t kDraws = 400;
 constexpr double kSeedSpread = 0.05;  // of ln(epochs) between seeds; MLPerf's median is 0.034
 // For which a job stands still after a loss: docs/design/architecture.md has what was measured.
 constexpr double kStandstillSeconds = 1.0;
@@ -82,7 +83,8 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
       question_(question),
       samples_(samples_of(known, question)),
       types_(types_of(known, catalogue)),
-      model_(types_.features, observations_of(known, types_), options_of(known)) {
+      model_(types_.features, observations_of(known, types_), options_of(known)),
+      draws_(question.variance, 1, kDraws) {
   learn_epochs();
   if (basis_ == perfmodel::PlanBasis::kJob)
     limits_ = question.limits;
@@ -243,7 +245,7 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   outlook.sharing = question_.sharing;
   const bool has_spot = row.spot_share() > 0.0;
   if (has_spot) outlook.spot = risk_of(parts);
-  row.outcome = draws_.of(outlook, question_.variance, limits_);
+  row.outcome = draws_.of(outlook, limits_);
   if (has_spot && limits_.max_seconds) row.guard = guard_of(parts, batch);
   return row;
 }

@@ -68,7 +68,7 @@ class VmPredictor final {
   perfmodel::OutcomeLimits limits_;
   std::set<double> batches_;
   std::vector<std::string> notes_;
-  perfmodel::OutcomeDraws draws_{1, 400};
+  perfmodel::OutcomeDraws draws_;
 };
 
 }  // namespace scavenger::elastic

@@ -43,11 +43,18 @@ double poisson(double mean, double uniform_value, double normal_value) {
 }
 
 Quantiles quantiles_of(std::vector<double> values) {
-  std::ranges::sort(values);
-  const auto at = [&](double share) {
-    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1))];
+  auto from = values.begin();
+  const auto next = [&](double share) {  // of ascending shares
+    const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(from, values.begin() + place, values.end());
+    from = values.begin() + place;
+    return *from;
   };
-  return {at(0.1), at(0.5), at(0.9)};
+  Quantiles quantiles;
+  quantiles.q10 = next(0.1);
+  quantiles.q50 = next(0.5);
+  quantiles.q90 = next(0.9);
+  return quantiles;
 }
 
 }  // namespace
@@ -59,47 +66,75 @@ std::uint64_t type_stream(std::string_view type) {
   return hash >> 1U;  // two uniforms of each stream
 }
 
-OutcomeDraws::OutcomeDraws(std::uint64_t seed, std::size_t draws)
-    : seed_(seed), draws_(std::max<std::size_t>(draws, 10)) {}
+OutcomeDraws::OutcomeDraws(const SpeedVariance& variance, std::uint64_t seed, std::size_t draws)
+    : variance_(variance), seed_(seed), draws_(std::max<std::size_t>(draws, 10)) {}
 
-double OutcomeDraws::slowdown(std::size_t draw, double vms, Sharing sharing,
-                              const SpeedVariance& variance) const {
-  double slowest = 0.0, speeds = 0.0;
-  const auto count = static_cast<std::size_t>(vms);
-  for (std::size_t vm = 0; vm < count; ++vm) {
-    double seconds = std::exp(variance.between_vms * normal(seed_, Stream::kVmSpeed, vm, draw));
-    const double lot = uniform(seed_, Stream::kLemon, vm, draw);
-    if (lot < variance.lemon_probability)
-      seconds *= variance.lemon_mildest +
-                 (variance.lemon_worst - variance.lemon_mildest) * lot / variance.lemon_probability;
-    slowest = std::max(slowest, seconds);
-    speeds += 1.0 / seconds;
-  }
-  return sharing == Sharing::kEven ? slowest : static_cast<double>(count) / speeds;
+const OutcomeDraws::Column& OutcomeDraws::normals(std::uint64_t stream, std::uint64_t item) const {
+  Column& column = normals_[{stream, item}];
+  for (std::size_t draw = column.size(); draw < draws_; ++draw)
+    column.push_back(normal(seed_, static_cast<Stream>(stream), item, draw));
+  return column;
 }
 
-double OutcomeDraws::mean_slowdown(double vms, Sharing sharing,
-                                   const SpeedVariance& variance) const {
+const OutcomeDraws::Column& OutcomeDraws::vm_seconds(std::size_t vm) const {
+  Column& column = vm_seconds_[vm];
+  for (std::size_t draw = column.size(); draw < draws_; ++draw) {
+    double seconds = std::exp(variance_.between_vms * normal(seed_, Stream::kVmSpeed, vm, draw));
+    const double lot = uniform(seed_, Stream::kLemon, vm, draw);
+    if (lot < variance_.lemon_probability)
+      seconds *= variance_.lemon_mildest + (variance_.lemon_worst - variance_.lemon_mildest) * lot /
+                                               variance_.lemon_probability;
+    column.push_back(seconds);
+  }
+  return column;
+}
+
+const OutcomeDraws::Column& OutcomeDraws::slowdowns(double vms, Sharing sharing) const {
+  const auto count = static_cast<std::size_t>(vms);
+  Column& column = slowdowns_[{count, sharing}];
+  if (!column.empty()) return column;
+  Column slowest(draws_, 0.0), speeds(draws_, 0.0);
+  for (std::size_t vm = 0; vm < count; ++vm) {
+    const Column& seconds = vm_seconds(vm);
+    for (std::size_t draw = 0; draw < draws_; ++draw) {
+      slowest[draw] = std::max(slowest[draw], seconds[draw]);
+      speeds[draw] += 1.0 / seconds[draw];
+    }
+  }
+  for (std::size_t draw = 0; draw < draws_; ++draw)
+    column.push_back(sharing == Sharing::kEven ? slowest[draw]
+                                               : static_cast<double>(count) / speeds[draw]);
+  return column;
+}
+
+double OutcomeDraws::mean_slowdown(double vms, Sharing sharing) const {
   double total = 0.0;
-  for (std::size_t draw = 0; draw < draws_; ++draw) total += slowdown(draw, vms, sharing, variance);
+  for (const double slower : slowdowns(vms, sharing)) total += slower;
   return total / static_cast<double>(draws_);
 }
 
-Outcome OutcomeDraws::of(const JobOutlook& outlook, const SpeedVariance& variance,
-                         const OutcomeLimits& limits) const {
+Outcome OutcomeDraws::of(const JobOutlook& outlook, const OutcomeLimits& limits) const {
   Outcome outcome;
   std::vector<double> seconds, costs;
   std::size_t in_time = 0, in_cost = 0, in_both = 0;
-  const double iteration_spread = variance.iterations / std::sqrt(outlook.iterations);
+  const double iteration_spread = variance_.iterations / std::sqrt(outlook.iterations);
+  const double drift_spread = std::hypot(variance_.drift, iteration_spread);
+  const auto shared = [this](Stream stream, std::uint64_t item) -> const Column& {
+    return normals(static_cast<std::uint64_t>(stream), item);
+  };
+  const Column& epochs = shared(Stream::kEpochs, 0);
+  const Column& drift = shared(Stream::kDrift, 0);
+  const Column& slower = slowdowns(outlook.vms, outlook.sharing);
+  std::vector<const Column*> errors;
+  for (const ModelError& one : outlook.errors)
+    errors.push_back(&shared(Stream::kModel, one.type_stream));
   for (std::size_t draw = 0; draw < draws_; ++draw) {
     double error = 0.0;
-    for (const ModelError& one : outlook.errors)
-      error += one.log_spread * normal(seed_, Stream::kModel, one.type_stream, draw);
-    error += outlook.log_epochs_spread * normal(seed_, Stream::kEpochs, 0, draw) +
-             std::hypot(variance.drift, iteration_spread) * normal(seed_, Stream::kDrift, 0, draw);
-    const double slower = slowdown(draw, outlook.vms, outlook.sharing, variance);
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      error += outlook.errors[i].log_spread * (*errors[i])[draw];
+    error += outlook.log_epochs_spread * epochs[draw] + drift_spread * drift[draw];
     double trained = outlook.iterations * std::exp(outlook.log_iteration_seconds + error) *
-                     ((1.0 - outlook.sync_share) * slower + outlook.sync_share);
+                     ((1.0 - outlook.sync_share) * slower[draw] + outlook.sync_share);
     double absent = 0.0;  // VM-seconds that nobody computes in, or pays for
     if (outlook.spot) {
       const double spot_vms = outlook.spot->vms > 0.0 ? outlook.spot->vms : outlook.vms;

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "perfmodel/plan/cost.h"
@@ -80,24 +82,32 @@ struct OutcomeLimits {
 // The same for the same name on every machine.
 std::uint64_t type_stream(std::string_view type);
 
+// Keeps the draws that candidates share, so that it is for one thread at a time.
 class OutcomeDraws final {
  public:
-  explicit OutcomeDraws(std::uint64_t seed = 1, std::size_t draws = 1000);
+  explicit OutcomeDraws(const SpeedVariance& variance = {}, std::uint64_t seed = 1,
+                        std::size_t draws = 1000);
 
   // Requires vms >= 1, iterations > 0.
-  Outcome of(const JobOutlook& outlook, const SpeedVariance& variance,
-             const OutcomeLimits& limits = {}) const;
+  Outcome of(const JobOutlook& outlook, const OutcomeLimits& limits = {}) const;
 
   // E[slowdown] of `vms` machines against a machine of median speed: of the slowest with even
   // shares, of the mean speed with dynamic ones.
-  double mean_slowdown(double vms, Sharing sharing, const SpeedVariance& variance) const;
+  double mean_slowdown(double vms, Sharing sharing) const;
 
  private:
-  double slowdown(std::size_t draw, double vms, Sharing sharing,
-                  const SpeedVariance& variance) const;
+  using Column = std::vector<double>;  // a value for each draw
 
+  const Column& normals(std::uint64_t stream, std::uint64_t item) const;
+  const Column& vm_seconds(std::size_t vm) const;  // relative to a machine of median speed
+  const Column& slowdowns(double vms, Sharing sharing) const;
+
+  SpeedVariance variance_;
   std::uint64_t seed_;
   std::size_t draws_;
+  mutable std::map<std::pair<std::uint64_t, std::uint64_t>, Column> normals_;
+  mutable std::map<std::size_t, Column> vm_seconds_;
+  mutable std::map<std::pair<std::size_t, Sharing>, Column> slowdowns_;
 };
 
 }  // namespace scavenger::perfmodel

@@ -18,26 +18,22 @@ JobOutlook outlook_of(double vms, Sharing sharing) {
 }
 
 TEST_CASE("The slowest of K grows with K with even shares, and nearly vanishes with dynamic ones") {
-  const OutcomeDraws draws(1, 4000);
-  const SpeedVariance variance{.between_vms = 0.05, .lemon_probability = 0.0};
+  const OutcomeDraws draws({.between_vms = 0.05, .lemon_probability = 0.0}, 1, 4000);
   // E[max of 16 standard normals] = 1.766 (Harter 1961).
-  CHECK(draws.mean_slowdown(16.0, Sharing::kEven, variance) ==
-        Approx(std::exp(0.05 * 1.766)).epsilon(0.005));
-  CHECK(draws.mean_slowdown(4.0, Sharing::kEven, variance) ==
-        Approx(std::exp(0.05 * 1.029)).epsilon(0.005));
-  CHECK(draws.mean_slowdown(16.0, Sharing::kDynamic, variance) == Approx(1.0).epsilon(0.002));
+  CHECK(draws.mean_slowdown(16.0, Sharing::kEven) == Approx(std::exp(0.05 * 1.766)).epsilon(0.005));
+  CHECK(draws.mean_slowdown(4.0, Sharing::kEven) == Approx(std::exp(0.05 * 1.029)).epsilon(0.005));
+  CHECK(draws.mean_slowdown(16.0, Sharing::kDynamic) == Approx(1.0).epsilon(0.002));
   // A lemon among sixteen is nearly certain to hold up even shares, and costs dynamic ones little.
-  const SpeedVariance lemons{.between_vms = 0.0, .lemon_probability = 0.1};
-  CHECK(draws.mean_slowdown(16.0, Sharing::kEven, lemons) > 1.2);
-  CHECK(draws.mean_slowdown(16.0, Sharing::kDynamic, lemons) < 1.04);
+  const OutcomeDraws lemons({.between_vms = 0.0, .lemon_probability = 0.1}, 1, 4000);
+  CHECK(lemons.mean_slowdown(16.0, Sharing::kEven) > 1.2);
+  CHECK(lemons.mean_slowdown(16.0, Sharing::kDynamic) < 1.04);
 }
 
 TEST_CASE("Quantiles and probabilities are those of the normal errors that went in") {
-  const OutcomeDraws draws(5, 8000);
-  const SpeedVariance none{
-      .between_vms = 0.0, .drift = 0.0, .iterations = 0.0, .lemon_probability = 0.0};
+  const OutcomeDraws draws(
+      {.between_vms = 0.0, .drift = 0.0, .iterations = 0.0, .lemon_probability = 0.0}, 5, 8000);
   const JobOutlook outlook = outlook_of(2.0, Sharing::kDynamic);
-  const Outcome outcome = draws.of(outlook, none, {.max_seconds = 3600.0 * std::exp(0.1)});
+  const Outcome outcome = draws.of(outlook, {.max_seconds = 3600.0 * std::exp(0.1)});
   CHECK(outcome.seconds.q50 == Approx(3600.0).epsilon(0.01));
   CHECK(outcome.seconds.q90 == Approx(3600.0 * std::exp(0.1282)).epsilon(0.01));
   CHECK(outcome.within_time == Approx(0.841).margin(0.015));
@@ -47,22 +43,22 @@ TEST_CASE("Quantiles and probabilities are those of the normal errors that went 
 
 TEST_CASE(
     "Candidates of one type share their draws, so that the same is never better than itself") {
-  const OutcomeDraws draws(1, 500);
+  const OutcomeDraws draws({}, 1, 500);
   JobOutlook slower = outlook_of(2.0, Sharing::kDynamic);
   slower.log_iteration_seconds += 0.01;
-  const Outcome a = draws.of(outlook_of(2.0, Sharing::kDynamic), {});
-  const Outcome b = draws.of(slower, {});
+  const Outcome a = draws.of(outlook_of(2.0, Sharing::kDynamic));
+  const Outcome b = draws.of(slower);
   CHECK(b.seconds.q10 == Approx(1.01005 * a.seconds.q10).epsilon(1e-6));
   CHECK(b.seconds.q90 == Approx(1.01005 * a.seconds.q90).epsilon(1e-6));
 }
 
 TEST_CASE("Spot machines lose what their hazard and their replacement say") {
-  const OutcomeDraws draws(2, 4000);
+  const OutcomeDraws draws({}, 2, 4000);
   JobOutlook outlook = outlook_of(4.0, Sharing::kDynamic);
-  const Outcome safe = draws.of(outlook, {});
+  const Outcome safe = draws.of(outlook);
   outlook.spot =
       SpotRisk{.losses_per_vm_hour = 0.5, .replacement_seconds = 360.0, .price_per_hour = 1.0};
-  const Outcome spot = draws.of(outlook, {});
+  const Outcome spot = draws.of(outlook);
   // Of one hour, four VMs lose 2 in the mean; each is away for a tenth of an hour.
   CHECK(spot.losses == Approx(2.0).epsilon(0.05));
   CHECK(spot.seconds.q50 > safe.seconds.q50 * 1.03);
