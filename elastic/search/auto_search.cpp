@@ -82,7 +82,8 @@ class AutoLook final {
       : setting_(setting),
         numbers_(numbers),
         stays_(search_stays(numbers, setting.config.cluster.price_per_worker_hour, setting.machines,
-                            setting.config.provider.is_remote())) {
+                            setting.config.provider.is_remote())),
+        losses_(training_losses(numbers)) {
     const auto grid =
         candidates_in_memory(setting.candidates, setting.config.search, numbers.room_samples());
     for (const Configuration& one : grid) add_candidate(one);
@@ -105,6 +106,7 @@ class AutoLook final {
   const SearchSetting& setting_;
   const RunNumbers& numbers_;
   const SearchStays stays_;
+  const std::vector<perfmodel::LossPoint> losses_;
   std::vector<PricedConfiguration> candidates_;
 };
 
@@ -129,6 +131,7 @@ perfmodel::SearchSituation AutoLook::situation(std::span<const Stay> stays) cons
           .elapsed_dollars = stays_.elapsed_dollars,
           .left_seconds = seconds_left(numbers_),
           .noise = noise_of(numbers_),
+          .losses = losses_,
           .change_seconds = stays_.change_seconds,
           .start_seconds = stays_.start_seconds};
 }

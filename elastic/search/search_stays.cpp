@@ -121,4 +121,24 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
   return result;
 }
 
+std::vector<perfmodel::LossPoint> training_losses(const RunNumbers& numbers) {
+  std::vector<perfmodel::LossPoint> losses;
+  std::size_t phase = 0;
+  const auto is_of_next = [&](std::uint64_t first) {
+    return phase + 1 < numbers.phases.size() &&
+           numbers.phases[phase + 1].membership.first_iteration < first;
+  };
+  for (const CurvePoint& point : numbers.training_loss.points()) {
+    while (is_of_next(point.first_iteration)) ++phase;
+    if (point.count == 0 || phase >= numbers.phases.size()) continue;
+    // An iteration is complete one later than its own number.
+    if (point.first_iteration <= numbers.phases[phase].membership.first_iteration ||
+        is_of_next(point.last_iteration))
+      continue;
+    const double batch = numbers.phases[phase].membership.batch_size;
+    losses.push_back({batch, batch * static_cast<double>(point.count), point.mean});
+  }
+  return losses;
+}
+
 }  // namespace scavenger::elastic

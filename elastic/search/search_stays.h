@@ -6,6 +6,7 @@
 
 #include "elastic/history/run_numbers.h"
 #include "perfmodel/search/exploration.h"
+#include "perfmodel/search/measured_progress.h"
 #include "perfmodel/time/mixed_cluster.h"
 
 namespace scavenger::elastic {
@@ -27,5 +28,9 @@ struct SearchStays {
 // are left out. `is_remote`: new workers get machines of their own.
 SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour,
                          const perfmodel::MachinePool& machines, bool is_remote);
+
+// The training loss as it was logged, each part with the batch of its membership. Parts that reach
+// across a change of membership are left out.
+std::vector<perfmodel::LossPoint> training_losses(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

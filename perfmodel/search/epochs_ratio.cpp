@@ -11,10 +11,6 @@ namespace {
 constexpr double kGrowth = 0.2;
 constexpr double kGrowthDeviation = 0.4;
 constexpr double kUnknownDeviation = 1.5;  // of ln B_s before it was measured
-// Power of B by which epochs depart from 1 + B / B_s: easy data need more (the rate limits
-// progress, not the noise).
-constexpr double kDeparture = 0.03;
-constexpr double kDepartureDeviation = 0.10;
 
 // Gauss and Hermite's points and weights for a standard normal distribution.
 constexpr std::array<double, 7> kPoints = {-3.750439718, -2.366759411, -1.154405395, 0.0,
@@ -39,18 +35,17 @@ LogNoise noise_to_come(const std::optional<MeasuredNoise>& noise, double usual) 
 
 }  // namespace
 
-double expected_epochs_ratio(double global_batch, double beside,
-                             const std::optional<MeasuredNoise>& noise, double usual) {
-  if (global_batch == beside) return 1.0;
+double expected_epochs_ratio(const BatchPair& pair, const std::optional<MeasuredNoise>& noise,
+                             double usual, const MeasuredProgress& progress, double power) {
+  if (pair.global_batch == pair.beside) return 1.0;
   const LogNoise known = noise_to_come(noise, usual);
   double by_noise = 0.0;
   for (std::size_t i = 0; i < kPoints.size(); ++i) {
     const double scale = std::exp(known.mean + known.deviation * kPoints[i]);
-    by_noise += kWeights[i] * (1.0 + global_batch / scale) / (1.0 + beside / scale);
+    const double ratio = (1.0 + pair.global_batch / scale) / (1.0 + pair.beside / scale);
+    by_noise += kWeights[i] * std::pow(ratio, power);
   }
-  const double x = std::log(global_batch / beside);
-  const double spread = kDepartureDeviation * x;
-  return by_noise * std::exp(kDeparture * x + 0.5 * spread * spread);
+  return by_noise * progress.expected(power * std::log(pair.global_batch / pair.beside));
 }
 
 }  // namespace scavenger::perfmodel

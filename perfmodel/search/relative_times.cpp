@@ -92,11 +92,12 @@ double LogRatio::expected(double power) const {
   return sum;
 }
 
-double LogRatio::expected_gain(double factor, double power, double measurement_variance) const {
+double LogRatio::expected_gain(double factor, double power, double measurement_variance,
+                               double resolved_variance) const {
   // Of the mean as it will be known, within a law.
   const double moves = variance * variance / std::max(1e-12, variance + measurement_variance);
-  const double spread = std::max(1e-9, power * std::sqrt(moves));
-  const double remains = 0.5 * power * power * (variance - moves);
+  const double spread = std::max(1e-9, power * std::sqrt(moves + resolved_variance));
+  const double remains = 0.5 * power * power * (variance - moves - resolved_variance);
   double sum = 0.0;
   for (std::size_t m = 0; m < means.size(); ++m) {
     const double centre = std::log(factor) + power * means[m] + remains;

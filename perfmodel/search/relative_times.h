@@ -36,8 +36,11 @@ struct LogRatio {
   double deviation() const;             // standard deviation of the mixture
   double expected(double power) const;  // E[ratio^power]
   // What one more measurement, of this variance, may gain by the choice that follows from it:
-  // E[max(0, 1 - factor r)], r being E[ratio^power] as it will be known then.
-  double expected_gain(double factor, double power, double measurement_variance) const;
+  // E[max(0, 1 - factor r)], r being E[ratio^power] as it will be known then. `factor` is an
+  // expectation, too: of something to that power, of the variance of whose logarithm the
+  // measurement resolves so much.
+  double expected_gain(double factor, double power, double measurement_variance,
+                       double resolved_variance = 0.0) const;
 };
 
 class RelativeTimes final {

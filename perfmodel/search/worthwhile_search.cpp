@@ -11,6 +11,7 @@ namespace {
 // The first iterations after a change are not measured; then as few are measured as decide.
 constexpr double kDiscarded = 3.0;
 constexpr std::uint64_t kFewest = 3;
+constexpr std::uint64_t kFewestOfSurprise = 10;
 constexpr double kExpectedIterations = 8.0;
 constexpr double kClear = 3.0;      // standard deviations at which more iterations change nothing
 constexpr double kPessimist = 1.3;  // standard deviations: one look in ten takes longer
@@ -21,6 +22,7 @@ constexpr double kUsualDrift = 0.02;     // from one stay to the next
 constexpr double kRoughDeviation = 0.3;  // of what is known from the first iterations alone
 // Each look adds two memberships to the run, whose numbers are kept one by one.
 constexpr std::ptrdiff_t kMostLooks = 40;
+constexpr double kLeastGain = 0.005;        // of what is left: less is not worth a look's place
 constexpr double kUsualNoiseBatches = 4.0;  // B_s, in smallest batches, before it was measured
 
 bool is_same(const Configuration& a, const Configuration& b) {
@@ -53,17 +55,18 @@ class Look final {
   explicit Look(const SearchSituation& situation)
       : now_(situation), base_(situation.stays[base_of(situation.stays)]) {
     SCAVENGER_CHECK(!situation.stays.empty() && !situation.candidates.empty());
-    std::vector<Configuration> configurations;
     smallest_batch_ = situation.candidates.front().configuration.global_batch;
     for (const PricedConfiguration& one : situation.candidates) {
-      configurations.push_back(one.configuration);
+      configurations_.push_back(one.configuration);
       smallest_batch_ = std::min(smallest_batch_, one.configuration.global_batch);
     }
     base_place_ = place_of(base_.configuration);
     drift_ = drift_variance();
     look_variance_ = drift_ + kUsualIterationScatter * kUsualIterationScatter / kExpectedIterations;
     if (const auto pace = pace_at_end(base_)) look_variance_ += variance_of(*pace);
-    times_.emplace(configurations, pairs());
+    times_.emplace(configurations_, pairs());
+    const bool is_noise_known = now_.noise && now_.noise->scale > 0.0;
+    progress_.emplace(now_.losses, is_noise_known ? now_.noise->scale : usual_noise());
   }
 
   SearchAdvice advise() const;
@@ -78,8 +81,11 @@ class Look final {
 
   std::size_t place_of(const Configuration& wanted) const;
   std::vector<PairedTime> pairs() const;
+  bool is_surprise(const Stay& visit, std::size_t i) const;
   double drift_variance() const;
-  double iterations_factor(std::size_t i) const;
+  double usual_noise() const { return kUsualNoiseBatches * smallest_batch_; }
+  double batch_of(std::size_t i) const { return now_.candidates[i].configuration.global_batch; }
+  double iterations_factor(std::size_t i, double power) const;
   double price_factor(std::size_t i) const;
   double objective_factor(std::size_t i) const;
   double power() const { return now_.policy == Policy::kKnee ? 2.0 : 1.0; }
@@ -90,19 +96,26 @@ class Look final {
   bool fits(const Expense& expense) const;
   Expense cost_of_moves(std::size_t i) const;
   Expense cost_of_look(std::size_t i, double iterations, double ratio) const;
+  double left_seconds() const { return now_.left_seconds.value_or(now_.elapsed_seconds); }
   Offer offer(std::size_t i) const;
+  double affordable_seconds(std::size_t i) const;
+  std::optional<Offer> offer_of_progress(std::size_t i, double samples_before) const;
   bool may_look(std::size_t i) const;
+  bool is_within_budget(const Expense& spent) const;
   bool is_seen_enough(const Stay& visit, std::size_t i, const Expense& charged) const;
   SearchAdvice end_look(SearchAdvice advice) const;
+  bool is_time_for_another() const;
   SearchAdvice begin_look(SearchAdvice advice) const;
 
   const SearchSituation& now_;
   const Stay& base_;
+  std::vector<Configuration> configurations_;  // of the candidates
   std::size_t base_place_ = 0;
   double smallest_batch_ = 0.0;
   double drift_ = 0.0;          // variance
   double look_variance_ = 0.0;  // of the logarithm of a ratio that one more look measures
   std::optional<RelativeTimes> times_;
+  std::optional<MeasuredProgress> progress_;
 };
 
 std::size_t Look::place_of(const Configuration& wanted) const {
@@ -143,15 +156,27 @@ std::vector<PairedTime> Look::pairs() const {
   return pairs;
 }
 
-// Iterations that are left there beside those at the base.
-double Look::iterations_factor(std::size_t i) const {
-  const double batch = now_.candidates[i].configuration.global_batch;
-  const double base = base_.configuration.global_batch;
+// What was not to be expected may be a few iterations that took long once.
+bool Look::is_surprise(const Stay& visit, std::size_t i) const {
+  constexpr double kSurprise = 2.0;  // standard deviations
+  const auto before = pace_at_end(base_);
+  std::vector<PairedTime> earlier = pairs();
+  if (!before || earlier.empty()) return false;
+  const double variance = earlier.back().variance;
+  earlier.pop_back();
+  const LogRatio expected = RelativeTimes(configurations_, earlier).ratio(i, base_place_);
+  const double departure = std::log(visit.whole->seconds / before->seconds) - expected.mean();
+  return std::abs(departure) > kSurprise * std::hypot(expected.deviation(), std::sqrt(variance));
+}
+
+// Of iterations that are left there beside those at the base: E[ratio^power].
+double Look::iterations_factor(std::size_t i, double power) const {
+  const BatchPair batches{batch_of(i), base_.configuration.global_batch};
   const double epochs =
       now_.known_epochs_ratio
-          ? now_.known_epochs_ratio(batch, base)
-          : expected_epochs_ratio(batch, base, now_.noise, kUsualNoiseBatches * smallest_batch_);
-  return epochs * base / batch;
+          ? std::pow(now_.known_epochs_ratio(batches.global_batch, batches.beside), power)
+          : expected_epochs_ratio(batches, now_.noise, usual_noise(), *progress_, power);
+  return epochs * std::pow(batches.beside / batches.global_batch, power);
 }
 
 double Look::price_factor(std::size_t i) const {
@@ -159,16 +184,8 @@ double Look::price_factor(std::size_t i) const {
 }
 
 double Look::objective_factor(std::size_t i) const {
-  const double iterations = iterations_factor(i);
-  switch (now_.policy) {
-    case Policy::kMinimumTime:
-      return iterations;
-    case Policy::kMinimumCost:
-      return iterations * price_factor(i);
-    case Policy::kKnee:
-      break;
-  }
-  return iterations * iterations * price_factor(i);
+  const double iterations = iterations_factor(i, power());
+  return now_.policy == Policy::kMinimumTime ? iterations : iterations * price_factor(i);
 }
 
 RelativeObjective Look::objective(std::size_t i) const {
@@ -176,16 +193,15 @@ RelativeObjective Look::objective(std::size_t i) const {
   constexpr double kNormal95 = 1.96;
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double centre = ratio.mean(), reach = kNormal95 * ratio.deviation();
-  const double iterations = iterations_factor(i), factor = objective_factor(i);
+  const double iterations = iterations_factor(i, 1.0), factor = objective_factor(i);
   const double seconds = iterations * ratio.expected(1.0);
-  const double batch = now_.candidates[i].configuration.global_batch;
   return {.expected = factor * ratio.expected(power()),
           .low = factor * std::exp(power() * (centre - reach)),
           .high = factor * std::exp(power() * (centre + reach)),
           .pace = std::exp(centre),
           .pace_low = std::exp(centre - reach),
           .pace_high = std::exp(centre + reach),
-          .epochs = iterations * batch / base_.configuration.global_batch,
+          .epochs = iterations * batch_of(i) / base_.configuration.global_batch,
           .seconds = seconds,
           .dollars = seconds * price_factor(i)};
 }
@@ -239,7 +255,7 @@ Look::Offer Look::offer(std::size_t i) const {
   const double expected = ratio.expected(1.0);
   const double iterations = kDiscarded + kExpectedIterations;
   const Expense cost = cost_of_look(i, iterations, expected);
-  const double left = now_.left_seconds.value_or(now_.elapsed_seconds);
+  const double left = left_seconds();
   const double of_time = cost.seconds / left;
   const double of_cost = cost.dollars / (left * base_.dollars_per_second);
   Offer offer;
@@ -251,6 +267,54 @@ Look::Offer Look::offer(std::size_t i) const {
   return offer;
 }
 
+// How long the budget bears a look there, moves deducted.
+double Look::affordable_seconds(std::size_t i) const {
+  constexpr double kLongestLook = 0.2;  // of the job so far: a later one knows more
+  const Expense before = charged(now_.stays), most = allowed(), moves = cost_of_moves(i);
+  const double pace = pace_at_end(base_)->seconds * times_->ratio(i, base_place_).expected(1.0);
+  const Expense each = excess({.at = now_.candidates[i].configuration,
+                               .dollars_per_second = now_.candidates[i].dollars_per_second,
+                               .base = base_.configuration,
+                               .base_pace = pace_at_end(base_)->seconds,
+                               .base_dollars_per_second = base_.dollars_per_second},
+                              1.0, 1.0 / pace);
+  double seconds = kLongestLook * now_.elapsed_seconds;
+  if (now_.policy != Policy::kMinimumCost && each.seconds > 0.0)
+    seconds = std::min(seconds, (most.seconds - before.seconds - moves.seconds) / each.seconds);
+  if (now_.policy != Policy::kMinimumTime && each.dollars > 0.0)
+    seconds = std::min(seconds, (most.dollars - before.dollars - moves.dollars) / each.dollars);
+  return std::max(0.0, seconds);
+}
+
+// A look that is long enough to tell what a sample is worth at that batch: the best of some
+// lengths; nothing where the loss tells nothing. What it costs is what is expected to be lost.
+std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples_before) const {
+  const double x = std::log(batch_of(i) / base_.configuration.global_batch);
+  if (x == 0.0 || now_.known_epochs_ratio) return std::nullopt;
+  constexpr double kCaution = 1.5;        // the error that a look will leave is not known well
+  constexpr double kShortestLook = 0.02;  // of the job so far: less tells next to nothing
+  const double longest = affordable_seconds(i);
+  const LogRatio ratio = times_->ratio(i, base_place_);
+  const double pace = pace_at_end(base_)->seconds * ratio.expected(1.0);
+  const double factor = objective_factor(i);
+  const double slower = std::max(0.0, 1.0 - 1.0 / (factor * ratio.expected(power())));
+  const double unknown = std::pow(x * progress_->deviation(), 2.0);
+  std::optional<Offer> best;
+  for (double seconds = longest; seconds > kShortestLook * now_.elapsed_seconds; seconds /= 2.0) {
+    const auto error = progress_->error_after(samples_before + seconds / pace * batch_of(i));
+    if (!error) return std::nullopt;
+    Offer one;
+    one.gain = ratio.expected_gain(factor, power(), look_variance_,
+                                   unknown * unknown / (unknown + *error * *error));
+    one.cost = kCaution *
+               (slower * seconds + (samples_before > 0.0 ? 1.0 : 2.0) * now_.change_seconds) /
+               left_seconds();
+    one.seconds = seconds + 2.0 * now_.change_seconds;
+    if (!best || one.gain - one.cost > best->gain - best->cost) best = one;
+  }
+  return best;
+}
+
 bool Look::may_look(std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());
@@ -259,14 +323,18 @@ bool Look::may_look(std::size_t i) const {
   return fits({before.seconds + cost.seconds, before.dollars + cost.dollars});
 }
 
+// The way back is still to come.
+bool Look::is_within_budget(const Expense& spent) const {
+  return fits({spent.seconds + now_.change_seconds,
+               spent.dollars + now_.change_seconds * base_.dollars_per_second});
+}
+
 bool Look::is_seen_enough(const Stay& visit, std::size_t i, const Expense& spent) const {
-  // The way back is still to come.
-  const Expense with_return{spent.seconds + now_.change_seconds,
-                            spent.dollars + now_.change_seconds * base_.dollars_per_second};
-  if (!fits(with_return)) return true;
+  if (!is_within_budget(spent)) return true;
   if (!visit.whole || visit.whole->iterations < kFewest) return false;
   if (visit.whole->iterations >= now_.iterations) return true;
   const LogRatio ratio = times_->ratio(i, base_place_);
+  if (visit.whole->iterations < kFewestOfSurprise && is_surprise(visit, i)) return false;
   const double centre = std::log(objective_factor(i)) + power() * ratio.mean();
   return std::abs(centre) > kClear * power() * ratio.deviation();
 }
@@ -278,23 +346,43 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
   if (!is_seen_enough(visit, i, advice.charged)) return advice;
   advice.objective = objective(i);
   const bool is_better = advice.objective.expected < 1.0;
+  if (!is_better && is_within_budget(advice.charged)) {
+    const double samples = static_cast<double>(visit.iterations) * batch_of(i);
+    const auto longer = offer_of_progress(i, samples);
+    if (longer && longer->gain > longer->cost) return advice;
+  }
   advice.move = is_better ? SearchMove::kAdopt : SearchMove::kReturn;
   if (!is_better) advice.candidate = base_place_;
   return advice;
+}
+
+// The looks that there may be are spread over a job of unknown length: after the first, there is
+// one in each stretch of so much of its life.
+bool Look::is_time_for_another() const {
+  constexpr std::ptrdiff_t kAtOnce = 10, kSoon = 20;
+  constexpr double kShortRest = 0.03, kLongRest = 0.15;
+  const auto is_look = [](const Stay& stay) { return stay.kind != StayKind::kBase; };
+  const auto looks = std::ranges::count_if(now_.stays, is_look);
+  if (looks >= kMostLooks) return false;
+  const double rest = looks < kAtOnce ? 0.0 : looks < kSoon ? kShortRest : kLongRest;
+  return now_.stays.back().seconds >= rest * now_.elapsed_seconds;
 }
 
 SearchAdvice Look::begin_look(SearchAdvice advice) const {
   advice.candidate = base_place_;
   const auto pace = pace_at_end(base_);
   if (!pace || pace->iterations < kFewest) return advice;
-  const auto is_look = [](const Stay& stay) { return stay.kind != StayKind::kBase; };
-  if (std::ranges::count_if(now_.stays, is_look) >= kMostLooks) return advice;
+  if (!is_time_for_another()) return advice;
   double most = 0.0;
   for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
     if (i == base_place_) continue;
-    const Offer one = offer(i);
-    const double per_second = (one.gain - one.cost) / one.seconds;
-    if (!(per_second > most) || !may_look(i)) continue;
+    Offer one = offer(i);
+    double per_second = (one.gain - one.cost) / one.seconds;
+    if (const auto longer = offer_of_progress(i, 0.0); longer && !(per_second > 0.0)) {
+      one = *longer;
+      per_second = (one.gain - one.cost) / one.seconds;
+    }
+    if (one.gain < kLeastGain || !(per_second > most) || !may_look(i)) continue;
     most = per_second;
     advice.move = SearchMove::kLook;
     advice.candidate = i;

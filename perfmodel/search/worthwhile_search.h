@@ -9,6 +9,10 @@
 // its cost for each second; there is none where no gain exceeds its cost, or where the budget
 // (exploration.h) forbids it.
 //
+// A look of a few iterations tells the seconds of an iteration. One that is long enough to see the
+// training loss fall tells what a sample is worth at another batch, too (measured_progress.h): a
+// look at another batch goes on for that as long as it is worth it by the same reckoning.
+//
 // Pure: a function of the stays so far.
 #pragma once
 
@@ -22,6 +26,7 @@
 #include "perfmodel/plan/policy.h"
 #include "perfmodel/search/epochs_ratio.h"
 #include "perfmodel/search/exploration.h"
+#include "perfmodel/search/measured_progress.h"
 #include "perfmodel/search/relative_times.h"
 
 namespace scavenger::perfmodel {
@@ -42,6 +47,7 @@ struct SearchSituation {
   // At the base; nothing: as long again as it has run.
   std::optional<double> left_seconds{};
   std::optional<MeasuredNoise> noise{};
+  std::span<const LossPoint> losses{};  // of the whole job, oldest first
   // Epochs of earlier runs, E[epochs at a / epochs at b]; empty: by the noise.
   std::function<double(double a, double b)> known_epochs_ratio{};
   double change_seconds = 1.0;  // that a move takes, as measured in this job

@@ -184,6 +184,7 @@ class AutoSearcher final : public Searcher {
                               .elapsed_seconds = job.seconds(),
                               .elapsed_dollars = job.machine_seconds(),
                               .noise = job.noise(),
+                              .losses = job.losses(),
                               .change_seconds = job.mean_change_seconds()};
     if (setting_.knows_length && job.progress() > 0.0) {
       const TrialPoint& base = truth_.points[base_];

@@ -29,6 +29,7 @@ TrialJob::TrialJob(const TrialTruth& truth, std::span<const double> disturbance,
       disturbance_(disturbance),
       change_seconds_(change_seconds),
       stream_(seed, "trial"),
+      loss_stream_(seed, "loss"),
       place_(start) {
   if (!disturbance_.empty()) disturbance_begin_ = stream_.below(disturbance_.size());
   noise_error_ = stream_.normal();
@@ -48,6 +49,28 @@ void TrialJob::spend(double seconds) {
   machine_seconds_ += seconds * truth_.points[place_].configuration.workers;
 }
 
+void TrialJob::add_loss(double samples) {
+  constexpr std::size_t kMost = 1024;
+  const double batch = truth_.points[place_].configuration.global_batch;
+  const double smallest = truth_.points.front().configuration.global_batch;
+  const double mean = truth_.loss.at(progress_) + truth_.loss.offset * std::log(batch / smallest);
+  const double error = truth_.loss.sample_scatter * mean / std::sqrt(samples);
+  losses_.push_back({batch, samples, mean + error * loss_stream_.normal()});
+  if (losses_.size() < kMost) return;
+  std::vector<LossPoint> merged;
+  for (std::size_t i = 0; i < losses_.size(); ++i) {
+    LossPoint one = losses_[i];
+    if (i + 1 < losses_.size() && losses_[i + 1].global_batch == one.global_batch) {
+      const LossPoint& next = losses_[++i];
+      const double sum = one.samples + next.samples;
+      one.loss += (next.loss - one.loss) * next.samples / sum;
+      one.samples = sum;
+    }
+    merged.push_back(one);
+  }
+  losses_ = std::move(merged);
+}
+
 void TrialJob::report() {
   const TrialPoint& point = truth_.points[place_];
   const double interval = std::max(0.2, std::min(5.0, 0.005 * seconds_));
@@ -57,12 +80,19 @@ void TrialJob::report() {
   const double n = std::max(1.0, std::floor(interval / expected));
   const double deviation = truth_.iteration_scatter * expected;
   double mean = expected + deviation * stream_.normal() / std::sqrt(n);
-  if (stream_.uniform() < 0.01 * std::min(n, 30.0))  // an iteration took long once
-    mean += expected * (0.5 - 2.0 * std::log(1.0 - stream_.uniform())) / n;
   mean = std::max(0.3 * expected, mean);
+  // An iteration took long once. The robust mean of a job (elastic/events) leaves it out where
+  // there are some to compare it with.
+  const bool has_spike = stream_.uniform() < 0.01 * std::min(n, 30.0);
+  const double spike =
+      has_spike ? expected * (0.5 - 2.0 * std::log(1.0 - stream_.uniform())) / n : 0.0;
+  const bool is_seen = static_cast<double>(stays_.back().iterations) + n >= kDiscarded + 4.0;
+  const double measured = is_seen ? mean : mean + spike;
+  mean += spike;
   const double done = std::min(n, std::max(1e-9, (1.0 - progress_) * needed));
   progress_ = done < n ? 1.0 : progress_ + done / needed;
   spend(done * mean);
+  add_loss(done * point.configuration.global_batch);
   iterations_ += static_cast<std::uint64_t>(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
@@ -71,10 +101,10 @@ void TrialJob::report() {
   stay.iterations += static_cast<std::uint64_t>(n);
   const double kept = std::min(n, before + n - kDiscarded);
   if (kept < 1.0) return;
-  whole_.add(mean, kept, deviation);
+  whole_.add(measured, kept, deviation);
   stay.whole = whole_.pace();
   Moments now;
-  now.add(mean, kept, deviation);
+  now.add(measured, kept, deviation);
   latest_.emplace_back(kept * mean, now);
   double together = 0.0;
   Moments last;

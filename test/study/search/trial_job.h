@@ -10,6 +10,7 @@
 
 #include "perfmodel/search/epochs_ratio.h"
 #include "perfmodel/search/exploration.h"
+#include "perfmodel/search/measured_progress.h"
 #include "runtime/base/random.h"
 #include "test/study/search/trial_truth.h"
 
@@ -33,6 +34,7 @@ class TrialJob final {
   std::uint64_t iterations() const { return iterations_; }
   std::uint64_t moves() const { return stays_.size() - 1; }
   const std::vector<Stay>& stays() const { return stays_; }
+  const std::vector<LossPoint>& losses() const { return losses_; }
   double mean_change_seconds() const;
   double longest_change_seconds() const;
   double longest_report() const { return longest_report_; }  // ever
@@ -46,13 +48,16 @@ class TrialJob final {
   };
   double slowdown_at(double seconds) const;
   void spend(double seconds);
+  void add_loss(double samples);
 
   const TrialTruth& truth_;
   std::span<const double> disturbance_;
   const double change_seconds_;
   RandomStream stream_;
+  RandomStream loss_stream_;
   std::size_t disturbance_begin_ = 0;
   std::vector<Stay> stays_;
+  std::vector<LossPoint> losses_;  // neighbours are merged where there are many
   Moments whole_;
   std::deque<std::pair<double, Moments>> latest_;  // seconds of each report
   std::size_t place_;

@@ -67,6 +67,10 @@ double objective_of(double seconds, double machine_seconds, Policy policy) {
   return seconds * machine_seconds;
 }
 
+double TrialLoss::at(double u) const {
+  return floor + (1.0 - quick) * std::pow(1.0 + u / knee, -decay) + quick * std::exp(-5.0 * u);
+}
+
 double TrialTruth::objective(const TrialPoint& point, Policy policy) const {
   const double seconds = job_seconds(point);
   return objective_of(seconds, seconds * point.configuration.workers, policy);
@@ -87,7 +91,11 @@ TrialTruth drawn_truth(std::uint64_t number) {
   const double noise = std::pow(10.0, d.between(2.0, 3.7));
   const double sharpness = d.between(0.7, 1.5);
   // Of one job in six the rate limits progress, and a larger batch saves fewer iterations.
-  const double limited = d.stream.uniform() < 1.0 / 6.0 ? d.between(0.1, 0.4) : 0.0;
+  // In one of six epochs fall with B, as in the paper's tables.
+  const double kind_of_epochs = d.stream.uniform();
+  const double limited = kind_of_epochs < 1.0 / 6.0   ? d.between(0.1, 0.4)
+                         : kind_of_epochs > 5.0 / 6.0 ? d.between(-0.6, -0.1)
+                                                      : 0.0;
   truth.noise_scale = noise * std::exp(0.25 * d.stream.normal());
   truth.first_noise_share = d.between(0.3, 1.0);
   truth.iteration_scatter = d.between(0.02, 0.15);
@@ -107,6 +115,12 @@ TrialTruth drawn_truth(std::uint64_t number) {
       truth.points.push_back(
           {{workers, batch}, seconds * std::exp(0.03 * d.stream.normal()), epochs});
     }
+  truth.loss = {.floor = d.between(0.0, 1.0),
+                .knee = std::pow(10.0, d.between(-2.5, -0.5)),
+                .decay = d.between(0.3, 1.5),
+                .quick = d.between(0.0, 0.5),
+                .offset = 0.005 * d.stream.normal(),
+                .sample_scatter = d.between(0.5, 1.5)};
   return truth;
 }
 

@@ -17,12 +17,25 @@ struct TrialPoint {
   double epochs = 0.0;  // of a whole job
 };
 
+// The training loss at the share u of the way to the target: a sum of a power of u and an
+// exponential, which no curve that is fitted is.
+struct TrialLoss {
+  double floor = 0.3;
+  double knee = 0.03;
+  double decay = 0.6;
+  double quick = 0.3;           // share of the exponential
+  double offset = 0.0;          // by which it settles higher for each factor e of B
+  double sample_scatter = 1.0;  // standard deviation of one sample's loss, beside its mean
+  double at(double u) const;
+};
+
 struct TrialTruth {
   std::string name;
   std::vector<TrialPoint> points{};  // by K, then B; the first is where the job starts
   double samples_per_epoch = 50000.0;
-  double noise_scale = 1000.0;      // as it is measured late in the job
-  double first_noise_share = 1.0;   // as it is measured at the beginning, beside that
+  double noise_scale = 1000.0;     // as it is measured late in the job
+  double first_noise_share = 1.0;  // as it is measured at the beginning, beside that
+  TrialLoss loss{};
   double iteration_scatter = 0.05;  // relative standard deviation of one iteration
 
   double job_seconds(const TrialPoint& point) const {

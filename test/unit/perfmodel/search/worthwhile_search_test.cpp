@@ -81,12 +81,15 @@ TEST_CASE("What a measurement may gain falls as the ratio is known better and wo
 
 TEST_CASE("Larger batches take more epochs, and more where the noise is small or not known") {
   const MeasuredNoise large{5000.0, 4500.0, 5500.0}, small{50.0, 45.0, 55.0};
-  CHECK(expected_epochs_ratio(64.0, 64.0, large, 256.0) == 1.0);
-  CHECK(expected_epochs_ratio(256.0, 64.0, large, 256.0) < 1.2);
-  CHECK(expected_epochs_ratio(256.0, 64.0, small, 256.0) > 2.0);
+  const MeasuredProgress unmeasured({}, 256.0);
+  const auto ratio = [&](double batch, const MeasuredNoise& noise) {
+    return expected_epochs_ratio({batch, 64.0}, noise, 256.0, unmeasured);
+  };
+  CHECK(ratio(64.0, large) == 1.0);
+  CHECK(ratio(256.0, large) < 1.3);
+  CHECK(ratio(256.0, small) > 2.0);
   const MeasuredNoise vague{5000.0, 50.0, 500000.0};
-  CHECK(expected_epochs_ratio(256.0, 64.0, vague, 256.0) >
-        expected_epochs_ratio(256.0, 64.0, large, 256.0));
+  CHECK(ratio(256.0, vague) > ratio(256.0, large));
 }
 
 TEST_CASE("A visit is charged with what it took longer than the same progress at the base") {
@@ -158,6 +161,32 @@ TEST_CASE("A look ends as soon as it has cost what it may") {
   job.situation.stays = job.stays;
   job.situation.elapsed_seconds += 5.1;
   CHECK(advise(job.situation).move == SearchMove::kReturn);
+}
+
+TEST_CASE("A look that was surprised by its first iterations goes on") {
+  Begun job(60.0);
+  job.stays.push_back(stay_at({4.0, 64.0}, StayKind::kAdopted, 0.04, 200, 8.0));
+  job.stays.push_back(stay_at({8.0, 64.0}, StayKind::kVisit, 0.3, 4, 1.2));
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 100.0;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+  job.stays.back() = stay_at({8.0, 64.0}, StayKind::kVisit, 0.3, 12, 3.6);
+  job.situation.stays = job.stays;
+  CHECK(advise(job.situation).move == SearchMove::kReturn);
+}
+
+TEST_CASE("Many looks are spread over the job") {
+  Begun job(60.0);
+  job.situation.elapsed_seconds = 1000.0;
+  REQUIRE(advise(job.situation).move == SearchMove::kLook);
+  for (int i = 0; i < 20; ++i) {
+    job.stays.push_back(stay_at({2.0, 64.0}, StayKind::kVisit, 0.1, 20, 0.1));
+    job.stays.push_back(stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 200, 20.0));
+  }
+  job.situation.stays = job.stays;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+  job.stays.back().seconds = 200.0;
+  CHECK(advise(job.situation).move == SearchMove::kLook);
 }
 
 TEST_CASE("A neighbour who slows down everything changes no choice") {

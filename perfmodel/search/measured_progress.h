@@ -1,0 +1,49 @@
+// How much further a sample brings the job at one batch than at another, as the curve of the
+// training loss tells: measured, where the noise only predicts it.
+//
+// Epochs at B beside those at B' are taken for law(B) / law(B') (B / B')^d. The law is the noise's
+// (epochs_ratio.h). The power d is 0 where noise limits progress, as the law says; up to 1/2 where
+// the learning rate limits it (rules that raise it with the square root of B); and below 0 where
+// larger batches take fewer epochs, as in the tables of the Scavenger paper. Its prior is a normal
+// distribution near 0 with heavy tails. The curve's likelihood is that of
+//   loss = c + a (1 + u / u0)^-beta + o_B,     u = sum of samples (B / B0)^-d law(B0) / law(B),
+// profiled over c, a > 0, beta, u0, and offsets o_B that are small (the loss settles at another
+// height with another batch). What the curve departs from that form by widens the result.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace scavenger::perfmodel {
+
+// The mean of some iterations that follow each other, at one batch.
+struct LossPoint {
+  double global_batch = 0.0;
+  double samples = 0.0;
+  double loss = 0.0;  // per sample
+};
+
+class MeasuredProgress final {
+ public:
+  // `noise_scale`: B_s of the law 1 + B / B_s. Where there is one batch only, the prior.
+  MeasuredProgress(std::span<const LossPoint> losses, double noise_scale);
+
+  // E[e^(x d)].
+  double expected(double x) const;
+  double mean() const;       // of d
+  double deviation() const;  // of d, likewise
+
+  // Standard error of ln(progress of a sample) that so many samples at another batch would leave.
+  // Nothing where the loss does not fall visibly: then no visit tells anything.
+  std::optional<double> error_after(double samples) const;
+
+ private:
+  std::vector<double> weights_;    // of the grid of d; they add up to 1
+  double sample_deviation_ = 0.0;  // of one sample's loss
+  double slope_ = 0.0;             // by which the loss falls with each sample, at the end
+  double wiggle_ = 0.0;            // of the curve, that no number of samples averages out
+  double misfit_ = 1.0;            // factor of variances, by which the curve fits badly
+};
+
+}  // namespace scavenger::perfmodel
