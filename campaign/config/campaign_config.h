@@ -113,6 +113,7 @@ struct SurrogateConfig {
   double target_within_errors = 0.0;  // share of values
   std::uint32_t first_results = 16;
   std::uint32_t retrain_results = 8;
+  std::uint32_t most_doublings = 3;  // of a simulation's steps, where its error dominates
   std::uint32_t members = 5;
   std::vector<std::uint32_t> hidden{48, 48};
   std::uint32_t iterations = 3000;

@@ -11,7 +11,8 @@
 // - Machines are kept as long as there is something for them, and released at once when there is
 //   not. One on which the next simulation is expected to take longer, or to cost more, than on a
 //   new one takes none, and is returned (machine_choice.h).
-// - A surrogate's advice comes before the order of the space, and after the holdout. The campaign
+// - A surrogate's advice comes before the order of the space, and after the holdout. It may be to
+//   simulate a point for longer that has a result. The campaign
 //   ends where the surrogate is good enough, and not before its last results were learned from.
 // - The campaign ends before it costs more than max_cost: early enough for running segments to stop
 //   in order.
@@ -136,9 +137,14 @@ class Campaign final {
   std::optional<PointIndex> take_point(MachineId machine);
   // campaign_surrogate.cpp
   std::optional<PointIndex> advised_point();
+  std::optional<PointIndex> point_to_lengthen();
   bool is_surrogate_good_enough() const;
   std::optional<std::size_t> waiting_for(MachineId machine) const;
   bool may_choose_more() const;
+  std::uint64_t begun_simulations() const;
+  std::uint64_t steps_of(const SimulationRecord& simulation) const;
+  void keep_shorter(SimulationRecord& simulation, const std::string& reason,
+                    const std::string& log_tail);
   std::size_t open_simulations() const;
   std::size_t busy_or_coming_slots() const;
   std::size_t wanted_slots() const;
@@ -177,6 +183,7 @@ class Campaign final {
   double training_seconds_ = 0.0;
   std::uint64_t failed_trainings_ = 0;
   std::deque<PointIndex> advised_;   // some may have been taken meanwhile
+  std::deque<PointIndex> lengthen_;  // before those
   std::uint64_t results_tried_ = 0;  // of the last training, failed or not
   std::optional<End> end_;
   double now_seconds_ = 0.0;

@@ -132,6 +132,8 @@ struct Advised {
   double seconds = 0.0;            // that the training took
   double predict_seconds = 0.0;    // that one prediction takes
   std::vector<PointIndex> points;  // what to simulate next, in this order
+  // Before those, what to simulate for twice as long, since its statistical error dominates.
+  std::vector<PointIndex> lengthen;
 };
 // A training from so many results failed.
 struct TrainingFailed {

@@ -166,8 +166,15 @@ std::size_t Campaign::open_simulations() const {
       simulations_, [](const auto& entry) { return !entry.second.is_over(); }));
 }
 
+// A lengthened one counts as the simulations that it is as long as.
+std::uint64_t Campaign::begun_simulations() const {
+  std::uint64_t begun = 0;
+  for (const auto& [point, simulation] : simulations_) begun += simulation.multiple;
+  return begun;
+}
+
 bool Campaign::may_choose_more() const {
-  return order_.left() > 0 && (max_simulations_ == 0 || simulations_.size() < max_simulations_);
+  return order_.left() > 0 && (max_simulations_ == 0 || begun_simulations() < max_simulations_);
 }
 
 // Of those that wait: the first that did not fail on this machine last, or, if there is no other
@@ -192,8 +199,10 @@ std::optional<PointIndex> Campaign::take_point(MachineId machine) {
   if (!may_choose_more()) return std::nullopt;
   auto point = order_.next();
   if (!point) return std::nullopt;
-  if (!order_.is_holdout(*point))
+  if (!order_.is_holdout(*point)) {
+    if (const auto longer = point_to_lengthen()) return longer;
     if (const auto advised = advised_point()) point = advised;
+  }
   order_.take(*point);
   simulations_[*point].is_holdout = order_.is_holdout(*point);
   return point;
@@ -268,7 +277,7 @@ std::size_t Campaign::wanted_slots() const {
   const std::size_t begun = waiting_.size() + tasks_.size();
   if (!may_choose_more()) return begun;
   if (max_simulations_ == 0) return begun + order_.left();
-  return begun + std::min<std::size_t>(order_.left(), max_simulations_ - simulations_.size());
+  return begun + std::min<std::size_t>(order_.left(), max_simulations_ - begun_simulations());
 }
 
 // Whether the least that another machine costs is within the limit, with all that have been asked

@@ -41,6 +41,10 @@ struct KeptSegment {
 struct SimulationRecord {
   SimulationState state = SimulationState::kWaiting;
   bool is_holdout = false;
+  std::uint32_t multiple = 1;       // of the configured steps that it is to have
+  std::uint32_t kept_multiple = 0;  // that its valid result has; 0: there is none yet
+  std::uint32_t results = 0;        // valid ones: it is lengthened after the first
+  bool may_be_lengthened = true;
   std::vector<KeptSegment> segments;
   double steps_per_second = 0.0;  // of its last segment; 0: unknown
   std::uint32_t failures = 0;
@@ -49,6 +53,7 @@ struct SimulationRecord {
   std::string reason;                  // of the last failure, or why it diverged
   std::string log_tail;
 
+  bool has_result() const { return kept_multiple > 0; }
   std::uint64_t steps() const { return segments.empty() ? 0 : segments.back().until; }
   bool is_over() const { return state >= SimulationState::kDone; }
   Amount cost() const {

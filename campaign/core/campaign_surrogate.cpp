@@ -12,10 +12,12 @@ constexpr std::uint64_t kFewestToJudge = 2;
 
 }  // namespace
 
+// A simulation that was lengthened gives another result each time.
 std::uint64_t Campaign::results_to_train_on() const {
-  return static_cast<std::uint64_t>(std::ranges::count_if(simulations_, [](const auto& entry) {
-    return entry.second.state == SimulationState::kDone && !entry.second.is_holdout;
-  }));
+  std::uint64_t results = 0;
+  for (const auto& [point, simulation] : simulations_)
+    if (!simulation.is_holdout) results += simulation.results;
+  return results;
 }
 
 bool Campaign::is_training_due() const {
@@ -37,6 +39,7 @@ bool Campaign::is_training_due() const {
 void Campaign::on(const event::Advised& advised) {
   results_tried_ = advised.results;
   advised_.assign(advised.points.begin(), advised.points.end());
+  lengthen_.assign(advised.lengthen.begin(), advised.lengthen.end());
   trainings_.push_back(advised);
   training_seconds_ += advised.seconds;
 }
@@ -45,6 +48,7 @@ void Campaign::on(const event::Advised& advised) {
 void Campaign::on(const event::TrainingFailed& failed) {
   results_tried_ = failed.results;
   advised_.clear();
+  lengthen_.clear();
   training_seconds_ += failed.seconds;
   ++failed_trainings_;
 }
@@ -54,6 +58,24 @@ std::optional<PointIndex> Campaign::advised_point() {
     const PointIndex point = advised_.front();
     advised_.pop_front();
     if (point < space_.size() && !order_.is_taken(point)) return point;
+  }
+  return std::nullopt;
+}
+
+std::optional<PointIndex> Campaign::point_to_lengthen() {
+  while (!lengthen_.empty()) {
+    const PointIndex point = lengthen_.front();
+    lengthen_.pop_front();
+    const auto found = simulations_.find(point);
+    if (found == simulations_.end()) continue;
+    SimulationRecord& simulation = found->second;
+    const bool is_within_limit =
+        max_simulations_ == 0 || begun_simulations() + simulation.multiple <= max_simulations_;
+    if (simulation.state != SimulationState::kDone || simulation.is_holdout ||
+        !simulation.may_be_lengthened || !is_within_limit)
+      continue;
+    simulation.multiple *= 2;
+    return point;
   }
   return std::nullopt;
 }

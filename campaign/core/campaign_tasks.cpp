@@ -36,6 +36,10 @@ void Campaign::enter(TaskRecord& task, TaskPhase phase) {
   task.phase_seconds = now_seconds_;
 }
 
+std::uint64_t Campaign::steps_of(const SimulationRecord& simulation) const {
+  return plan_.config.simulation.steps * simulation.multiple;
+}
+
 // Of the next segment; 0: nothing that is worth its checkpoint can be computed before the machine
 // ends.
 double Campaign::interval_seconds(const TaskRecord& task) const {
@@ -44,7 +48,7 @@ double Campaign::interval_seconds(const TaskRecord& task) const {
   const double fixed = simulation.checkpoint.interval_seconds;
   if (fixed > 0.0 || record.steps_per_second == 0.0) return fixed;
   const double work =
-      static_cast<double>(simulation.steps - record.steps()) / record.steps_per_second;
+      static_cast<double>(steps_of(record) - record.steps()) / record.steps_per_second;
   const MachineRecord& machine = machines_.at(task.machine);
   return perfmodel::next_segment_seconds(lives_.survival({machine.facts.type, machine.facts.zone}),
                                          now_seconds_ - machine.ready_seconds, work,
@@ -55,9 +59,9 @@ void Campaign::plan_segment(TaskRecord& task) const {
   const SimulationConfig& simulation = plan_.config.simulation;
   const SimulationRecord& record = simulations_.at(task.point);
   task.from = record.steps();
-  task.until = simulation.steps;
+  task.until = steps_of(record);
   if (simulation.checkpoint.mode == CheckpointMode::kSelf) return;
-  task.until = segment_end({task.from, simulation.steps, simulation.step_multiple,
+  task.until = segment_end({task.from, steps_of(record), simulation.step_multiple,
                             interval_seconds(task), record.steps_per_second});
 }
 
@@ -182,7 +186,7 @@ void Campaign::on(const event::SegmentKept& kept) {
   }
   if (until > task.from) record.broken_hosts = 0;
   const PointIndex point = task.point;
-  if (until >= plan_.config.simulation.steps) {
+  if (until >= steps_of(record)) {
     end_task(kept.task);
     record.state = SimulationState::kJudging;
     actions_.push_back(action::Judge{point});
@@ -252,14 +256,31 @@ void Campaign::on(const event::Judged& judged) {
   if (!judged.fault.empty())
     return give_up(record, SimulationState::kDiverged, judged.fault, judged.log_tail);
   record.state = SimulationState::kDone;
+  record.kept_multiple = record.multiple;
+  ++record.results;
   record.reason.clear();
   record.log_tail.clear();
   recent_failures_.push_back(false);
   if (recent_failures_.size() > kRecentSimulations) recent_failures_.pop_front();
 }
 
+// It could not be lengthened. The result that it had still counts.
+void Campaign::keep_shorter(SimulationRecord& simulation, const std::string& reason,
+                            const std::string& log_tail) {
+  simulation.multiple = simulation.kept_multiple;
+  simulation.may_be_lengthened = false;
+  simulation.state = SimulationState::kDone;
+  simulation.reason = "it could not be lengthened: " + reason;
+  simulation.log_tail = log_tail;
+  while (simulation.steps() > steps_of(simulation)) {
+    ledger_.move(Spent::kUseful, Spent::kDiscarded, simulation.segments.back().cost);
+    simulation.segments.pop_back();
+  }
+}
+
 void Campaign::give_up(SimulationRecord& simulation, SimulationState state,
                        const std::string& reason, const std::string& log_tail) {
+  if (simulation.has_result()) return keep_shorter(simulation, reason, log_tail);
   simulation.state = state;
   simulation.reason = reason;
   simulation.log_tail = log_tail;

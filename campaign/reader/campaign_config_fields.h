@@ -108,6 +108,7 @@ void visit_fields(Fields& field, T& surrogate) {
   field("target_within_errors", surrogate.target_within_errors);
   field("first_results", surrogate.first_results);
   field("retrain_results", surrogate.retrain_results);
+  field("most_doublings", surrogate.most_doublings);
   field("members", surrogate.members);
   field("hidden", surrogate.hidden);
   field("iterations", surrogate.iterations);

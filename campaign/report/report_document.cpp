@@ -42,6 +42,7 @@ Json simulation(const Campaign& campaign, PointIndex point, const SimulationReco
                {"state", name_of(record.state)},
                {"is_holdout", record.is_holdout},
                {"steps", record.steps()},
+               {"multiple", record.kept_multiple},
                {"segments", record.segments.size()},
                {"seconds", cost.seconds},
                {"dollars", cost.dollars},
@@ -53,13 +54,13 @@ Json simulation(const Campaign& campaign, PointIndex point, const SimulationReco
 
 // The time of N predictions and of what was simulated and trained for them, against N simulations,
 // where N is the size of the space: N t_sim / (n t_sim + t_train + N t_predict). Nothing if nothing
-// was simulated or trained.
+// was simulated or trained. t_sim is that of the configured steps.
 std::optional<double> speed_up(const Campaign& campaign) {
   double done = 0.0;
   double seconds = 0.0;
   for (const auto& [point, record] : campaign.simulations())
-    if (record.state == SimulationState::kDone) {
-      done += 1.0;
+    if (record.has_result()) {
+      done += record.kept_multiple;
       seconds += record.cost().seconds;
     }
   if (campaign.trainings().empty() || seconds == 0.0) return std::nullopt;

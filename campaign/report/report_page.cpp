@@ -104,16 +104,21 @@ std::string trouble(const Json& document) {
   return text.empty() ? text : "<h2>Simulations without a result</h2>" + text;
 }
 
+std::string lengthened_text(const Json& simulation) {
+  const auto multiple = simulation.at("multiple").get<std::uint32_t>();
+  return multiple > 1 ? fmt::format(", {} times the steps", multiple) : std::string();
+}
+
 std::string simulations_table(const Json& document) {
   std::string text =
       "<h2>Simulations</h2><table><tr><th>point</th><th>state</th><th>computed</th>"
       "<th>segments</th><th>cost</th><th>failures</th></tr>";
   for (const Json& simulation : document.at("simulations"))
     text += fmt::format(
-        "<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>${:.4f}</td><td>{}</td></tr>",
+        "<tr><td>{}{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>${:.4f}</td><td>{}</td></tr>",
         escaped(values_text(simulation)),
         simulation.at("is_holdout").get<bool>() ? " (holdout)" : "",
-        simulation.at("state").get<std::string>(),
+        simulation.at("state").get<std::string>(), lengthened_text(simulation),
         format_duration(simulation.at("seconds").get<double>()),
         simulation.at("segments").get<std::uint64_t>(), simulation.at("dollars").get<double>(),
         simulation.at("failures").get<std::uint64_t>());

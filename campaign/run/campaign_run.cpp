@@ -404,7 +404,8 @@ void CampaignRun::keep(TaskId id, TaskLink& link, bool is_final) {
 
 std::string CampaignRun::fault_of_result(PointIndex point) const {
   const SimulationConfig& simulation = campaign_.config().simulation;
-  const std::vector<KeptSegment>& kept = campaign_.simulations().at(point).segments;
+  const SimulationRecord& record = campaign_.simulations().at(point);
+  const std::vector<KeptSegment>& kept = record.segments;
   try {
     std::vector<SegmentResult> segments;
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -416,7 +417,7 @@ std::string CampaignRun::fault_of_result(PointIndex point) const {
     }
     const std::vector<ResultFile> files = merge_results(segments, simulation.result);
     if (const auto fault = fault_of(files, simulation.result, simulation.valid)) return *fault;
-    store_.keep_result(point, files);
+    store_.keep_result(point, record.multiple, files);
     return {};
   } catch (const InputError& error) {
     return error.what();

@@ -49,6 +49,16 @@ message::Run segment_command(const CampaignConfig& config, const Space& space, T
   return run;
 }
 
+bool can_be_lengthened(const SimulationConfig& simulation) {
+  const auto is_told = [](const std::string& word) {
+    const std::vector<std::string> names = placeholders_in(word);
+    return std::ranges::any_of(
+        names, [](const std::string& name) { return name == "until" || name == "steps"; });
+  };
+  return simulation.checkpoint.mode == CheckpointMode::kSegments &&
+         std::ranges::any_of(simulation.command, is_told);
+}
+
 std::vector<TaskFile> filled_files(const CampaignConfig& config, const Space& space,
                                    PointIndex point, std::vector<TaskFile> inputs) {
   const Substitutions values = substitutions_of(config, space, point);

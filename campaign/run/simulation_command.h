@@ -21,6 +21,9 @@ Substitutions substitutions_of(const CampaignConfig& config, const Space& space,
 message::Run segment_command(const CampaignConfig& config, const Space& space, TaskId task,
                              PointIndex point, std::uint64_t from, std::uint64_t until);
 
+// Whether the command is told how far it goes, so that it can be told to go further after its end.
+bool can_be_lengthened(const SimulationConfig& simulation);
+
 // The input files with the templates among them filled.
 std::vector<TaskFile> filled_files(const CampaignConfig& config, const Space& space,
                                    PointIndex point, std::vector<TaskFile> inputs);

@@ -128,16 +128,14 @@ std::vector<ResultFile> SimulationStore::read_results(PointIndex point,
   return results;
 }
 
-void SimulationStore::keep_result(PointIndex point, const std::vector<ResultFile>& files) const {
-  const fs::path folder = folder_of(point) / "result";
-  for (const ResultFile& file : files) {
-    make_folder((folder / file.name).parent_path());
-    write_file_atomically(folder / file.name, file.content);
-  }
+namespace {
+
+// The result of so many times the steps, after a longer one has taken its place.
+std::string earlier_result(std::uint32_t multiple) {
+  return fmt::format("result-x{}", multiple);
 }
 
-std::vector<ResultFile> SimulationStore::result_of(PointIndex point) const {
-  const fs::path folder = folder_of(point) / "result";
+std::vector<ResultFile> files_of(const fs::path& folder) {
   std::vector<ResultFile> files;
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, error);
@@ -147,6 +145,34 @@ std::vector<ResultFile> SimulationStore::result_of(PointIndex point) const {
           {entry->path().lexically_relative(folder).string(), read_file(entry->path())});
   std::ranges::sort(files, {}, &ResultFile::name);
   return files;
+}
+
+}  // namespace
+
+void SimulationStore::keep_result(PointIndex point, std::uint32_t multiple,
+                                  const std::vector<ResultFile>& files) const {
+  const fs::path folder = folder_of(point) / "result";
+  const fs::path earlier = folder_of(point) / earlier_result(multiple / 2);
+  std::error_code error;
+  // After a kill the result that is there may be the longer one already.
+  if (multiple > 1 && !fs::exists(earlier, error)) {
+    fs::rename(folder, earlier, error);
+    if (error) fail(error, earlier);
+  }
+  for (const ResultFile& file : files) {
+    make_folder((folder / file.name).parent_path());
+    write_file_atomically(folder / file.name, file.content);
+  }
+}
+
+std::vector<ResultFile> SimulationStore::result_of(PointIndex point) const {
+  return files_of(folder_of(point) / "result");
+}
+
+std::vector<ResultFile> SimulationStore::result_of(PointIndex point, std::uint32_t multiple) const {
+  const fs::path earlier = folder_of(point) / earlier_result(multiple);
+  std::error_code error;
+  return fs::exists(earlier, error) ? files_of(earlier) : result_of(point);
 }
 
 std::vector<TaskFile> read_input_files(const fs::path& folder) {

@@ -39,8 +39,12 @@ class SimulationStore final {
 
   // The merged result. keep_result() throws SystemError; result_of() gives no files if there is
   // none.
-  void keep_result(PointIndex point, const std::vector<ResultFile>& files) const;
-  std::vector<ResultFile> result_of(PointIndex point) const;
+  // A simulation that was lengthened has a result for each `multiple` of its steps, of which the
+  // last is in `result/`: surrogates were trained from the others.
+  void keep_result(PointIndex point, std::uint32_t multiple,
+                   const std::vector<ResultFile>& files) const;
+  std::vector<ResultFile> result_of(PointIndex point) const;  // the last
+  std::vector<ResultFile> result_of(PointIndex point, std::uint32_t multiple) const;
 
  private:
   std::filesystem::path segment_of(PointIndex point, std::uint64_t number) const;

@@ -18,7 +18,19 @@
 
 namespace scavenger::campaign {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurrentSurrogate, folder, points, holdout)
+void to_json(nlohmann::json& json, const CurrentSurrogate& current) {
+  json = {{"folder", current.folder},
+          {"points", current.points},
+          {"multiples", current.multiples},
+          {"holdout", current.holdout}};
+}
+void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
+  json.at("folder").get_to(current.folder);
+  json.at("points").get_to(current.points);
+  json.at("holdout").get_to(current.holdout);
+  // Campaigns that could not lengthen simulations have written none.
+  current.multiples = json.value("multiples", std::vector<std::uint32_t>());
+}
 
 namespace {
 
@@ -94,15 +106,19 @@ surrogate::UnitSpace unit_space_of(const CampaignConfig& config) {
 }
 
 PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
-                          std::span<const PointIndex> points, std::vector<double> x) {
+                          std::span<const PointIndex> points,
+                          std::span<const std::uint32_t> multiples, std::vector<double> x) {
   const ProfileColumns& columns = config.simulation.result.profile.value();
   const Space space(config.space);
   const SimulationStore store(folder.path);
-  PointSamples read{{}, {}, std::move(x), {}};
+  PointSamples read{{}, {}, {}, std::move(x), {}};
   std::vector<std::pair<PointIndex, Profile>> profiles;
-  for (const PointIndex point : points) {
+  std::map<PointIndex, std::uint32_t> multiple_of;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PointIndex point = points[i];
+    const std::uint32_t multiple = multiple_of[point] = multiples.empty() ? 1 : multiples[i];
     try {
-      profiles.emplace_back(point, read_profile(store.result_of(point), columns));
+      profiles.emplace_back(point, read_profile(store.result_of(point, multiple), columns));
     } catch (const InputError& error) {
       read.faults.push_back(fmt::format("{}: {}", space.text_at(point), error.what()));
     }
@@ -116,7 +132,9 @@ PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& co
       read.faults.push_back(fmt::format("{}: {}", space.text_at(point), *fault));
       continue;
     }
+    sample.steps = multiple_of.at(point);
     read.points.push_back(point);
+    read.multiples.push_back(multiple_of.at(point));
     read.samples.push_back(std::move(sample));
   }
   return read;
@@ -149,8 +167,12 @@ bool has_surrogate(const CampaignFolder& folder) {
 LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config,
                                CurrentSurrogate current) {
   const surrogate::FitSettings settings = fit_settings_of(config);
-  const PointSamples trained = read_samples(folder, config, current.points, {});
-  const PointSamples holdout = read_samples(folder, config, current.holdout, trained.x);
+  if (!current.multiples.empty() && current.multiples.size() != current.points.size())
+    throw DataError({.what = "it has not as many multiples as points",
+                     .where = current_file(folder).string(),
+                     .remedy = "resume the campaign, which trains another surrogate"});
+  const PointSamples trained = read_samples(folder, config, current.points, current.multiples, {});
+  const PointSamples holdout = read_samples(folder, config, current.holdout, {}, trained.x);
   if (!trained.faults.empty() || !holdout.faults.empty())
     throw DataError({.what = "a result that the surrogate was trained from has changed: " +
                              (trained.faults.empty() ? holdout : trained).faults.front(),

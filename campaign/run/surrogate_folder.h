@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -27,6 +28,7 @@ surrogate::UnitSpace unit_space_of(const CampaignConfig& config);
 // Results as samples. The values of all columns of `y` stand one after the other in a profile.
 struct PointSamples {
   std::vector<PointIndex> points;
+  std::vector<std::uint32_t> multiples;  // of the configured steps, of each
   std::vector<surrogate::Sample> samples;
   std::vector<double> x;            // places of one column's values
   std::vector<std::string> faults;  // of results that are not used
@@ -34,14 +36,17 @@ struct PointSamples {
 
 // Results that cannot be read, or are not as long as `x`, are among the faults; an empty `x`
 // becomes that of the first result of the most common length.
+// `multiples`: which result of each point, by its steps; empty: those of the configured steps.
 PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
-                          std::span<const PointIndex> points, std::vector<double> x);
+                          std::span<const PointIndex> points,
+                          std::span<const std::uint32_t> multiples, std::vector<double> x);
 
 // A training's folder, relative to the run folder.
 struct CurrentSurrogate {
   std::string folder;
-  std::vector<PointIndex> points;   // that it was trained on
-  std::vector<PointIndex> holdout;  // that it was calibrated on
+  std::vector<PointIndex> points;        // that it was trained on
+  std::vector<std::uint32_t> multiples;  // of the configured steps, of each; empty: 1
+  std::vector<PointIndex> holdout;       // that it was calibrated on
 };
 
 // Replaces the one before at once, and removes its folder. Throws SystemError.

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
+#include "campaign/run/simulation_command.h"
 #include "campaign/surrogate/member_job.h"
 #include "campaign/surrogate/selection.h"
 #include "campaign/task/command_guard.h"
@@ -37,6 +39,8 @@ double or_zero(double number) {
 struct SurrogateTraining::Round {
   std::uint64_t results = 0;  // that the campaign has, used or not
   std::vector<PointIndex> points, holdout, running, untried;
+  std::vector<std::uint32_t> multiples;  // of `points`
+  std::set<PointIndex> may_be_lengthened;
   std::size_t wanted = 0;  // points to advise
   std::string folder;
   PointSamples trained, held;
@@ -67,10 +71,16 @@ void SurrogateTraining::begin(const Campaign& campaign) {
   round.results = campaign.results_to_train_on();
   round.begin_seconds = loop_.clock().now_seconds();
   for (const auto& [point, simulation] : campaign.simulations()) {
-    if (simulation.state == SimulationState::kDone)
-      (simulation.is_holdout ? round.holdout : round.points).push_back(point);
-    else if (!simulation.is_over() && !simulation.is_holdout)
-      round.running.push_back(point);
+    if (simulation.has_result() && simulation.is_holdout) round.holdout.push_back(point);
+    if (simulation.is_holdout) continue;
+    if (!simulation.has_result() && !simulation.is_over()) round.running.push_back(point);
+    if (!simulation.has_result()) continue;
+    round.points.push_back(point);
+    round.multiples.push_back(simulation.kept_multiple);
+    const std::uint64_t most = std::uint64_t{1} << config_.surrogate->most_doublings;
+    if (simulation.state == SimulationState::kDone && simulation.may_be_lengthened &&
+        can_be_lengthened(config_.simulation) && 2 * simulation.multiple <= most)
+      round.may_be_lengthened.insert(point);
   }
   if (config_.selection.rule == SelectionRule::kUncertainty) {
     for (PointIndex point = 0; point < space_.size(); ++point)
@@ -93,8 +103,8 @@ void SurrogateTraining::read_results() {
     try {
       remove_other_trainings(folder_);
       round->folder = free_folder(folder_.surrogate(), round->results);
-      round->trained = read_samples(folder_, config_, round->points, {});
-      round->held = read_samples(folder_, config_, round->holdout, round->trained.x);
+      round->trained = read_samples(folder_, config_, round->points, round->multiples, {});
+      round->held = read_samples(folder_, config_, round->holdout, {}, round->trained.x);
       constexpr std::size_t kFewestSamples = 2;
       if (round->trained.samples.size() < kFewestSamples) {
         round->failure = "fewer than 2 results have a profile";
@@ -185,13 +195,32 @@ std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, const Spac
   return chosen;
 }
 
+std::vector<PointIndex> choose_longer(const surrogate::Surrogate& surrogate,
+                                      const PointSamples& trained,
+                                      const std::set<PointIndex>& may_be_lengthened,
+                                      double new_variance, std::size_t count) {
+  std::vector<PointIndex> points;
+  std::vector<double> statistical, variances;
+  for (std::size_t i = 0; i < trained.points.size(); ++i) {
+    if (!may_be_lengthened.contains(trained.points[i])) continue;
+    points.push_back(trained.points[i]);
+    statistical.push_back(surrogate::statistical_variance(trained.samples[i]));
+    variances.push_back(surrogate.variance(trained.samples[i].parameters));
+  }
+  std::vector<PointIndex> longer;
+  for (const std::size_t index : surrogate::worth_lengthening(statistical, variances, new_variance))
+    if (longer.size() < count) longer.push_back(points[index]);
+  return longer;
+}
+
 }  // namespace
 
 void SurrogateTraining::advise() {
   const auto work = [this, round = round_] {
     try {
       const LoadedSurrogate loaded = load_surrogate(
-          folder_, config_, {round->folder, round->trained.points, round->held.points});
+          folder_, config_,
+          {round->folder, round->trained.points, round->trained.multiples, round->held.points});
       keep_current(folder_, loaded.current);
       const double before_seconds = loop_.clock().now_seconds();
       const surrogate::HoldoutError error = loaded.surrogate.error_on(round->held.samples);
@@ -208,6 +237,10 @@ void SurrogateTraining::advise() {
         advised.predict_seconds = predict_seconds / static_cast<double>(error.profiles);
       advised.points = choose(loaded.surrogate, space_, unit_space_of(config_), round->untried,
                               round->running, round->trained.samples.size(), round->wanted);
+      if (!advised.points.empty())
+        advised.lengthen = choose_longer(
+            loaded.surrogate, round->trained, round->may_be_lengthened,
+            loaded.surrogate.variance(space_.values_at(advised.points.front())), round->wanted);
     } catch (const std::exception& error) {
       round->failure = error.what();
     }

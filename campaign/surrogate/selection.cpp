@@ -48,6 +48,17 @@ std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> can
   return take_highest(scores, count, [&](std::size_t taken) { damp(candidates[taken]); });
 }
 
+std::vector<std::size_t> worth_lengthening(std::span<const double> statistical_variances,
+                                           std::span<const double> variances, double new_variance) {
+  std::vector<std::size_t> worth;
+  for (std::size_t i = 0; i < variances.size(); ++i)
+    if (statistical_variances[i] > variances[i] && 0.5 * statistical_variances[i] > new_variance)
+      worth.push_back(i);
+  std::ranges::stable_sort(worth, std::greater<>(),
+                           [&](std::size_t i) { return statistical_variances[i]; });
+  return worth;
+}
+
 std::vector<std::size_t> space_filling(std::span<const std::vector<double>> candidates,
                                        const std::vector<std::vector<double>>& taken,
                                        std::uint64_t seed, std::size_t count) {

@@ -23,6 +23,13 @@ std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> can
                                         const std::vector<std::vector<double>>& busy,
                                         std::size_t simulated, std::size_t count);
 
+// Completed points to simulate for twice as long instead of a new one, whose variance is
+// `new_variance`. Twice the steps halve the statistical variance of a point. That is worth more if
+// the point's is larger than the surrogate's there, and half of it larger than what a new point
+// teaches. The greatest first; indices.
+std::vector<std::size_t> worth_lengthening(std::span<const double> statistical_variances,
+                                           std::span<const double> variances, double new_variance);
+
 // Greedy maximin: the candidate whose nearest of `taken` is farthest away. The first, if nothing is
 // taken, is drawn from `seed`.
 std::vector<std::size_t> space_filling(std::span<const std::vector<double>> candidates,

@@ -2,10 +2,8 @@
 
 import collections
 import json
-import math
 import os
 import pathlib
-import random
 import shutil
 import signal
 import subprocess
@@ -15,26 +13,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+from campaign_job import STEPS, CampaignJob  # noqa: E402
 from fake_cloud import TOKEN, ledger_of, start_fake  # noqa: E402
 
 KILLS = int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3"))
-STEPS = 40
-
-# Counts steps in a file, each in the time of a process of its own, as a shell script with children does.
-ENGINE = """#!/bin/sh
-c=$1; until=$2; record=$3
-step=0; [ -e state ] && step=$(cat state)
-echo "begin $c $step $until" >> "$record"
-if [ -e diverge-$c ]; then echo "energy is not a number"; exit 3; fi
-if [ -e fail-$c ]; then echo "no licence"; exit 7; fi
-while [ $step -lt $until ] && [ ! -e stop ]; do sleep 0.02; step=$((step + 1)); done
-echo $step > state.new; mv state.new state
-value=$((c * 1000 + step))
-[ -e nan-$c ] && value=NaN
-[ -e hot-$c ] && value=77777
-printf '{"steps": %s, "value": %s}\\n' $step $value > result.json
-echo "end $c $step" >> "$record"
-"""
+POINTS = max(6, 2 * KILLS)  # so that there is something to kill until the last
 
 # Takes checkpoints by itself, each tenth step.
 SELF_ENGINE = """#!/bin/sh
@@ -50,92 +33,8 @@ echo $step > state
 printf '{"steps": %s, "value": %s}\\n' $step $((c * 1000 + step)) > result.json
 """
 
-# A profile that depends on c smoothly, computed in one step.
-ANALYTIC_ENGINE = """#!/bin/sh
-echo "begin $1 0 $2" >> "$3"
-sleep 0.4; touch state
-awk -v c=$1 'BEGIN { print "x,y,e"; for (i = 0; i < 8; i++) printf "%d,%.6f,0.05\\n", i, 2 + sin(c / 10 + i / 2) }' > profile.csv
-"""
 
-
-class CampaignTest(job.JobTest):
-    def setUp(self):
-        super().setUp()
-        self.random = random.Random(7)
-        self.record = self.folder / "record.txt"
-        self.engine = self.folder / "engine.sh"
-        self.write_engine(ENGINE)
-
-    def environment(self):
-        return {**super().environment(), **getattr(self, "more_environment", {})}
-
-    def write_engine(self, text):
-        self.engine.write_text(text)
-        self.engine.chmod(0o755)
-
-    def write_config(self, points=6, files=(), **changes):
-        """`changes` replace whole sections; those of simulation are merged into it."""
-        for name in files:
-            (self.folder / name).write_text("")
-        simulation = {
-            "command": ["./engine.sh", "{c}", "{until}", str(self.record)],
-            "files": ["engine.sh", *files], "steps": STEPS,
-            "checkpoint": {"files": ["state"], "interval_seconds": 0.3},
-            "stop": {"file": "stop", "grace_seconds": 5, "reached": {"file": "result.json", "key": "steps"}},
-            "result": {"files": ["result.json"]}, "tries": 50, **changes.pop("simulation", {})}
-        config = {"name": "shell", "space": {"c": {"range": [1, points], "step": 1}}, "simulation": simulation,
-                  "machines": {"count": 2, "price_per_hour": 3.6}, **changes}
-        path = self.folder / "campaign.json"
-        path.write_text(json.dumps(config))
-        return path
-
-    def campaign(self, *arguments, check=0, timeout=240):
-        done = subprocess.run([str(job.programs / "scavenger-campaign"), *map(str, arguments)], env=self.environment(),
-                              cwd=self.folder, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=timeout)
-        if check is not None:
-            self.assertEqual(done.returncode, check, done.stdout)
-        return done.stdout
-
-    def start_campaign(self, *arguments):
-        process = subprocess.Popen([str(job.programs / "scavenger-campaign"), *map(str, arguments)],
-                                   env=self.environment(), cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-        self.addCleanup(self.kill, process)
-        return process
-
-    def kill(self, process):
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-    def log(self):
-        """The whole lines of the log; the last may be in the middle of being written."""
-        path = self.run_folder() / "campaign.jsonl"
-        text = path.read_text() if path.exists() else ""
-        return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-    def wait_for(self, name, count=1, timeout=60):
-        deadline = time.monotonic() + timeout
-        while sum(line["event"] == name for line in self.log()) < count:
-            self.assertLess(time.monotonic(), deadline, f"no {count} events {name}")
-            time.sleep(0.02)
-
-    def report(self):
-        return json.loads((self.run_folder() / "report.json").read_text())
-
-    def result(self, point, run=None):
-        return json.loads(((run or self.run_folder()) / "simulations" / f"{point:04}" / "result" / "result.json").read_text())
-
-    def check_books(self):
-        """The log leads to the same decisions again, kept segments fit together, and the sums are the bill."""
-        self.assertIn("same decisions", self.campaign("--replay", self.run_folder()))
-        spent = self.report()["spent"]
-        parts = [spent[kind] for kind in ("useful", "redone", "discarded", "checkpoint", "start", "idle")]
-        for unit in ("seconds", "dollars"):
-            self.assertAlmostEqual(sum(part[unit] for part in parts), spent["all"][unit], places=6)
-            self.assertGreaterEqual(min(part[unit] for part in parts), -1e-9)
-
+class CampaignTest(CampaignJob):
     def check_all_done(self, points=6):
         report = self.report()
         self.assertEqual((report["status"], report["done"]), ("finished", points), report["reason"])
@@ -160,18 +59,6 @@ class CampaignTest(job.JobTest):
                         asked[point + 1, action["from"], action["until"]] += 1
         self.assertLessEqual(begun, asked)
 
-    def processes(self, name):
-        """Pids of this test's processes with this word in their command line."""
-        found = []
-        for pid in job.processes_of(self.folder):
-            try:
-                command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if any(name.encode() in word for word in command) and b"--guard" not in command[1:2]:
-                found.append(pid)
-        return found
-
     def test_undisturbed_campaign(self):
         self.campaign(self.write_config(), "--run", self.run_folder())
         self.check_all_done()
@@ -185,20 +72,20 @@ class CampaignTest(job.JobTest):
         self.assertEqual(other.read_text(), page)
 
     def test_kills_of_machines_and_commands_cost_a_segment_each(self):
-        process = self.start_campaign(self.write_config(), "--run", self.run_folder())
+        process = self.start_campaign(self.write_config(points=POINTS), "--run", self.run_folder())
         self.wait_for("segment_kept")
         for number in range(KILLS):
             time.sleep(0.2 + 0.4 * self.random.random())
             victims = self.processes("scavenger-task" if number % 2 == 0 else "engine.sh")
             if victims:
                 os.kill(self.random.choice(victims), signal.SIGKILL)
-        text = process.communicate(timeout=120)[0]
+        text = process.communicate(timeout=600)[0]
         self.assertEqual(process.returncode, 0, text)
-        self.check_all_done()
+        self.check_all_done(POINTS)
         self.check_nothing_is_redone_that_was_kept()
 
     def test_controller_is_killed_at_random_instants(self):
-        config = self.write_config()
+        config = self.write_config(points=POINTS)
         process = self.start_campaign(config, "--run", self.run_folder())
         for _ in range(KILLS):
             self.wait_for("started")
@@ -206,9 +93,9 @@ class CampaignTest(job.JobTest):
             self.kill(process)
             self.assert_no_orphans()
             process = self.start_campaign("--resume", self.run_folder())
-        text = process.communicate(timeout=120)[0]
+        text = process.communicate(timeout=600)[0]
         self.assertEqual(process.returncode, 0, text)
-        self.check_all_done()
+        self.check_all_done(POINTS)
         self.check_nothing_is_redone_that_was_kept()
 
     def test_ctrl_c_keeps_everything(self):
@@ -379,86 +266,6 @@ class CampaignTest(job.JobTest):
         (self.run_folder() / "report.json").rmdir()
         self.assertIn("finished", self.campaign("--resume", self.run_folder()))
         self.check_all_done()
-
-    def test_surrogate_chooses_points_and_ends_the_campaign_after_kills(self):
-        self.write_engine(ANALYTIC_ENGINE)
-        config = self.write_config(
-            points=40, selection={"holdout": 5, "rule": "uncertainty"}, machines={"count": 1},
-            simulation={"steps": 1, "stop": {}, "checkpoint": {"files": ["state"]},
-                        "result": {"files": ["profile.csv"],
-                                   "profile": {"file": "profile.csv", "x": "x", "y": ["y"], "errors": ["e"]}}},
-            surrogate={"target_rmse": 0.04, "first_results": 5, "retrain_results": 5, "members": 2, "hidden": [16],
-                       "iterations": 500, "learning_rate": 0.02})
-        process = self.start_campaign(config, "--run", self.run_folder())
-        deadline = time.monotonic() + 60
-        while not self.processes("scavenger-train"):
-            self.assertLess(time.monotonic(), deadline, "no training")
-            time.sleep(0.02)
-        self.kill(process)  # in the middle of the first training
-        self.assert_no_orphans()
-        self.assertNotIn("advised", [line["event"] for line in self.log()])
-        text = self.campaign("--resume", self.run_folder())
-        self.assertIn("a surrogate was trained from", text)
-        report = self.report()
-        self.assertEqual(report["status"], "finished", text)
-        self.assertIn("which is enough", report["reason"])
-        self.assertGreater(report["skipped"], 0)
-        advices = [line["of"] for line in self.log() if line["event"] == "advised"]
-        self.assertLessEqual(advices[-1]["most_rmse"], 0.04)
-        self.assertGreaterEqual(advices[-1]["profiles"], 2)
-        self.check_surrogate_was_never_trained_on_the_holdout(report)
-        self.assertGreater(self.check_advice_was_followed(), 0)
-        self.assertEqual([training["results"] for training in report["surrogate"]["trainings"]],
-                         [advice["results"] for advice in advices])
-        self.assertGreater(report["surrogate"]["speed_up"], 0)
-        self.assertIn("y predicted", (self.run_folder() / "report.html").read_text())
-        self.check_predictions()
-        self.check_books()
-        self.campaign("--resume", self.run_folder())  # nothing is left to do
-        self.assertEqual(self.report()["simulated"], report["simulated"])
-
-    def check_surrogate_was_never_trained_on_the_holdout(self, report):
-        current = json.loads((self.run_folder() / "surrogate" / "current.json").read_text())
-        holdout = {simulation["point"] for simulation in report["simulations"] if simulation["is_holdout"]}
-        self.assertEqual(len(holdout), 5)
-        self.assertLessEqual(set(current["holdout"]), holdout)
-        self.assertFalse(set(current["points"]) & holdout)
-
-    def check_predictions(self):
-        """Between simulated points they are the engine's profile, within their error bars."""
-        def predict(*arguments):
-            return subprocess.run([job.programs / "scavenger-predict", self.run_folder(), *arguments], env=self.environment(),
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
-        done = predict("--at", "c=20.5")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        lines = done.stdout.splitlines()
-        self.assertEqual((lines[0], len(lines)), ("x,y,y_sigma", 9))
-        for line in lines[1:]:
-            x, y, sigma = map(float, line.split(","))
-            self.assertGreater(sigma, 0)
-            self.assertLess(abs(y - 2 - math.sin(2.05 + x / 2)), max(0.12, 5 * sigma))
-        for arguments, text in ((("--at", "c=41"), "outside of the space"), (("--at", "d=1"), 'no parameter "d"'),
-                                ((), "add --at")):
-            done = predict(*arguments)
-            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), done.stderr)
-            self.assertIn(text, done.stderr)
-
-    def check_advice_was_followed(self):
-        """After an advice, points that begin are the advised ones, in their order."""
-        advised, taken, followed = [], set(), 0
-        for line in self.log():
-            if line["event"] == "advised":
-                advised = line["of"]["points"]
-            for decided in line["actions"]:
-                if "start_task" not in decided or decided["start_task"]["point"] in taken:
-                    continue
-                point = decided["start_task"]["point"]
-                advised = [other for other in advised if other not in taken]
-                if advised:
-                    self.assertEqual(point, advised[0])
-                    followed += 1
-                taken.add(point)
-        return followed
 
     def test_molecular_dynamics_have_the_same_bits_after_kills(self):
         config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())

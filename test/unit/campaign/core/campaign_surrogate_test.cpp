@@ -117,6 +117,54 @@ TEST_CASE("Advised points come next, in their order, unless they were taken", "[
   CHECK(simulator.running() == left[1]);
 }
 
+TEST_CASE("A point whose statistical error dominates is simulated for longer", "[campaign]") {
+  CampaignConfig config = surrogate_config();
+  config.stop.max_simulations = 11;
+  Simulator simulator(config);
+  simulator.finish(7);
+  const PointIndex longer = simulator.order()[4];
+  const PointIndex holdout = simulator.order()[0];
+  event::Advised advised = advice(5, 1.0, {});
+  advised.lengthen = {holdout, longer, longer};  // the second time it is not done yet
+  simulator.tell(advised);
+  simulator.finish(1);
+  REQUIRE(simulator.running() == longer);
+  const Campaign& campaign = simulator.campaign();
+  const SimulationRecord& record = campaign.simulations().at(longer);
+  CHECK(campaign.tasks().begin()->second.from == 1000);
+  CHECK(campaign.results_to_train_on() == 6);  // what it has still counts
+  SECTION("which gives another result, from where it was") {
+    simulator.finish(1);
+    CHECK(record.steps() == 2000);
+    CHECK(record.kept_multiple == 2);
+    CHECK(campaign.results_to_train_on() == 7);
+    CHECK(campaign.is_training_due());
+    // It counts as two of the 11 that may be simulated: 2 more are.
+    simulator.finish(2);
+    CHECK(campaign.simulations().size() == 10);
+    CHECK(campaign.tasks().empty());
+  }
+  SECTION("or, if it diverges then, leaves the result that it had") {
+    const TaskId task = campaign.tasks().begin()->first;
+    simulator.script().run_segment(task, 2.0, 1100);
+    simulator.script().feed(event::SegmentBegan{task});
+    simulator.script().pass(3.0);
+    simulator.tell(event::TaskFailed{task, "diverged", "exit code 3", "NaN"});
+    CHECK(record.state == SimulationState::kDone);
+    CHECK(record.steps() == 1000);
+    CHECK(record.kept_multiple == 1);
+    CHECK(record.reason == "it could not be lengthened: exit code 3");
+    CHECK(simulator.script().spent(Spent::kDiscarded).seconds == Approx(5.0));
+    event::Advised again = advice(6, 1.0, {});
+    again.lengthen = {longer};
+    simulator.tell(again);
+    simulator.finish(1);
+    CHECK(simulator.running() != longer);
+  }
+  const auto again = replay_log(simulator.script().plan(), simulator.script().log(), "log");
+  CHECK(again.campaign.results_to_train_on() == campaign.results_to_train_on());
+}
+
 TEST_CASE("After a failed training the points fill the space", "[campaign]") {
   Simulator advised(surrogate_config());
   Simulator plain(surrogate_config());

@@ -30,7 +30,7 @@ constexpr const char* kFull = R"({
     "limit_hours": 3, "tries": 2
   },
   "selection": {"holdout": 2, "rule": "random"},
-  "surrogate": {"target_rmse": 0.1, "target_within_errors": 0.9, "first_results": 4, "retrain_results": 3,
+  "surrogate": {"target_rmse": 0.1, "target_within_errors": 0.9, "first_results": 4, "retrain_results": 3, "most_doublings": 2,
                 "members": 3, "hidden": [8], "iterations": 100, "learning_rate": 0.02},
   "stop": {"max_simulations": 5, "max_cost": 1.5},
   "machines": {"count": 3, "price_per_hour": 0.2, "listen_address": "127.0.0.2", "port": 7000,

@@ -56,8 +56,19 @@ TEST_CASE("Without a result there are no files", "[store]") {
   const TemporaryFolder folder;
   const SimulationStore store(folder.path());
   CHECK(store.result_of(1).empty());
-  store.keep_result(1, {{"b", "2"}, {"a/c", "1"}});
+  store.keep_result(1, 1, {{"b", "2"}, {"a/c", "1"}});
   CHECK(store.result_of(1) == std::vector<ResultFile>{{"a/c", "1"}, {"b", "2"}});
+  // A longer one leaves the earlier, also if it is kept again after a kill.
+  for (const char* longer : {"not whole", "3"}) {
+    store.keep_result(1, 2, {{"b", longer}});
+    CHECK(store.result_of(1) == std::vector<ResultFile>{{"b", longer}});
+    CHECK(store.result_of(1, 2) == store.result_of(1));
+    CHECK(store.result_of(1, 1) == std::vector<ResultFile>{{"a/c", "1"}, {"b", "2"}});
+  }
+  store.keep_result(1, 4, {{"b", "4"}});
+  CHECK(store.result_of(1, 1).size() == 2);
+  CHECK(store.result_of(1, 2) == std::vector<ResultFile>{{"b", "3"}});
+  CHECK(store.result_of(1, 4) == std::vector<ResultFile>{{"b", "4"}});
 }
 
 }  // namespace

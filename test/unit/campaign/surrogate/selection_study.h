@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "campaign/surrogate/surrogate_loop.h"
+#include "test/unit/campaign/surrogate/surrogate_loop.h"
 
 namespace scavenger::surrogate {
 

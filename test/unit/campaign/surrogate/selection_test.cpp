@@ -32,6 +32,16 @@ TEST_CASE("each point is chosen once, and no more than there are") {
   CHECK(space_filling({}, {}, 1, 2).empty());
 }
 
+TEST_CASE("what dominates by its statistical error is simulated for longer") {
+  using Indices = std::vector<std::size_t>;
+  const std::vector<double> variances{1.0, 1.0, 1.0, 5.0};
+  const std::vector<double> statistical{0.9, 3.0, 4.0, 4.9};
+  CHECK(worth_lengthening(statistical, variances, 0.5) == Indices{2, 1});
+  CHECK(worth_lengthening(statistical, variances, 1.5) == Indices{2});
+  CHECK(worth_lengthening(statistical, variances, 2.0).empty());
+  CHECK(worth_lengthening({}, {}, 0.0).empty());
+}
+
 TEST_CASE("space-filling takes the farthest point") {
   CHECK(space_filling(kLine, {{-1.0}}, 1, 2) == std::vector<std::size_t>{4, 2});
   CHECK(space_filling(kLine, {}, 7, 3) == space_filling(kLine, {}, 7, 3));

@@ -1,4 +1,4 @@
-#include "campaign/surrogate/surrogate_loop.h"
+#include "test/unit/campaign/surrogate/surrogate_loop.h"
 
 #include <catch2/catch.hpp>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "perfmodel/survival/bag_simulator.h"
+#include "test/unit/perfmodel/survival/bag_simulator.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

@@ -4,9 +4,9 @@
 #include <limits>
 #include <memory>
 
-#include "perfmodel/survival/bag_simulator.h"
 #include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
+#include "test/unit/perfmodel/survival/bag_simulator.h"
 
 namespace scavenger::perfmodel {
 namespace {

@@ -12,10 +12,10 @@
 #include <optional>
 #include <string>
 
-#include "perfmodel/survival/bag_simulator.h"
 #include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
 #include "perfmodel/survival/expected_time.h"
+#include "test/unit/perfmodel/survival/bag_simulator.h"
 #include "test/unit/perfmodel/survival/lifetime_table.h"
 
 namespace scavenger::perfmodel {

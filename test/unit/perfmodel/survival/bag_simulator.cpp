@@ -1,4 +1,4 @@
-#include "perfmodel/survival/bag_simulator.h"
+#include "test/unit/perfmodel/survival/bag_simulator.h"
 
 #include <algorithm>
 #include <cmath>

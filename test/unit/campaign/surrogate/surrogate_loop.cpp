@@ -1,4 +1,4 @@
-#include "campaign/surrogate/surrogate_loop.h"
+#include "test/unit/campaign/surrogate/surrogate_loop.h"
 
 #include <algorithm>
 #include <cmath>
@@ -98,24 +98,20 @@ std::vector<std::size_t> SurrogateLoop::choose_points(std::size_t count) const {
   return chosen;
 }
 
-// Twice the steps halve the statistical variance of a point. That is worth more than a new point if
-// it takes away more than the surrogate does not know there.
 std::optional<std::size_t> SurrogateLoop::point_to_lengthen(double new_variance) const {
-  std::optional<std::size_t> best;
-  double most = new_variance;
+  std::vector<std::size_t> points;
+  std::vector<double> statistical, variances;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
     if (entry.is_holdout || entry.state != State::kDone) continue;
     if (2.0 * entry.steps > static_cast<double>(std::size_t{1} << settings_.most_lengthened))
       continue;
-    const double statistical = statistical_variance(*entry.sample);
-    if (statistical <= variances_[i]) continue;
-    if (0.5 * statistical > most) {
-      most = 0.5 * statistical;
-      best = i;
-    }
+    points.push_back(i);
+    statistical.push_back(statistical_variance(*entry.sample));
+    variances.push_back(variances_[i]);
   }
-  return best;
+  const auto longer = worth_lengthening(statistical, variances, new_variance);
+  return longer.empty() ? std::nullopt : std::optional(points[longer.front()]);
 }
 
 std::optional<std::string> SurrogateLoop::complete(std::size_t point, Sample sample) {

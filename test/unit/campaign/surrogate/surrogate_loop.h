@@ -1,6 +1,6 @@
-// The loop of a campaign that trains its own surrogate: completed simulations in; the next points,
-// trainings, and predictions with error bars out. Pure: the same seed and the same order of calls
-// give the same answers, so that a campaign can be replayed from its log.
+// The loop of a campaign that trains its own surrogate, in one process, for studies of its rules:
+// completed simulations in; the next points, trainings, and predictions with error bars out. Pure:
+// the same seed and the same order of calls give the same answers.
 //
 // A random holdout is simulated first and never trained on. Until a first training has succeeded,
 // and while trainings fail, points fill the space.
@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
