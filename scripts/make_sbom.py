@@ -61,6 +61,13 @@ def files_of(root):
                    "checksums": [{"algorithm": name.upper(), "checksumValue": digest_of(path, name)} for name in ("sha1", "sha256")]}
 
 
+def scavenger(version, files):
+    """The package that the files are of. Its verification code is that of SPDX 2.3, 7.9: of the digests of all of them."""
+    digests = sorted(checksum["checksumValue"] for file in files for checksum in file["checksums"] if checksum["algorithm"] == "SHA1")
+    code = hashlib.sha1("".join(digests).encode()).hexdigest()
+    return package("scavenger", version, "product", None) | {"filesAnalyzed": True, "packageVerificationCode": {"packageVerificationCodeValue": code}}
+
+
 def version_of(root):
     program = root / "opt/scavenger/bin/scavenger-train"
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.split(maxsplit=1) if program.exists() else []
@@ -74,11 +81,13 @@ def main():
     parser.add_argument("--name", required=True)
     arguments = parser.parse_args()
     made = datetime.datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", datetime.datetime.now().timestamp())), datetime.timezone.utc)
-    image = package(arguments.name, version_of(arguments.root), "image", None)
-    parts = [*debian_packages(arguments.base), *python_packages(arguments.root)]
-    files = list(files_of(arguments.root))
+    version, files = version_of(arguments.root), list(files_of(arguments.root))
+    image = package(arguments.name, version, "image", None)
+    product = [scavenger(version, files)] if files else []
+    parts = [*product, *debian_packages(arguments.base), *python_packages(arguments.root)]
     content = hashlib.sha256(json.dumps([parts, files], sort_keys=True).encode()).hexdigest()
-    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", image["SPDXID"])] + [(image["SPDXID"], "CONTAINS", part["SPDXID"]) for part in [*parts, *files]]
+    relations = [("SPDXRef-DOCUMENT", "DESCRIBES", image["SPDXID"])] + [(image["SPDXID"], "CONTAINS", part["SPDXID"]) for part in parts]
+    relations += [(one["SPDXID"], "CONTAINS", file["SPDXID"]) for one in product for file in files]
     print(json.dumps({
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": arguments.name,
         "documentNamespace": f"https://spdx.org/spdxdocs/scavenger-{content}",

@@ -218,12 +218,13 @@ provide_torch() {
   }
 }
 
-# What single tests need, and skip without: a browser for the pages, who scrapes their metrics, sshd and Slurm.
+# What single tests need, and skip without: a browser for the pages, who scrapes their metrics, sshd, Slurm, and
+# what builds images.
 provide_test_programs() {
   local program package service
   is_supported_system || return 0
   for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus sshd:openssh-server \
-                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl; do
+                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl buildah:buildah; do
     package=${program#*:}
     ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
     update_package_lists
@@ -231,7 +232,7 @@ provide_test_programs() {
       say "warning: this distribution has no package $package; the tests that use it will be skipped"
       continue
     fi
-    say "installing $package: tests of pages, metrics and providers of machines use it"
+    say "installing $package: tests of pages, metrics, images and providers of machines use it"
     install_packages "$package"
     # The tests start one of their own; this machine is to have none that runs all the time.
     command -v systemctl >/dev/null || continue

@@ -2,6 +2,7 @@
 a root that it can write to. Debian is stood in for by the libraries that the program needs; scripts/build_image.sh without --base makes the real one.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -69,9 +70,17 @@ class BuildImageTest(unittest.TestCase):
 
         parts = json.loads((root / "usr/share/scavenger/sbom.spdx.json").read_text())
         self.assertEqual(parts, json.loads((self.folder / "image.spdx.json").read_text()))
-        self.assertEqual([part["name"] for part in parts["packages"][1:]], ["libc6"])
+        self.assertEqual([part["name"] for part in parts["packages"][1:]], ["scavenger", "libc6"])
         self.assertEqual(sorted(file["fileName"] for file in parts["files"]), [f"./opt/scavenger/bin/{name}" for name in sorted(PROGRAMS)])
         self.assertEqual(len({item["SPDXID"] for item in [*parts["packages"], *parts["files"]]}), len(parts["packages"]) + len(parts["files"]))
+
+        self.assert_valid_for_others(self.folder / "image.spdx.json")
+
+    def assert_valid_for_others(self, bill):
+        """By the reference implementation of SPDX, if it is installed."""
+        if importlib.util.find_spec("spdx_tools"):
+            done = subprocess.run([sys.executable, "-m", "spdx_tools.spdx.clitools.pyspdxtools", "--infile", bill], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_wrong_words_are_refused_before_anything_is_made(self):
         output = self.folder / "image.tar"
