@@ -12,15 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "runtime/vocabulary/instruction_set.h"
 
 namespace scavenger::md {
-
-enum class InstructionSet { kPortable, kAvx2, kAvx512 };
-
-const char* name(InstructionSet set);
-// Returns the sets that this machine supports, kPortable first, the fastest last.
-std::vector<InstructionSet> supported_instruction_sets();
 
 inline constexpr std::size_t kLanes = 16;
 inline constexpr std::size_t kSheetTerms = 8;

@@ -66,30 +66,6 @@ constexpr std::size_t kWidth = 16;
 
 }  // namespace
 
-const char* name(InstructionSet set) {
-  switch (set) {
-    case InstructionSet::kPortable:
-      return "portable";
-    case InstructionSet::kAvx2:
-      return "AVX2";
-    case InstructionSet::kAvx512:
-      return "AVX-512";
-  }
-  return "";
-}
-
-std::vector<InstructionSet> supported_instruction_sets() {
-  std::vector<InstructionSet> sets = {InstructionSet::kPortable};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) sets.push_back(InstructionSet::kAvx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    sets.push_back(InstructionSet::kAvx512);
-  }
-#endif
-  return sets;
-}
-
 const Kernels& kernels(InstructionSet set) {
   switch (set) {
     case InstructionSet::kPortable:

@@ -7,15 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "runtime/vocabulary/instruction_set.h"
 
 namespace scavenger::ps {
-
-enum class InstructionSet { kPortable, kAvx2, kAvx512 };
-
-const char* name(InstructionSet set);
-// Returns the sets that this machine supports, kPortable first, the fastest last.
-std::vector<InstructionSet> supported_instruction_sets();
 
 // A sum of squares is kept in kLanes doubles. Squares, and sums of kRunFloats / kLanes of them, are
 // computed in float, since widening each float to double would cost more than everything else. The

@@ -155,7 +155,7 @@ void print_row(const Row& row) {
 }
 
 void print_header(InstructionSet set) {
-  fmt::print("Sum + norms + SGD-momentum step, one thread, {}, chunks of 1 MiB.\n", name(set));
+  fmt::print("Sum + norms + SGD-momentum step, one thread, {}, chunks of 1 MiB.\n", name_of(set));
   fmt::print("GB/s count bytes read and written. memcpy is over as much memory.\n\n");
   fmt::print("{:>5} {:>3} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8}\n", "MB", "K", "ms", "no norms",
              "norms", "GB/s", "memcpy", "ratio");
@@ -165,10 +165,12 @@ void print_header(InstructionSet set) {
 }  // namespace scavenger::ps
 
 int main(int argc, char** argv) {
+  using namespace scavenger;
   using namespace scavenger::ps;
   CLI::App app("How fast one thread sums gradients, takes their norms, and steps the weights.");
   std::map<std::string, InstructionSet> sets;
-  for (const InstructionSet set : supported_instruction_sets()) sets[name(set)] = set;
+  for (const InstructionSet set : supported_instruction_sets())
+    sets[std::string(name_of(set))] = set;
   InstructionSet set = supported_instruction_sets().back();
   std::vector<double> megabytes = {1, 11, 45};
   std::vector<std::size_t> workers = {1, 2, 4};

@@ -9,6 +9,7 @@
 #include "runtime/base/random.h"
 #include "test/unit/ps/core/random_floats.h"
 
+using namespace scavenger;
 using namespace scavenger::ps;
 
 namespace {
@@ -114,7 +115,7 @@ TEST_CASE("every instruction set of this machine gives the bits of the portable 
     const Kernels& kernels_of_set = kernels(set);
     for (const std::size_t n : {0, 1, 7, 15, 16, 17, 31, 64, 511, 512, 1000, 2048, 4099}) {
       for (const std::size_t start : {0, 1, 3}) {
-        INFO(name(set) << ", " << n << " floats from " << start);
+        INFO(name_of(set) << ", " << n << " floats from " << start);
 
         CHECK(run_sums(kernels_of_set, n, start) == run_sums(portable, n, start));
         CHECK(run_sgd(kernels_of_set, n, start) == run_sgd(portable, n, start));
@@ -188,7 +189,7 @@ TEST_CASE("every instruction set rounds to bfloat16 and widens with the same bit
   portable.to_bfloat16(values.data(), expected.data(), values.size());
   for (const InstructionSet set : supported_instruction_sets()) {
     for (const std::size_t n : {0, 1, 15, 16, 17, 33, 4099}) {
-      INFO(name(set) << ", " << n << " floats");
+      INFO(name_of(set) << ", " << n << " floats");
       std::vector<Bfloat16> halves(n + 1, 0x1234);
       std::vector<float> wide(n + 1, 42.0F);
 
