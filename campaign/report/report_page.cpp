@@ -5,6 +5,7 @@
 #include "campaign/report/machine_report.h"
 #include "campaign/report/profile_drawing.h"
 #include "runtime/base/text.h"
+#include "runtime/http/html.h"
 
 namespace scavenger::campaign {
 namespace {
@@ -42,15 +43,15 @@ std::string headline(const Json& document) {
   std::string text = fmt::format(
       "<h1>{}</h1><p>{} of {} points were simulated in {}, {} were skipped: {} done, {} diverged, "
       "{} failed. {} machines were lost. The campaign is <b>{}</b>",
-      escaped(document.at("name")), document.at("simulated").get<std::uint64_t>(),
-      document.at("points").get<std::uint64_t>(),
+      escaped_html(document.at("name").get<std::string>()),
+      document.at("simulated").get<std::uint64_t>(), document.at("points").get<std::uint64_t>(),
       format_duration(document.at("seconds").get<double>()),
       document.at("skipped").get<std::uint64_t>(), document.at("done").get<std::uint64_t>(),
       document.at("diverged").get<std::uint64_t>(), document.at("failed").get<std::uint64_t>(),
       document.at("machines_lost").get<std::uint64_t>(),
-      escaped(document.at("status").get<std::string>()));
+      escaped_html(document.at("status").get<std::string>()));
   const std::string reason = document.at("reason");
-  return text + (reason.empty() ? "" : ": " + escaped(reason)) + ".</p>";
+  return text + (reason.empty() ? "" : ": " + escaped_html(reason)) + ".</p>";
 }
 
 std::string spent_table(const Json& spent) {
@@ -96,10 +97,10 @@ std::string trouble(const Json& document) {
   for (const Json& simulation : document.at("simulations")) {
     const std::string state = simulation.at("state");
     if (state != "diverged" && state != "failed") continue;
-    text += fmt::format("<h3>{}: {}</h3><p>{}</p>", escaped(values_text(simulation)), state,
-                        escaped(simulation.value("reason", "")));
+    text += fmt::format("<h3>{}: {}</h3><p>{}</p>", escaped_html(values_text(simulation)), state,
+                        escaped_html(simulation.value("reason", "")));
     const std::string tail = simulation.value("log_tail", "");
-    if (!tail.empty()) text += "<pre>" + escaped(tail) + "</pre>";
+    if (!tail.empty()) text += "<pre>" + escaped_html(tail) + "</pre>";
   }
   return text.empty() ? text : "<h2>Simulations without a result</h2>" + text;
 }
@@ -116,7 +117,7 @@ std::string simulations_table(const Json& document) {
   for (const Json& simulation : document.at("simulations"))
     text += fmt::format(
         "<tr><td>{}{}</td><td>{}{}</td><td>{}</td><td>{}</td><td>${:.4f}</td><td>{}</td></tr>",
-        escaped(values_text(simulation)),
+        escaped_html(values_text(simulation)),
         simulation.at("is_holdout").get<bool>() ? " (holdout)" : "",
         simulation.at("state").get<std::string>(), lengthened_text(simulation),
         format_duration(simulation.at("seconds").get<double>()),
@@ -127,7 +128,7 @@ std::string simulations_table(const Json& document) {
 
 std::string key_of(std::size_t curve, const std::string& meaning) {
   return fmt::format("<span class=\"key\" style=\"background:{}\"></span>{} ",
-                     kCurveColours[curve % std::size(kCurveColours)], escaped(meaning));
+                     kCurveColours[curve % std::size(kCurveColours)], escaped_html(meaning));
 }
 
 std::string trainings_section(const Json& surrogate) {
@@ -181,10 +182,10 @@ std::string holdout_section(const ProfileColumns& columns,
   for (const DrawnProfile& profile : profiles)
     if (profile.predicted)
       figures += "<figure>" + profile_svg(both(profile.simulated, *profile.predicted)) +
-                 "<figcaption>" + escaped(profile.title) + "</figcaption></figure>";
+                 "<figcaption>" + escaped_html(profile.title) + "</figcaption></figure>";
   if (figures.empty()) return figures;
   std::string text = fmt::format("<h2>The holdout, which was not learned from</h2><p>Over {}: ",
-                                 escaped(columns.x));
+                                 escaped_html(columns.x));
   for (std::size_t i = 0; i < columns.y.size(); ++i) text += key_of(i, columns.y[i] + " simulated");
   for (std::size_t i = 0; i < columns.y.size(); ++i)
     text += key_of(columns.y.size() + i, columns.y[i] + " predicted");
@@ -194,13 +195,13 @@ std::string holdout_section(const ProfileColumns& columns,
 
 std::string profiles_section(const ProfileColumns& columns,
                              const std::vector<DrawnProfile>& profiles) {
-  std::string text = fmt::format("<h2>Profiles</h2><p>Over {}: ", escaped(columns.x));
+  std::string text = fmt::format("<h2>Profiles</h2><p>Over {}: ", escaped_html(columns.x));
   for (std::size_t i = 0; i < columns.y.size(); ++i) text += key_of(i, columns.y[i]);
   text += columns.errors.empty() ? "</p>" : "with a band of one standard error.</p>";
   text += "<div class=\"profiles\">";
   for (const DrawnProfile& profile : profiles)
-    text += "<figure>" + profile_svg(profile.simulated) + "<figcaption>" + escaped(profile.title) +
-            "</figcaption></figure>";
+    text += "<figure>" + profile_svg(profile.simulated) + "<figcaption>" +
+            escaped_html(profile.title) + "</figcaption></figure>";
   return text + "</div>";
 }
 
@@ -211,7 +212,7 @@ std::string report_page(const Json& document, const ProfileColumns* columns,
   std::string text = fmt::format(
       "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>{}</title><style>{}</style></head><body>",
-      escaped(document.at("name")), kStyle);
+      escaped_html(document.at("name").get<std::string>()), kStyle);
   text += headline(document) + spent_table(document.at("spent"));
   text += types_section(document.at("types")) + lives_section(document.at("lives"));
   if (document.contains("surrogate")) text += trainings_section(document.at("surrogate"));

@@ -10,6 +10,7 @@
 #include "elastic/page/assets/assets.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/json_text.h"
+#include "runtime/http/html.h"
 #include "runtime/vocabulary/metric.h"
 
 namespace scavenger::elastic {
@@ -100,32 +101,6 @@ std::string document(const std::string& title, const std::string& policy, const 
 }
 
 }  // namespace
-
-std::string escaped_html(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '&':
-        result += "&amp;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      case '\'':
-        result += "&#39;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
-}
 
 std::string report_page(const std::vector<std::string>& runs, const std::string& title) {
   const std::string script = script_text();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace scavenger::elastic {
@@ -14,8 +13,5 @@ std::string report_page(const std::vector<std::string>& runs, const std::string&
 // The same page without data, which it gets from the server that sent it (live_page.h). `policy`
 // receives the Content-Security-Policy to send with it.
 std::string live_page(const std::string& title, std::string& policy);
-
-// Text for HTML: markup in it is shown and not obeyed.
-std::string escaped_html(std::string_view text);
 
 }  // namespace scavenger::elastic

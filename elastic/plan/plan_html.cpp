@@ -9,6 +9,7 @@
 
 #include "elastic/plan/plan_notes.h"
 #include "elastic/plan/plan_output.h"
+#include "runtime/http/html.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -21,23 +22,6 @@ constexpr double kWidth = 860.0, kHeight = 460.0, kLeft = 70.0, kRight = 130.0, 
 // Tell eight kinds apart, also for most colour-blind people (Okabe and Ito 2008).
 constexpr std::array<std::string_view, 8> kColours = {
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "currentColor", "#8a8a00"};
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 // A round step that makes about five ticks.
 double tick_step(double span) {
@@ -151,7 +135,7 @@ namespace {
 std::string warnings_html(const Plan& plan) {
   std::string text;
   for (const std::string& warning : choice_warnings(plan))
-    text += fmt::format("<p class=\"warning\">Warning: {}.</p>\n", escaped(warning));
+    text += fmt::format("<p class=\"warning\">Warning: {}.</p>\n", escaped_html(warning));
   return text;
 }
 
@@ -179,7 +163,7 @@ Point at one for its numbers.</p>
 {3}{1}<pre>{2}</pre>
 </body></html>
 )",
-      escaped(source.title), Chart(plan).svg(), escaped(plan_text(plan, source)),
+      escaped_html(source.title), Chart(plan).svg(), escaped_html(plan_text(plan, source)),
       warnings_html(plan));
 }
 

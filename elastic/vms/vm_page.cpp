@@ -8,6 +8,7 @@
 
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_words.h"
+#include "runtime/http/html.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -15,23 +16,6 @@ namespace {
 constexpr double kWidth = 900.0, kHeight = 480.0, kLeft = 80.0, kRight = 20.0, kTop = 20.0,
                  kBottom = 50.0;
 constexpr std::size_t kDrawnRows = 40;
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '&')
-      result += "&amp;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 // A logarithmic axis, since types differ by factors.
 class Axis final {
@@ -147,7 +131,7 @@ class Chart final {
     std::string out = fmt::format(
         "<g class=\"{} {}\"><title>{}: {} to {}, ${:.3g} to ${:.3g}; limits hold with {:.0f} %; "
         "{}</title>",
-        name_of(row.evidence), chosen ? "chosen" : "other", escaped(name_text(row)),
+        name_of(row.evidence), chosen ? "chosen" : "other", escaped_html(name_text(row)),
         vm_duration_text(time.q10), vm_duration_text(time.q90), cost.q10, cost.q90,
         100.0 * row.outcome.within_both, name_of(row.evidence));
     out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
@@ -157,7 +141,7 @@ class Chart final {
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>", cx, cy, chosen ? 8 : 4.5);
     if (chosen || std::ranges::count(plan_.fallbacks, index) > 0)
       out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>", cx + 11, cy - 6,
-                         escaped(name_text(row)));
+                         escaped_html(name_text(row)));
     return out + "</g>\n";
   }
 
@@ -177,7 +161,7 @@ std::string table_html(const VmPlan& plan) {
     out += fmt::format(
         "<tr{}><td>{}</td><td>{:.0f} %</td><td>{} / {} / {}</td><td>{:.3g} / {:.3g} / {:.3g}</td>"
         "<td>{:.0f} %</td><td>{:.0f} %</td><td>{}</td></tr>\n",
-        plan.choice == i ? " class=\"choice\"" : "", escaped(name_text(row)),
+        plan.choice == i ? " class=\"choice\"" : "", escaped_html(name_text(row)),
         100.0 * row.spot_share(), vm_duration_text(time.q10), vm_duration_text(time.q50),
         vm_duration_text(time.q90), cost.q10, cost.q50, cost.q90, 100.0 * row.outcome.within_time,
         100.0 * row.outcome.within_cost, name_of(row.evidence));
@@ -188,11 +172,12 @@ std::string table_html(const VmPlan& plan) {
 std::string lines_html(const VmPlan& plan) {
   std::string out;
   for (const std::string& line : vm_decision_lines(plan))
-    out += fmt::format("<p>{}</p>\n", escaped(line));
-  for (const std::string& note : plan.notes) out += fmt::format("<p>Note: {}</p>\n", escaped(note));
+    out += fmt::format("<p>{}</p>\n", escaped_html(line));
+  for (const std::string& note : plan.notes)
+    out += fmt::format("<p>Note: {}</p>\n", escaped_html(note));
   for (const PrunedType& one : plan.pruned)
-    out += fmt::format("<p class=\"small\">Left out: {}: {}</p>\n", escaped(one.type),
-                       escaped(one.why));
+    out += fmt::format("<p class=\"small\">Left out: {}: {}</p>\n", escaped_html(one.type),
+                       escaped_html(one.why));
   return out;
 }
 
@@ -225,7 +210,7 @@ quantile. Large: the choice. <span class="measured">Green</span>: measured,
 Dashed: limits. Point at one for its numbers.</p>
 {2}{3}</body></html>
 )",
-      escaped(title), lines_html(plan), Chart(plan).svg(), table_html(plan));
+      escaped_html(title), lines_html(plan), Chart(plan).svg(), table_html(plan));
 }
 
 }  // namespace scavenger::elastic
