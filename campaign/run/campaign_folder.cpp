@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,36 +14,19 @@
 #include "campaign/run/machine_source.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
+#include "runtime/process/new_run_folder.h"
 
 namespace scavenger::campaign {
 namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse_place(const fs::path& path, const std::string& why) {
-  throw SystemError({.what = "cannot make the run folder: " + why,
-                     .where = path.string(),
-                     .remedy = "give --run a folder where you may write"});
-}
-
-// Made here and now: what another process makes in the same moment is not taken.
-fs::path make_free_folder(const std::string& name) {
-  std::error_code error;
-  fs::create_directories("runs", error);
-  for (int number = 1;; ++number) {
-    const std::string suffix = number == 1 ? "" : fmt::format("-{}", number);
-    const fs::path path = fs::path("runs") / (name + suffix);
-    if (::mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST) refuse_place(fs::absolute(path), std::strerror(errno));
-  }
-}
-
 void copy_files(const CampaignConfig& config, const fs::path& place) {
   std::error_code error;
   fs::create_directories(place, error);
   for (const fs::path& file : config.simulation.files) {
     if (!error) fs::copy(file, place / file.filename(), fs::copy_options::recursive, error);
-    if (error) refuse_place(place / file.filename(), error.message());
+    if (error) refuse_run_folder(place / file.filename(), error.message());
   }
 }
 
@@ -67,9 +49,9 @@ CampaignFolder make_campaign_folder(const CampaignConfig& config, const fs::path
                           : "give --run another folder"});
   }
   CampaignFolder folder{
-      fs::absolute(wanted.empty() ? make_free_folder(config.name) : wanted).lexically_normal()};
+      fs::absolute(wanted.empty() ? make_free_run_folder(config.name) : wanted).lexically_normal()};
   fs::create_directories(folder.logs(), error);
-  if (error) refuse_place(folder.path, error.message());
+  if (error) refuse_run_folder(folder.path, error.message());
   copy_files(config, folder.files());
   write_file_atomically(folder.config(), json_text(to_json(config), {.indent = 2}) + "\n");
   write_file_atomically(folder.log(), "");

@@ -1,10 +1,5 @@
 #include "elastic/coordinator/job/run_folder.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -13,6 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
+#include "runtime/process/new_run_folder.h"
 
 namespace scavenger::elastic {
 namespace fs = std::filesystem;
@@ -21,24 +17,6 @@ namespace {
 bool is_empty_or_missing(const fs::path& path) {
   std::error_code error;
   return !fs::exists(path, error) || fs::is_empty(path, error);
-}
-
-[[noreturn]] void refuse_place(const fs::path& path, const std::string& why) {
-  throw SystemError({.what = "cannot make the run folder: " + why,
-                     .where = path.string(),
-                     .remedy = "give --run a folder where you may write"});
-}
-
-// Made here and now: what another process makes in the same moment is not taken.
-fs::path make_free_folder(const std::string& name) {
-  std::error_code error;
-  fs::create_directories("runs", error);
-  for (int number = 1;; ++number) {
-    const std::string suffix = number == 1 ? "" : fmt::format("-{}", number);
-    const fs::path path = fs::path("runs") / (name + suffix);
-    if (::mkdir(path.c_str(), 0777) == 0) return path;
-    if (errno != EEXIST) refuse_place(fs::absolute(path), std::strerror(errno));
-  }
 }
 
 [[noreturn]] void refuse_taken_folder(const JobConfig& config, const fs::path& path) {
@@ -64,11 +42,11 @@ fs::path make_free_folder(const std::string& name) {
 RunFolder make_run_folder(const JobConfig& config, const fs::path& wanted) {
   if (!wanted.empty() && !is_empty_or_missing(wanted)) refuse_taken_folder(config, wanted);
   RunFolder folder{
-      fs::absolute(wanted.empty() ? make_free_folder(config.name) : wanted).lexically_normal()};
+      fs::absolute(wanted.empty() ? make_free_run_folder(config.name) : wanted).lexically_normal()};
   std::error_code error;
   fs::create_directories(folder.logs(), error);
   if (!error) fs::create_directories(folder.checkpoints(), error);
-  if (error) refuse_place(folder.path, error.message());
+  if (error) refuse_run_folder(folder.path, error.message());
   return folder;
 }
 
