@@ -2,38 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cctype>
-#include <cstring>
 #include <span>
 
 namespace scavenger::gcp {
-namespace {
-
-constexpr std::size_t kNameCharacters = 25;  // of the job's own name; with the rest below 63
-
-// Letters in lower case, digits and single dashes, beginning with a letter (RFC 1035).
-std::string plain_name(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 && byte < 128)
-      name += static_cast<char>(std::tolower(byte));
-    else if (!name.empty() && name.back() != '-')
-      name += '-';
-  }
-  if (name.empty() || std::isalpha(static_cast<unsigned char>(name.front())) == 0)
-    name.insert(0, "job-");
-  if (name.size() > kNameCharacters) name.resize(kNameCharacters);
-  while (name.ends_with('-')) name.pop_back();
-  return name;
-}
-
-}  // namespace
-
-std::string cloud_job_id(std::string_view job_name, std::uint32_t nonce) {
-  return fmt::format("{}-{:08x}", plain_name(job_name), nonce);
-}
 
 std::string vm_name(const std::string& job_id, const std::string& role, std::uint32_t index,
                     std::uint32_t nonce) {

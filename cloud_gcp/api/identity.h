@@ -1,11 +1,10 @@
-// How a job's VMs are called and marked, so that they are found again by whoever looks: this
-// process, the next one after a crash, and a person.
+// How a job's VMs are called and marked, so that this process, the next one after a crash, and a
+// person find them again.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "runtime/base/random.h"
 
@@ -13,10 +12,6 @@ namespace scavenger::gcp {
 
 inline constexpr const char* kJobLabel = "scavenger-job";
 inline constexpr const char* kRoleLabel = "scavenger-role";
-
-// One run folder's job in the cloud: "fashion-mlp-3f2a9c01". Of at most 34 characters, fit for a
-// label and for the start of a VM's name. `nonce` tells apart runs of one name.
-std::string cloud_job_id(std::string_view job_name, std::uint32_t nonce);
 
 // "fashion-mlp-3f2a9c01-worker-3-7b0c11d2": a name is used once, so that a VM which was lost, and
 // is still being deleted, never stands in the way of its successor.
@@ -30,7 +25,7 @@ std::string job_filter(const std::string& job_id);
 // And that of all jobs'.
 std::string any_job_filter();
 
-// A random UUID (version 4): who repeats a request under the same id makes one VM, not two.
+// Returns a random UUID (version 4). A request that is repeated under its id makes one VM, not two.
 std::string request_id(RandomStream& stream);
 
 // Seeds a stream for ids with bits from the operating system.

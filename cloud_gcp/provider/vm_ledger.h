@@ -1,7 +1,7 @@
-// What was asked of the cloud, on disk before it was asked: who comes after a crash reads which VMs
-// may be there.
+// What was asked of the cloud, on disk before it was asked. After a crash the next process reads
+// there which VMs may exist.
 //
-// A file of JSON lines in the job's state folder, each forced to disk:
+// A RentalJournal in the job's state folder:
 //   {"job": "mlp-3f2a9c01"}
 //   {"vm": "mlp-3f2a9c01-worker-0-7b0c", "zone": "us-central1-a", "step": "create", "request_id":
 //   "..."}
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/base/file.h"
+#include "runtime/provider/rental_journal.h"
 
 namespace scavenger::gcp {
 
@@ -30,14 +30,14 @@ struct LedgerEntry {
   VmStep step = VmStep::kCreate;  // the last one
 };
 
-// Thread: one at a time. All throw SystemError where the disk refuses.
+// Thread: one at a time. All throw SystemError if the disk refuses.
 class VmLedger final {
  public:
-  // Reads what is there; begins a new ledger for a job of this name where there is none. The last
+  // Reads what is there; begins a new ledger for a job of this name if there is none. The last
   // line may have been cut off by a crash.
   VmLedger(const std::filesystem::path& folder, const std::string& job_name);
 
-  const std::string& job_id() const { return job_id_; }
+  const std::string& job_id() const { return journal_.job_id(); }
   // Returns when it is on disk. `request_id`: of kCreate and kDelete.
   void note(const std::string& vm, const std::string& zone, VmStep step,
             const std::string& request_id = {});
@@ -49,12 +49,7 @@ class VmLedger final {
   static std::filesystem::path file_in(const std::filesystem::path& folder);
 
  private:
-  void append(const std::string& line);
-  void read(const std::string& text);
-
-  std::filesystem::path path_;
-  FileDescriptor file_;
-  std::string job_id_;
+  RentalJournal journal_;
   std::map<std::string, LedgerEntry> entries_;
 };
 

@@ -4,16 +4,11 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 namespace scavenger::kubernetes {
 
 inline constexpr const char* kJobLabel = "scavenger.dev/job";
 inline constexpr const char* kWorkerLabel = "scavenger.dev/worker";
-
-// One run folder's job in the cluster: "fashion-mlp-3f2a9c01". Of at most 34 characters, fit for a
-// label and for the start of a Pod's name. `nonce` tells apart runs of one name.
-std::string cluster_job_id(std::string_view job_name, std::uint32_t nonce);
 
 // "fashion-mlp-3f2a9c01-worker-3-7b0c11d2". A name is used once, so that a Pod that is still being
 // deleted never stands in the way of its successor.

@@ -1,7 +1,7 @@
 // The Pods that were asked for, on disk before they were asked for: the next process of the job
 // reads there which ones may exist.
 //
-// A file of JSON lines in the job's state folder, each forced to disk:
+// A RentalJournal in the job's state folder:
 //   {"job": "mlp-3f2a9c01"}
 //   {"pod": "mlp-3f2a9c01-worker-0-7b0c11d2", "step": "create"}
 //   {"pod": "mlp-3f2a9c01-worker-0-7b0c11d2", "step": "gone"}
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "runtime/base/file.h"
+#include "runtime/provider/rental_journal.h"
 
 namespace scavenger::kubernetes {
 
@@ -22,7 +22,7 @@ class PodJournal final {
   // line may have been cut off by a crash.
   PodJournal(const std::filesystem::path& folder, const std::string& job_name);
 
-  const std::string& job_id() const { return job_id_; }
+  const std::string& job_id() const { return journal_.job_id(); }
   // Both return when it is on disk.
   void note_creation(const std::string& pod);
   void note_end(const std::string& pod);
@@ -32,12 +32,7 @@ class PodJournal final {
   static std::filesystem::path file_in(const std::filesystem::path& folder);
 
  private:
-  void read(const std::string& text);
-  void append(const std::string& line);
-
-  std::filesystem::path path_;
-  FileDescriptor file_;
-  std::string job_id_;
+  RentalJournal journal_;
   std::set<std::string> open_;
 };
 

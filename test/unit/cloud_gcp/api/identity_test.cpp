@@ -4,6 +4,8 @@
 #include <regex>
 #include <set>
 
+#include "runtime/provider/rental_journal.h"
+
 namespace scavenger::gcp {
 
 TEST_CASE("Names of VMs are those that Compute Engine takes, whatever the job is called") {
@@ -11,15 +13,15 @@ TEST_CASE("Names of VMs are those that Compute Engine takes, whatever the job is
   for (const std::string job :
        {"fashion_mlp", "7th try", "--", "\xc3\x84rger mit Umlauten", "x",
         "a-very-long-name-of-a-job-that-goes-on-and-on-and-on-for-ever-and-ever"}) {
-    const std::string id = cloud_job_id(job, 0x3f2a9c01);
+    const std::string id = rented_job_id(job, 0x3f2a9c01);
     const std::string name = vm_name(id, "worker", 4294967295u, 0xffffffff);
     INFO(name);
     CHECK(std::regex_match(id, rfc1035));
     CHECK(std::regex_match(name, rfc1035));
     CHECK(id.size() <= 63);
   }
-  CHECK(cloud_job_id("fashion_mlp", 1) == "fashion-mlp-00000001");
-  CHECK(cloud_job_id("fashion_mlp", 1) != cloud_job_id("fashion_mlp", 2));
+  CHECK(rented_job_id("fashion_mlp", 1) == "fashion-mlp-00000001");
+  CHECK(rented_job_id("fashion_mlp", 1) != rented_job_id("fashion_mlp", 2));
 }
 
 TEST_CASE("Request ids are valid UUIDs of version 4, and differ") {
