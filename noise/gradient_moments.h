@@ -26,7 +26,7 @@ struct GradientMoments {
 // that squared norm, E m = G + T P / B for any b_k, and E a = G + T / B, hence
 //   T = B (m - a) / (P - 1),  G = (P a - m) / (P - 1).
 // (McCandlish et al. 2018, appendix A.1, weighted.) The parts are the workers' batches; for one
-// worker, two halves of its batch. Nothing comes back where there are fewer than two parts with
+// worker, two halves of its batch. Nothing comes back if there are fewer than two parts with
 // samples, or a number is not finite (an overflowing loss): such an iteration says nothing.
 std::optional<GradientMoments> estimate_moments(std::span<const PartNorm> parts,
                                                 double batch_sqr_norm);

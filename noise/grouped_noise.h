@@ -18,7 +18,7 @@ class GroupedNoise final {
   GroupedNoise(std::size_t groups, NoiseOptions options = {});
 
   // `samples`: b_k, one per part. `part_sqr_norms`: |g_k|^2 per part and group, parts x groups,
-  // row-major. `batch_sqr_norms`: |sum_k (b_k / B) g_k|^2, one per group. Returns false where the
+  // row-major. `batch_sqr_norms`: |sum_k (b_k / B) g_k|^2, one per group. Returns false if the
   // whole model's norms say nothing, in which case no group learns anything either.
   bool add(std::span<const double> samples, std::span<const double> part_sqr_norms,
            std::span<const double> batch_sqr_norms, double learning_rate);

@@ -44,7 +44,7 @@ struct NoiseIteration {
   std::span<const PartNorm> parts;
   double batch_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
   double learning_rate = 0.0;
-  // Iterations since the last one that was added: where not every iteration can be measured, each
+  // Iterations since the last one that was added: if not every iteration can be measured, each
   // that is counts for those that it follows, up to a batch mean's length.
   std::uint32_t spacing = 1;
 };
@@ -58,7 +58,7 @@ struct Measured {
 struct NoiseEstimate {
   GradientMoments moments;          // averages, not clipped
   GradientMoments standard_errors;  // of these averages
-  Measured noise_scale;  // B_s in samples; infinity where the average of G is not positive
+  Measured noise_scale;             // B_s in samples; infinity if the average of G is not positive
   bool stable = false;
   std::uint64_t iterations = 0;  // used in this learning-rate phase
 };
@@ -72,15 +72,15 @@ class NoiseEstimator final {
  public:
   explicit NoiseEstimator(NoiseOptions options = {});
 
-  // Starts a new phase first where the learning rate has made a step. Returns false, and changes
-  // nothing else, where the iteration says nothing (see estimate_moments).
+  // Starts a new phase first if the learning rate has made a step. Returns false, and changes
+  // nothing else, if the iteration says nothing (see estimate_moments).
   bool add(const NoiseIteration& iteration);
 
   // Nothing before the first iteration of a phase.
   std::optional<NoiseEstimate> estimate() const;
 
-  // All that it goes by, as kStateNumbers numbers, for one that is to go on from there: whoever has
-  // added the iterations hands it to whoever has not seen them. Whole numbers stay whole.
+  // Its state as kStateNumbers numbers, from which another estimator goes on that has not seen the
+  // iterations. Whole numbers stay whole.
   static constexpr std::size_t kStateNumbers = 30;
   std::array<double, kStateNumbers> state() const;
   void restore(const std::array<double, kStateNumbers>& state);

@@ -15,7 +15,7 @@ namespace scavenger::noise {
 // b = B / K, provided that the workers' squared norms were averaged with weights b_k / B.
 double gamma_from_noise_scale(double noise_scale, double workers, double global_batch);
 
-// The inverse. Infinity where gamma >= workers; negative where gamma < 1 (a noisy estimate: clip
+// The inverse. Infinity if gamma >= workers; negative if gamma < 1 (a noisy estimate: clip
 // after averaging, not before). Requires workers > 1: one worker's gamma is 1 and says nothing.
 double noise_scale_from_gamma(double gamma, double workers, double global_batch);
 

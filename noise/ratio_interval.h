@@ -18,8 +18,8 @@ struct RatioEstimate {
 
 // Fieller's (1954) interval for a ratio that is known not to be negative: all r >= 0 with
 // |numerator - r denominator| <= t * its standard error. Unlike the delta method it stays right
-// where the denominator is hardly larger than its error: the interval is then open upwards
-// (`high` is infinity), and where nothing is known it is [0, infinity). `t` is the quantile of
+// if the denominator is hardly larger than its error: the interval is then open upwards
+// (`high` is infinity), and if nothing is known it is [0, infinity). `t` is the quantile of
 // Student's t distribution for the wanted confidence.
 Interval positive_ratio_interval(const RatioEstimate& estimate, double t);
 

@@ -21,7 +21,7 @@ class StabilityDetector final {
  public:
   explicit StabilityDetector(StabilityOptions options);
 
-  // `iterations`: for how many it stands, where not every one is measured.
+  // `iterations`: for how many it stands, if not every one is measured.
   void add(double numerator, double denominator, std::uint32_t iterations = 1);
   void reset();
 

@@ -20,8 +20,8 @@ inline std::vector<std::string> words_of_line(const std::vector<std::string>& re
   return {reversed.rbegin(), reversed.rend()};
 }
 
-// Nothing where the command line is right. Else the exit code, once what there is to say was said:
-// 0 after --help and --version, 2 where the input is wrong. `words` is what CLI::App::parse takes.
+// Nothing if the command line is right. Else the exit code, once what there is to say was said:
+// 0 after --help and --version, 2 if the input is wrong. `words` is what CLI::App::parse takes.
 template <typename... Words>
 std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   try {
@@ -39,7 +39,7 @@ std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   }
 }
 
-// CLI11's own checks of numbers name the largest double where they refuse something.
+// CLI11's own checks of numbers name the largest double if they refuse something.
 inline CLI::Validator number_that(bool (*holds)(double), const std::string& wanted,
                                   const std::string& name) {
   const auto problem_of = [holds, wanted](std::string& word) {

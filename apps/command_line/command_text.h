@@ -26,7 +26,7 @@ struct DescribedOption {
   std::string placeholder;         // of its value, "CONFIG" or "TEXT"; empty: it takes none
   std::vector<std::string> choices;
   std::string description;
-  std::string preset;  // where it is not given
+  std::string preset;  // if it is not given
   bool is_required = false;
 };
 struct DescribedCommand {

@@ -10,7 +10,7 @@
 namespace scavenger {
 
 // Reads the launch ticket, starts the log, and runs `body`. Returns the exit code: body's, 1 for an
-// Error, 2 where the program was not started by scavenger-train.
+// Error, 2 if the program was not started by scavenger-train.
 int run_job_process(const std::string& program, int argc, char** argv,
                     const std::function<int(const LaunchTicket&)>& body);
 

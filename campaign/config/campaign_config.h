@@ -108,7 +108,7 @@ struct SelectionConfig {
 
 // The surrogate that a campaign trains from the profiles of its results.
 struct SurrogateConfig {
-  // The campaign ends where the error on the holdout is within both; 0: not asked for.
+  // The campaign ends if the error on the holdout is within both; 0: not asked for.
   double target_rmse = 0.0;           // in the unit of the profile
   double target_within_errors = 0.0;  // share of values
   std::uint32_t first_results = 16;

@@ -12,8 +12,8 @@
 //   not. One on which the next simulation is expected to take longer, or to cost more, than on a
 //   new one takes none, and is returned (machine_choice.h).
 // - A surrogate's advice comes before the order of the space, and after the holdout. It may be to
-//   simulate a point for longer that has a result. The campaign
-//   ends where the surrogate is good enough, and not before its last results were learned from.
+//   simulate a point for longer that has a result. The campaign ends if the surrogate is good
+//   enough, and not before its last results were learned from.
 // - The campaign ends before it costs more than max_cost: early enough for running segments to stop
 //   in order.
 #pragma once

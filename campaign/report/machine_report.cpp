@@ -9,6 +9,7 @@
 #include "campaign/report/profile_drawing.h"
 #include "perfmodel/survival/kaplan_meier.h"
 #include "runtime/base/text.h"
+#include "runtime/http/html.h"
 
 namespace scavenger::campaign {
 namespace {
@@ -127,7 +128,7 @@ std::string types_section(const Json& types) {
       "<table><tr><th>type</th><th>points measured</th><th>time</th><th>cost</th></tr>";
   for (const Json& type : types)
     text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>${:.5f}</td></tr>",
-                        escaped(type.at("type").get<std::string>()),
+                        escaped_html(type.at("type").get<std::string>()),
                         type.at("points").get<std::uint64_t>(),
                         format_duration(type.at("seconds_per_simulation").get<double>()),
                         type.at("dollars_per_simulation").get<double>());

@@ -1,8 +1,8 @@
 // The calls to Compute Engine that a job needs, repeated as far as that is safe.
 //
 // Reads are repeated freely. A call that changes something is repeated only under its request id,
-// which Compute Engine knows again; where no answer says what became of it, the VM itself is looked
-// up; and where that does not tell either, the result is "uncertain", not "failed".
+// which Compute Engine knows again; if no answer says what became of it, the VM itself is looked
+// up; and if that does not tell either, the result is "uncertain", not "failed".
 #pragma once
 
 #include <memory>
@@ -59,7 +59,7 @@ class ComputeClient final {
   // Done: there is no such VM any more.
   awaitable<ChangeResult> remove(std::string zone, std::string name, std::string request_id);
 
-  // What follows throws CloudError, where it is refused or there is no answer for too long.
+  // What follows throws CloudError, if it is refused or there is no answer for too long.
   awaitable<std::optional<Instance>> find(std::string zone, std::string name);
   // In all zones, or in one; `filter` as of identity.h.
   awaitable<std::vector<Instance>> list(std::string zone, std::string filter);
@@ -75,7 +75,7 @@ class ComputeClient final {
   // The operations of a zone that took a VM away: "compute.instances.preempted" of `name`.
   awaitable<bool> was_preempted(std::string zone, std::string name);
 
-  // The last bytes that a VM has written to its serial console; empty where it is gone.
+  // The last bytes that a VM has written to its serial console; empty if it is gone.
   awaitable<std::string> console_end(std::string zone, std::string name, int bytes);
 
   const ComputePlace& place() const { return place_; }

@@ -15,10 +15,10 @@ class TokenSource {
  public:
   virtual ~TokenSource() = default;
 
-  // Throws InputError where the credentials are no good, HttpError where whoever hands out tokens
-  // does not answer.
+  // Throws InputError if the credentials are no good, HttpError if the server of tokens does not
+  // answer.
   virtual awaitable<std::string> token() = 0;
-  // Throws InputError where it can be told within seconds that there will never be a token.
+  // Throws InputError if it can be told within seconds that there will never be a token.
   virtual awaitable<void> probe() { co_return; }
   // The last one was refused: do not give it again.
   virtual void forget() = 0;
@@ -38,11 +38,11 @@ struct CredentialSettings {
 std::unique_ptr<TokenSource> find_credentials(const CredentialSettings& settings, HttpClient& http,
                                               const Clock& clock);
 
-// The project that they belong to; empty where only the configuration can tell.
+// The project that they belong to; empty if only the configuration can tell.
 awaitable<std::string> project_of_credentials(CredentialSettings settings, HttpClient& http);
 
 // What a job needs before anything else can be looked at: credentials, and a project. Throws
-// InputError within seconds where one of them is missing. Returns the project.
+// InputError within seconds if one of them is missing. Returns the project.
 awaitable<std::string> check_account(std::string configured_project, CredentialSettings settings,
                                      TokenSource& tokens, HttpClient& http);
 

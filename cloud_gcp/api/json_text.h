@@ -7,11 +7,11 @@
 
 namespace scavenger::gcp {
 
-// Nothing where the text is no JSON object, or nests deeper than any that we know: a copy of it
+// Nothing if the text is no JSON object, or nests deeper than any that we know: a copy of it
 // would go as deep on the stack.
 std::optional<nlohmann::json> parse_object(const std::string& text);
 
-// A field of an object that is text; "" where it is not there, or is something else.
+// A field of an object that is text; "" if it is not there, or is something else.
 std::string text_in(const nlohmann::json& object, const char* key);
 
 }  // namespace scavenger::gcp

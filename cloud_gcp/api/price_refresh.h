@@ -17,8 +17,8 @@ struct RefreshedPrices {
 };
 
 // `base`: a catalog's text, of which machine types and prices that are not found are kept. `skus`:
-// of all pages of services/6F81-5844-456A/skus. Pure. Throws InputError where `base` is no catalog,
-// ProtocolError where there are no prices in `skus`.
+// of all pages of services/6F81-5844-456A/skus. Pure. Throws InputError if `base` is no catalog,
+// ProtocolError if there are no prices in `skus`.
 RefreshedPrices refresh_prices(const std::string& base, const std::vector<nlohmann::json>& skus,
                                const std::string& as_of);
 

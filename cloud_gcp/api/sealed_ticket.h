@@ -6,7 +6,7 @@
 namespace scavenger::gcp {
 
 // Enciphers a text (CMS, AES-256) so that only who has the private key of the certificate can read
-// it: openssl cms -decrypt -inform PEM -recip CERTIFICATE -inkey KEY. Throws ProtocolError where
+// it: openssl cms -decrypt -inform PEM -recip CERTIFICATE -inkey KEY. Throws ProtocolError if
 // `certificate` is none, in PEM, with an RSA key.
 std::string seal(const std::string& text, const std::string& certificate);
 

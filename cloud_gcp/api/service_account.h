@@ -20,7 +20,7 @@ struct ServiceAccountKey {
 // The JSON file that the console makes. Throws InputError naming `where`; never quotes the key.
 ServiceAccountKey parse_service_account_key(const std::string& text, const std::string& where);
 
-// To be exchanged for a token at key.token_uri. `now_seconds`: of Unix time. Throw InputError where
+// To be exchanged for a token at key.token_uri. `now_seconds`: of Unix time. Throw InputError if
 // the private key is none.
 std::string token_assertion(const ServiceAccountKey& key, double now_seconds);
 // To be used as a token itself, without asking anybody.

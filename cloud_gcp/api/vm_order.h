@@ -18,7 +18,7 @@ struct DiskOrder {
 
 struct NetworkOrder {
   std::string network = "global/networks/default";
-  std::string subnetwork;         // empty: the network's own, where it makes them itself
+  std::string subnetwork;         // empty: the network's own, if it makes them itself
   bool external_address = false;  // reach the internet without Cloud NAT
   bool operator==(const NetworkOrder&) const = default;
 };

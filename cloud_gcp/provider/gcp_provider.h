@@ -46,18 +46,19 @@ class GcpProvider final : public Lessor {
     bool is_ready = false;
     double asked_seconds = 0.0;
   };
-  // Requests of one moment, which are made as one.
-  struct Party {
-    explicit Party(asio::io_context& io) : change(io, asio::steady_timer::time_point::max()) {}
+  // Requests of one moment, which are sent to Compute Engine as one.
+  struct BulkRequest {
+    explicit BulkRequest(asio::io_context& io)
+        : change(io, asio::steady_timer::time_point::max()) {}
     std::map<MachineId, MachineRequest> members;
-    std::map<MachineId, Machine> machines;  // of those who got one
+    std::map<MachineId, Machine> machines;  // of the members that got one
     std::exception_ptr failure;
     bool is_served = false;
     asio::steady_timer change;
   };
   struct Settled {
     std::optional<Machine> machine;
-    CloudFault fault;  // where there is none
+    CloudFault fault;  // if there is none
   };
 
   awaitable<void> open() override;
@@ -72,13 +73,13 @@ class GcpProvider final : public Lessor {
   // A VM's name, written down before it is asked for.
   Vm intend(MachineId id, const MachineRequest& request, const Offer& offer,
             const std::string& request_name);
-  // The machine, or nothing where this offer is to be had no more.
+  // The machine, or nothing if this offer is to be had no more.
   awaitable<std::optional<Machine>> take(MachineId id, MachineRequest request, Offer offer,
                                          OfferChoice& offers);
-  // The same for all that are asked for at this moment, where there are several.
+  // The same for all that are asked for at this moment, if there are several.
   awaitable<std::optional<Machine>> take_with_others(MachineId id, MachineRequest request,
                                                      OfferChoice& offers);
-  awaitable<void> rent_together(std::shared_ptr<Party> party, OfferChoice& offers);
+  awaitable<void> rent_together(std::shared_ptr<BulkRequest> bulk, OfferChoice& offers);
   // What became of a VM that was asked for.
   awaitable<Settled> settle(MachineId id, std::string ticket, ChangeResult result);
   Machine machine_of(const Vm& vm, const Instance& instance) const;
@@ -111,8 +112,8 @@ class GcpProvider final : public Lessor {
   VmLedger ledger_;
   RandomStream random_;
   std::string controller_address_;
-  std::map<std::string, OfferChoice> offers_;                     // by type and kind
-  std::map<const OfferChoice*, std::shared_ptr<Party>> parties_;  // that still gather
+  std::map<std::string, OfferChoice> offers_;                                 // by type and kind
+  std::map<const OfferChoice*, std::shared_ptr<BulkRequest>> bulk_requests_;  // that still gather
   std::map<MachineId, Vm> vms_;
   std::optional<Refusal> hopeless_;               // no VM can be of use any more
   std::map<std::string, std::string> disposals_;  // under way: name, and zone

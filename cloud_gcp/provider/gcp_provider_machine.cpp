@@ -130,42 +130,42 @@ awaitable<std::optional<Machine>> GcpProvider::take(MachineId id, MachineRequest
   co_return std::move(settled.machine);
 }
 
-// Whoever comes first waits for the others, and asks for all of them.
+// The first request waits a moment for others, and then asks for all of them.
 awaitable<std::optional<Machine>> GcpProvider::take_with_others(MachineId id,
                                                                 MachineRequest request,
                                                                 OfferChoice& offers) {
-  std::shared_ptr<Party> party = parties_[&offers];
-  const bool leads = party == nullptr;
-  if (leads) parties_[&offers] = party = std::make_shared<Party>(io());
-  party->members[id] = std::move(request);
+  std::shared_ptr<BulkRequest> bulk = bulk_requests_[&offers];
+  const bool leads = bulk == nullptr;
+  if (leads) bulk_requests_[&offers] = bulk = std::make_shared<BulkRequest>(io());
+  bulk->members[id] = std::move(request);
   if (leads) {
     co_await rest(kGatherSeconds);
-    parties_.erase(&offers);
+    bulk_requests_.erase(&offers);
     try {
-      co_await rent_together(party, offers);
+      co_await rent_together(bulk, offers);
     } catch (const Error&) {
-      party->failure = std::current_exception();
+      bulk->failure = std::current_exception();
     }
-    party->is_served = true;
-    party->change.cancel();
-  } else if (!party->is_served) {
+    bulk->is_served = true;
+    bulk->change.cancel();
+  } else if (!bulk->is_served) {
     const auto quietly = asio::as_tuple(use_awaitable);
-    co_await party->change.async_wait(quietly);
+    co_await bulk->change.async_wait(quietly);
   }
-  if (party->failure) std::rethrow_exception(party->failure);
-  const auto found = party->machines.find(id);
-  if (found == party->machines.end()) co_return std::nullopt;
+  if (bulk->failure) std::rethrow_exception(bulk->failure);
+  const auto found = bulk->machines.find(id);
+  if (found == bulk->machines.end()) co_return std::nullopt;
   co_return found->second;
 }
 
-awaitable<void> GcpProvider::rent_together(std::shared_ptr<Party> party, OfferChoice& offers) {
-  std::erase_if(party->members, [this](const auto& member) { return !is_wanted(member.first); });
+awaitable<void> GcpProvider::rent_together(std::shared_ptr<BulkRequest> bulk, OfferChoice& offers) {
+  std::erase_if(bulk->members, [this](const auto& member) { return !is_wanted(member.first); });
   const std::optional<Offer> offer = offers.next(clock_.now_seconds());
-  if (!offer || party->members.size() < 2) co_return;
+  if (!offer || bulk->members.size() < 2) co_return;
   const std::string request_name = request_id(random_);
   VmOrder order;
   std::vector<std::string> names;
-  for (const auto& [id, request] : party->members) {
+  for (const auto& [id, request] : bulk->members) {
     order = order_of(intend(id, request, *offer, request_name));
     names.push_back(order.name);
   }
@@ -173,16 +173,16 @@ awaitable<void> GcpProvider::rent_together(std::shared_ptr<Party> party, OfferCh
       co_await client_->bulk_insert(std::move(order), std::move(names), request_name);
   std::vector<MachineId> missing;
   CloudFault fault;
-  for (const auto& [id, request] : party->members) {
+  for (const auto& [id, request] : bulk->members) {
     Settled settled = co_await settle(id, request.ticket, result);
     if (settled.machine) {
-      party->machines[id] = std::move(*settled.machine);
+      bulk->machines[id] = std::move(*settled.machine);
       continue;
     }
     missing.push_back(id);
     fault = std::move(settled.fault);
   }
-  if (!party->machines.empty()) offers.granted(*offer);
+  if (!bulk->machines.empty()) offers.granted(*offer);
   if (!missing.empty()) note_refusal(missing, *offer, fault, offers);
 }
 

@@ -11,8 +11,8 @@
 
 namespace scavenger::gcp {
 
-// The offers whose zone has the machine type. Throws CloudError: where there is none; where a type
-// is not what the catalog has a price for; where the limits of the quotas, of all these regions
+// The offers whose zone has the machine type. Throws CloudError: if there is none; if a type
+// is not what the catalog has a price for; if the limits of the quotas, of all these regions
 // together, have no room for so many workers. Quotas that are only in use now are logged.
 awaitable<std::vector<Offer>> check_offers(ComputeClient& client, const PriceCatalog& prices,
                                            std::vector<Offer> offers, VmDemand demand,

@@ -24,8 +24,8 @@ struct CoolDown {
   double longest_seconds = 1800.0;
 };
 
-// Every zone with every type, the cheapest first, in the user's order where they cost the same.
-// Throws ConfigError where one has no price.
+// Every zone with every type, the cheapest first, in the user's order if they cost the same.
+// Throws ConfigError if one has no price.
 std::vector<Offer> price_offers(const PriceCatalog& prices, std::span<const std::string> zones,
                                 std::span<const std::string> machine_types,
                                 Provisioning provisioning, const AddedGpus& gpus);
@@ -35,9 +35,9 @@ class OfferChoice final {
  public:
   OfferChoice(std::vector<Offer> offers, const CoolDown& cool_down);
 
-  // Nothing where all are cooling down, or closed.
+  // Nothing if all are cooling down, or closed.
   std::optional<Offer> next(double now_seconds) const;
-  // When one may be asked again; nothing where all are closed.
+  // When one may be asked again; nothing if all are closed.
   std::optional<double> next_time() const;
 
   void refused(const Offer& offer, const CloudFault& fault, double now_seconds);

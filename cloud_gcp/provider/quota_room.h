@@ -2,7 +2,7 @@
 //
 // Which quota a VM counts against: its vCPUs against CPUS (series E2 and N1) or the one of its
 // series (N2D_CPUS), its GPUs against the one of their type; a spot VM against the preemptible ones
-// where the project has been granted them, else against the same as others. What a region does not
+// if the project has been granted them, else against the same as others. What a region does not
 // list, as the CPU quotas of newer series, is taken for unlimited: Compute Engine then says so.
 #pragma once
 

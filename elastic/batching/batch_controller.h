@@ -1,6 +1,6 @@
 // Decides how a batch is shared out among unequal workers, from what they are seen to take: so that
 // they finish together, and nobody waits. Pure, and fed with nothing but events of the log, in its
-// order: whoever reads a log makes the decisions that were made. docs/design/dynamic_batching.md.
+// order, so a replay of the log makes the same decisions. docs/design/dynamic_batching.md.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 namespace scavenger::elastic {
 
 struct BatchingSettings {
-  // Shares change where that brings the workers' times closer together, (longest - shortest) /
+  // Shares change if that brings the workers' times closer together, (longest - shortest) /
   // mean, by more than this.
   double dead_band = 0.06;
   // The parts that make it more than proportional.
@@ -49,7 +49,7 @@ class BatchController final {
   void observe(const fact::Machine& machine);
   void observe(const fact::Membership& membership);
   void observe(const fact::Recovery& recovery);
-  // What the shares should follow from now on, where they should change. Then no more until the
+  // What the shares should follow from now on, if they should change. Then no more until the
   // next membership.
   std::optional<ShareProposal> observe(const fact::Iterations& iterations);
 

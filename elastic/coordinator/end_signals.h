@@ -6,7 +6,7 @@
 namespace scavenger::elastic {
 
 // Adds each signal that would end this process if nobody cared: after Ctrl-C, kill, a terminal that
-// is closed, a limit of processor time, the warning of a batch system. Not SIGHUP where it is
+// is closed, a limit of processor time, the warning of a batch system. Not SIGHUP if it is
 // ignored, as by nohup.
 void add_end_signals(boost::asio::signal_set& signals);
 

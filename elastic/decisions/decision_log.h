@@ -19,10 +19,10 @@ inline constexpr const char* kIterationsDoneBy = "iterations_done_by";
 std::filesystem::path decision_file(const std::filesystem::path& run_folder);
 
 // One thread, and one process at a time: who writes events.jsonl. Nothing is lost by a kill but
-// what has led to no decision yet. Where a job takes more than LogBudget allows, the record ends.
+// what has led to no decision yet. If a job takes more than LogBudget allows, the record ends.
 class DecisionLog final {
  public:
-  // Goes on with the log that is there. Throws SystemError where it cannot be opened, or
+  // Goes on with the log that is there. Throws SystemError if it cannot be opened, or
   // is a pipe.
   explicit DecisionLog(const std::filesystem::path& run_folder);
   ~DecisionLog();

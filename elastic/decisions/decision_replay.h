@@ -13,11 +13,11 @@ struct ReplayedDecisions {
   std::uint64_t inputs = 0;
   std::uint64_t decisions = 0;  // that are as recorded
   // The first of each process of scavenger-train, with the line of the log, and with the build that
-  // wrote it where that is not this one: versions may decide otherwise on purpose.
+  // wrote it if that is not this one: versions may decide otherwise on purpose.
   std::vector<std::string> differences;
 };
 
-// Throws InputError where the run has no decisions.jsonl, or a damaged one; SystemError where that
+// Throws InputError if the run has no decisions.jsonl, or a damaged one; SystemError if that
 // is not a regular file.
 ReplayedDecisions replay_decisions(const std::filesystem::path& run_folder);
 

@@ -23,7 +23,7 @@ using MakeTrainer = std::function<std::unique_ptr<Trainer>(
 class RestoredModel final {
  public:
   // With the configuration that the checkpoint was trained with. `threads` computes; 0: as many as
-  // a worker of the job has on this machine. Opens the training data where the checkpoint, of an
+  // a worker of the job has on this machine. Opens the training data if the checkpoint, of an
   // older version, does not know their shape. Throws ConfigError, DataError and CheckpointError.
   RestoredModel(LoadedCheckpoint checkpoint, std::uint32_t threads, const MakeTrainer& make);
 

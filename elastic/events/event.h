@@ -433,8 +433,8 @@ struct Prediction {
   std::string statistical_form;
   double noise_scale = 0.0;       // B_s that it was made with; not finite: none
   std::uint32_t noise_phase = 0;  // of the learning rate, in which it was measured
-  std::uint32_t workers = 0;  // of the chosen one; of the nearest where none is within the limits
-  std::uint32_t batch_size = 0;  // of the chosen one
+  std::uint32_t workers = 0;      // of the chosen one; of the nearest if none is within the limits
+  std::uint32_t batch_size = 0;   // of the chosen one
   std::string reason;
   std::vector<PredictedConfiguration> candidates;
 

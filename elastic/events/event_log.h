@@ -25,13 +25,13 @@ class EventLogWriter final {
   static constexpr std::size_t kMaxWaitingBytes = std::size_t{16} << 20;
 
   // Creates the file, or goes on with an existing one; a last line that a kill tore apart is cut
-  // off. The clock must outlive the writer. Throws InputError where its last
-  // line is not an event; SystemError, also where the file is a pipe.
+  // off. The clock must outlive the writer. Throws InputError if its last
+  // line is not an event; SystemError, also if the file is a pipe.
   EventLogWriter(const std::filesystem::path& path, const Clock& clock);
 
   // Seconds of the job's life in earlier processes: the time of the last event that was there.
   double time_before() const { return time_before_; }
-  // How long the torn last line was that was cut off; 0 where there was none.
+  // How long the torn last line was that was cut off; 0 if there was none.
   std::uint64_t bytes_cut() const { return bytes_cut_; }
 
   // Seconds of the job's life until now, as append() would stamp them.
@@ -74,10 +74,10 @@ class EventLogWriter final {
 // Streams the events of a log of any size; may follow one that is still written.
 class EventLogReader final {
  public:
-  // Throws SystemError where there is no file, or it is not a regular one: nobody waits for a pipe.
+  // Throws SystemError if there is no file, or it is not a regular one: nobody waits for a pipe.
   explicit EventLogReader(const std::filesystem::path& path);
 
-  // The next event; nothing at the end of the file, or where the last line has no newline (yet).
+  // The next event; nothing at the end of the file, or if the last line has no newline (yet).
   // Call again later to follow a growing log. Throws InputError that names file and line.
   std::optional<LoggedEvent> next();
 

@@ -17,7 +17,7 @@ class LogBudget final {
   // Of a log that had `bytes` when the job was `time` seconds old.
   explicit LogBudget(double time = 0.0, double bytes = 0.0);
 
-  // Seconds of the job's life, which do not go back. Below 0 where it is overdrawn.
+  // Seconds of the job's life, which do not go back. Below 0 if it is overdrawn.
   double available(double time) const;
   void spend(double bytes, double time);
 

@@ -18,7 +18,7 @@ struct ReplayedLog {
 };
 
 // Gives each event of the run to `replay`, whose add() returns how the log differs from what it
-// decides, or nothing. Throws InputError where a line is no event.
+// decides, or nothing. Throws InputError if a line is no event.
 template <typename Replay>
 ReplayedLog replay_log(const std::filesystem::path& run_folder, Replay replay) {
   ReplayedLog result;

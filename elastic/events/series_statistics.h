@@ -22,14 +22,14 @@ class QuantileSketch final {
 
   // Requires a value that is not NaN; negative ones count as 0.
   void add(double value);
-  // The value of rank floor(q (n - 1)), counted from 0 in ascending order; q in [0, 1]. 0 where
+  // The value of rank floor(q (n - 1)), counted from 0 in ascending order; q in [0, 1]. 0 if
   // there are none.
   double quantile(double q) const;
   void merge(const QuantileSketch& other);
   std::uint64_t count() const { return count_; }
 
   // For a log: the zeros; how many neighbouring buckets make one, `width`; the index of the first
-  // of those; then their counts, where -n stands for n empty ones. Nothing where there are no
+  // of those; then their counts, where -n stands for n empty ones. Nothing if there are no
   // values. With a width of 1 nothing is lost; else the error grows with it.
   std::vector<std::int64_t> encode(int width) const;
   // Requires what encode() made: see is_encoded().

@@ -8,14 +8,14 @@
 
 namespace scavenger::elastic {
 
-// Nothing where the job has no such metric.
+// Nothing if the job has no such metric.
 std::optional<double> metric_of(const fact::Evaluation& evaluation, Metric metric);
 void set_metric(fact::Evaluation& evaluation, Metric metric, double value);
 
-// By which metric people follow a job: the target's, else accuracy where there is one, else loss.
+// By which metric people follow a job: the target's, else accuracy if there is one, else loss.
 Metric followed_metric(const fact::Start& start, const fact::Evaluation& evaluation);
 
-// Whose evaluations people follow: the target's split, else the test data, else any. Null where
+// Whose evaluations people follow: the target's split, else the test data, else any. Null if
 // there was no evaluation.
 const SplitNumbers* followed_split(const RunNumbers& numbers);
 

@@ -43,7 +43,7 @@ class Thinned final {
 // same events. A replay needs no such thing, for it reads what was logged.
 class IterationCondenser final {
  public:
-  // So many iterations of each membership are logged one by one, where there is room for that.
+  // So many iterations of each membership are logged one by one, if there is room for that.
   static constexpr std::uint64_t kSingleIterations = 64;
   // Seconds from one block to the next, at least.
   static constexpr double kBlockSeconds = 1.0;
@@ -58,9 +58,9 @@ class IterationCondenser final {
   // Takes the next iterations of the last membership in `numbers`, of all that was logged so far;
   // returns what is to be logged now, in this order.
   std::vector<RunEvent> add(fact::Iterations series, const RunNumbers& numbers, double time);
-  // At a boundary: what waits, where there is room for it.
+  // At a boundary: what waits, if there is room for it.
   std::vector<RunEvent> take(double time);
-  // At the end of the membership: all that waits; without its parts where there is no room.
+  // At the end of the membership: all that waits; without its parts if there is no room.
   std::vector<RunEvent> close(double time);
 
  private:

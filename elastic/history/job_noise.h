@@ -1,4 +1,4 @@
-// The gradient noise of a job, from its events: of all workers' batches, or, where there is one
+// The gradient noise of a job, from its events: of all workers' batches, or, if there is one
 // worker, of its batch's halves.
 #pragma once
 
@@ -36,7 +36,7 @@ class NoiseMeter final {
   static constexpr std::size_t kStateNumbers = fact::kNoiseStateNumbers;
   std::vector<fact::Exact> state() const;
   void restore(const std::vector<fact::Exact>& state);
-  // Of the present phase of the learning rate; nothing where nothing was measured in it.
+  // Of the present phase of the learning rate; nothing if nothing was measured in it.
   std::optional<NoiseNumbers> numbers() const;
 
  private:

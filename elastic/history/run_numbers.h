@@ -215,11 +215,11 @@ struct RunNumbers {   // more than 20 fields: it has all that reports and decisi
   double samples_per_second() const;
   const SplitNumbers* find_split(Split split) const;
   std::vector<ConfigurationNumbers> configurations() const;  // by K, then B, even shares first
-  // What every worker's memory has room for in one pass; nothing where none has measured it.
+  // What every worker's memory has room for in one pass; nothing if none has measured it.
   std::optional<std::uint64_t> room_samples() const;
 };
 
-// "target_reached", ... of a job that has ended; "paused", "running" where the log has no end yet.
+// "target_reached", ... of a job that has ended; "paused", "running" if the log has no end yet.
 std::string_view status_name(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

@@ -12,7 +12,7 @@ namespace scavenger::elastic {
 // with each membership. One thread. It has more than 25 methods: an apply_fact() for each event.
 class RunSummary final {
  public:
-  // Events in the order of the log. Throws InputError where they contradict each other: no start
+  // Events in the order of the log. Throws InputError if they contradict each other: no start
   // at first, iterations of a membership that was not announced.
   void apply(const LoggedEvent& logged);
   const RunNumbers& numbers() const { return numbers_; }

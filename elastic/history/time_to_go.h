@@ -18,7 +18,7 @@ struct TimeToGo {
   bool at_most = false;  // a target may end the job before
 };
 
-// Nothing where no limit is set, or no iteration was seen in this phase.
+// Nothing if no limit is set, or no iteration was seen in this phase.
 std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers);
 
 // The part of the way to its target that the job has gone, from 0 to 1: each membership's samples
@@ -26,7 +26,7 @@ std::optional<TimeToGo> estimate_time_to_go(const RunNumbers& numbers);
 // not be relative.
 double progress_to_target(const RunNumbers& numbers, const fact::Prediction& prediction);
 
-// What is left until the target at one of the prediction's candidates. Where the prediction is
+// What is left until the target at one of the prediction's candidates. If the prediction is
 // relative nobody knows how long the job will take: as long again as it has taken, and a minute at
 // least.
 double seconds_to_target(const RunNumbers& numbers, const fact::Prediction& prediction,
@@ -40,7 +40,7 @@ struct PredictedToGo {
   double cost = 0.0;
 };
 
-// Nothing where no prediction is in seconds, or the job has ended.
+// Nothing if no prediction is in seconds, or the job has ended.
 std::optional<PredictedToGo> predicted_to_go(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

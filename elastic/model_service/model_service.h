@@ -22,8 +22,8 @@ ServiceAnswer answer_request(perfmodel::ModelStore& store, const std::string& me
 // Thread: that which runs `io`. The store must outlive the service.
 class ModelService final : private HttpHandler {
  public:
-  // Listens at once. Throws SystemError where the address cannot be had. Who does not bring the
-  // token learns nothing.
+  // Listens at once. Throws SystemError if the address cannot be had. A request
+  // without the token learns nothing.
   ModelService(asio::io_context& io, const std::string& host, std::uint16_t port, std::string token,
                perfmodel::ModelStore& store);
 
@@ -38,8 +38,8 @@ class ModelService final : private HttpHandler {
   HttpServer server_;
 };
 
-// The token in a file; made, for this user alone, where the file is not there. Throws InputError
-// where it is empty, or others may read it.
+// The token in a file; made, for this user alone, if the file is not there. Throws InputError
+// if it is empty, or others may read it.
 std::string token_from(const std::string& path, bool make_if_missing);
 
 }  // namespace scavenger::elastic

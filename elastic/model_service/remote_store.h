@@ -9,8 +9,8 @@
 
 namespace scavenger::elastic {
 
-// Thread: one at a time. All calls throw ConnectionError where the service is not there, is late,
-// or has trouble with its store; InputError where it refuses the token or the content.
+// Thread: one at a time. All calls throw ConnectionError if the service is not there, is late,
+// or has trouble with its store; InputError if it refuses the token or the content.
 class RemoteStore final : public perfmodel::ModelStore {
  public:
   // `url`: "http://10.0.0.5:7077". Throws InputError for another kind.

@@ -15,7 +15,7 @@ struct ScreenSize {
 };
 
 // Lines that fit, the most important first. `state` is what the job itself says ("training"), empty
-// where it does not answer; `seconds` is the job's time now.
+// if it does not answer; `seconds` is the job's time now.
 std::vector<std::string> job_screen(const RunHistory& history, const std::string& state,
                                     double seconds, ScreenSize size);
 

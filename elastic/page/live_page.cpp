@@ -34,7 +34,7 @@ using std::chrono::milliseconds;
 // Of real sockets and of this thread's own work; nothing that a job does depends on it.
 using Time = std::chrono::steady_clock;
 
-constexpr int kMostLookers = 16;  // that get events
+constexpr int kMostViewers = 16;  // that get events
 constexpr auto kHeartbeat = std::chrono::seconds(5);
 constexpr milliseconds kReadSlice(100);  // of the log, before others have their turn
 constexpr milliseconds kLook(200);       // for something new to send
@@ -124,7 +124,7 @@ class LivePage::Server final : private HttpHandler {
   bool is_reading_ = false;
   std::string trouble_;  // why the log is not read on
   PageBoard board_;
-  int lookers_ = 0;
+  int viewers_ = 0;
   bool ending_ = false;
   bool is_last_state_ = false;
   std::promise<void>* farewell_ = nullptr;
@@ -193,14 +193,14 @@ HttpResponse LivePage::Server::command_response(const std::string& body) const {
   }
 }
 
-// Each looker-on has a pace of its own: whoever is slow is sent the newest state when it has taken
-// the last one, and nothing waits for it in between.
+// Each viewer has a pace of its own: a slow one is sent the newest state when it has taken the last
+// one, and nothing waits for it in between.
 awaitable<void> LivePage::Server::stream_events(HttpConnection& connection) {
-  if (lookers_ >= kMostLookers) {
-    co_await connection.send(make_refusal(503, "too many look on already"));
+  if (viewers_ >= kMostViewers) {
+    co_await connection.send(make_refusal(503, "there are too many viewers already"));
     co_return;
   }
-  ++lookers_;
+  ++viewers_;
   update_timer_.cancel();
   try {
     std::uint64_t sent = 0;
@@ -226,17 +226,17 @@ awaitable<void> LivePage::Server::stream_events(HttpConnection& connection) {
       pause.expires_after(kLook);
       co_await pause.async_wait(use_awaitable);
     }
-  } catch (const boost::system::system_error&) {  // the looker-on has left, or is stuck
+  } catch (const boost::system::system_error&) {  // the viewer has left, or is stuck
   }
-  --lookers_;
+  --viewers_;
   leave_if_alone();
 }
 
 // Works only while somebody looks.
 awaitable<void> LivePage::Server::keep_up_to_date() {
   milliseconds rest = kUpdate;
-  while (!is_last_state_ && (lookers_ > 0 || !ending_)) {
-    if (lookers_ > 0) {
+  while (!is_last_state_ && (viewers_ > 0 || !ending_)) {
+    if (viewers_ > 0) {
       const Time::time_point begin = Time::now();
       const bool is_last = ending_;
       co_await read_log();
@@ -286,7 +286,7 @@ void LivePage::Server::publish() {
 }
 
 void LivePage::Server::leave_if_alone() {
-  if (!ending_ || lookers_ > 0 || farewell_ == nullptr) return;
+  if (!ending_ || viewers_ > 0 || farewell_ == nullptr) return;
   farewell_->set_value();
   farewell_ = nullptr;
 }

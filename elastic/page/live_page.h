@@ -20,13 +20,13 @@ struct LivePageOptions {
   std::uint16_t port = 0;  // 0: any that is free
   std::string token;       // who brings it may look and command
   // Tells the job something, and gives its answer (docs/control.md); called on the page's thread.
-  // Throws Error where the job refuses or does not answer.
+  // Throws Error if the job refuses or does not answer.
   std::function<nlohmann::json(const nlohmann::json& command)> tell;
 };
 
 class LivePage final {
  public:
-  // Listens at once. Throws SystemError where the address cannot be had.
+  // Listens at once. Throws SystemError if the address cannot be had.
   explicit LivePage(LivePageOptions options);
   // Shows the end to those who look, for a moment, and ends.
   ~LivePage();

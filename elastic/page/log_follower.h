@@ -18,7 +18,7 @@ class LogFollower final {
   explicit LogFollower(std::filesystem::path log) : log_(std::move(log)) {}
 
   // Takes in what has come, for about so long at most; whether that was all. Throws InputError
-  // where the log is damaged.
+  // if the log is damaged.
   bool advance(std::chrono::milliseconds patience);
 
   const RunHistory& history() const { return history_; }

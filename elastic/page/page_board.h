@@ -1,5 +1,5 @@
-// The latest state of each section of the page, for any number of lookers-on: each gets what has
-// changed since it looked last, however long ago that was.
+// The latest state of each section of the page, for any number of viewers. Each gets what has
+// changed since its last look, however long ago that was.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 namespace scavenger::elastic {
 
-// What matters of a request's head; texts are empty where a field is missing.
+// What matters of a request's head; texts are empty if a field is missing.
 struct PageRequest {
   std::string method;
   std::string target;  // "/events", "/?token=..."
@@ -36,7 +36,7 @@ struct PageDecision {
   bool brings_token = false;  // in its address: the answer sets the cookie
 };
 
-// The token is looked for first: who does not bring it learns nothing else.
+// The token is checked first: a request without it learns nothing else.
 PageDecision decide(const PageRequest& request, const PageAccess& access);
 
 // "scavenger_8080=TOKEN; HttpOnly; SameSite=Strict; Path=/".

@@ -30,7 +30,7 @@ struct TimerCurves {
 struct NoiseCurves {
   DownsampledCurve value;
   DownsampledCurve low;   // of its 95 % interval
-  DownsampledCurve high;  // not finite where it is open
+  DownsampledCurve high;  // not finite if it is open
 };
 
 struct MetricCurve {

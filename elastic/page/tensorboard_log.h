@@ -17,7 +17,7 @@ std::string tensorboard_record(std::string_view data);
 // One thread.
 class TensorboardLog final {
  public:
-  // Makes the folder where it is missing, and begins its file anew. Throws SystemError.
+  // Makes the folder if it is missing, and begins its file anew. Throws SystemError.
   explicit TensorboardLog(const std::filesystem::path& folder);
 
   // Adds the scalars of an event; give all of the log, in its order.

@@ -10,7 +10,7 @@ namespace scavenger::elastic {
 
 class TensorboardMirror final {
  public:
-  // Of RUN/events.jsonl, into `folder`. Throws SystemError where the folder cannot be written.
+  // Of RUN/events.jsonl, into `folder`. Throws SystemError if the folder cannot be written.
   TensorboardMirror(const std::filesystem::path& run_folder, const std::filesystem::path& folder);
   // Takes in the rest first.
   ~TensorboardMirror();
@@ -22,7 +22,7 @@ class TensorboardMirror final {
   std::thread runner_;
 };
 
-// The whole log at once. Throws InputError where it is damaged; SystemError.
+// The whole log at once. Throws InputError if it is damaged; SystemError.
 void mirror_to_tensorboard(const std::filesystem::path& run_folder,
                            const std::filesystem::path& folder);
 

@@ -11,10 +11,10 @@ namespace scavenger::elastic {
 
 // "seconds", or what they are of; see perfmodel::PlanBasis.
 std::string time_unit_text(const perfmodel::Plan& plan);
-// "dollars", or "worker-hours" where no price is known.
+// "dollars", or "worker-hours" if no price is known.
 std::string cost_unit_text(const perfmodel::Plan& plan);
 
-// What times and costs are of, where that is not the whole job; what is missing, and what it would
+// What times and costs are of, if that is not the whole job; what is missing, and what it would
 // add.
 std::vector<std::string> unit_notes(const perfmodel::Plan& plan);
 

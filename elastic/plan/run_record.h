@@ -21,13 +21,13 @@ std::string target_name(const fact::Target& target);
 // places of files are no part of it; what a sample is, is.
 perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers);
 
-// Seconds per iteration of each (K, B) with measurements enough, its noise, and, where the target
+// Seconds per iteration of each (K, B) with measurements enough, its noise, and, if the target
 // was reached with one B and all iterations at one K, the epochs to it. The crossing is
 // interpolated between the last two evaluations.
 perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numbers,
                                  const std::string& default_machine);
 
-// The processor's name and cores: the machine type where the configuration names none.
+// The processor's name and cores: the machine type if the configuration names none.
 std::string machine_type(const JobConfig& config, const fact::Host& host);
 
 struct RecordedRun {
@@ -41,7 +41,7 @@ struct RecordedRun {
 // are there still count until the run's last event; of a very long run the latest machines count.
 std::map<std::string, SpotExposure> spot_exposures(const RunNumbers& numbers);
 
-// Reads a run folder. Throws InputError where it is none.
+// Reads a run folder. Throws InputError if it is none.
 RecordedRun read_run(const std::filesystem::path& run_folder);
 
 }  // namespace scavenger::elastic

@@ -8,7 +8,7 @@
 namespace scavenger::elastic {
 
 // Fits anew what is stored of this model, and stores the plan that follows (docs/plan.md). Nothing
-// where the observations are too few. Throws as the store does.
+// if the observations are too few. Throws as the store does.
 void refresh_fit(perfmodel::ModelStore& store, const std::string& id);
 
 }  // namespace scavenger::elastic

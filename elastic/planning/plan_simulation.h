@@ -16,7 +16,7 @@ struct SimulationOptions {
 };
 
 // Configurations count of which seconds per iteration, epochs and noise are known. "None" has the
-// job's own model; "universal" the mean of the others', and is left out where there are none.
+// job's own model; "universal" the mean of the others', and is left out if there are none.
 // Throws DataError where configurations are too few.
 std::string simulation_text(const perfmodel::PlanRequest& request,
                             std::span<const perfmodel::PlanRequest> others,

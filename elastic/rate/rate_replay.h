@@ -18,7 +18,7 @@ class RateReplay final {
  public:
   explicit RateReplay(OptimizerConfig optimizer) : optimizer_(std::move(optimizer)) {}
 
-  // What the log should have said here, in words; nothing where it says that.
+  // What the log should have said here, in words; nothing if it says that.
   std::optional<std::string> add(const LoggedEvent& logged);
   std::uint64_t decisions() const { return decisions_; }
 
@@ -30,10 +30,10 @@ class RateReplay final {
   std::uint64_t decisions_ = 0;
 };
 
-// Whether the noise decides about the learning rate of a run. Throws InputError where it is none.
+// Whether the noise decides about the learning rate of a run. Throws InputError if it is none.
 bool follows_noise(const std::filesystem::path& run_folder);
 
-// Reads a run folder. Throws InputError where it is none.
+// Reads a run folder. Throws InputError if it is none.
 ReplayedLog replay_rates(const std::filesystem::path& run_folder);
 
 }  // namespace scavenger::elastic

@@ -20,7 +20,7 @@ bool follows_noise(const OptimizerConfig& optimizer, std::uint32_t batch_size);
 fact::RateDecision decide_rate(const OptimizerConfig& optimizer, const RunNumbers& numbers,
                                std::uint32_t batch_size);
 
-// For the batch size that the job has: decides anew, once the noise is known or where it has
+// For the batch size that the job has: decides anew, once the noise is known or if it has
 // changed enough. Mostly nothing.
 std::optional<fact::RateDecision> follow_noise(const OptimizerConfig& optimizer,
                                                const RunNumbers& numbers);

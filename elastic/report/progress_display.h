@@ -22,10 +22,10 @@ enum class ProgressStyle {
   kQuiet   // problems, and one line at the end
 };
 
-// kQuiet where asked for; kLive where the file descriptor is a terminal that can do it.
+// kQuiet if asked for; kLive if the file descriptor is a terminal that can do it.
 ProgressStyle choose_progress_style(bool quiet, int file_descriptor);
 
-// In columns; 80 where the file descriptor is no terminal.
+// In columns; 80 if the file descriptor is no terminal.
 std::uint32_t terminal_width(int file_descriptor);
 
 // Whether a write of a few lines to the file descriptor would not block: not so on a terminal that

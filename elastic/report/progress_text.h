@@ -20,7 +20,7 @@ struct StatusText {
   std::string effort;
   // "search profiling, next K 4  B 128  noise scale 310 (281 to 344)  to target 80 s  $0.01 (75 s
   // to 90 s, $0.0094 to $0.011)";
-  // empty where nothing of it is known.
+  // empty if nothing of it is known.
   std::string outlook;
 };
 StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds);
@@ -37,7 +37,7 @@ EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers);
 // "fashion_mlp: target reached: test accuracy 88.12 % after 4.20 epochs, 1,968 iterations, 72.1 s".
 std::string end_line(const RunNumbers& numbers);
 
-// What to set, so that a job that has ended so trains on: "stop.max_epochs=..."; empty where it
+// What to set, so that a job that has ended so trains on: "stop.max_epochs=..."; empty if it
 // has not come to its end.
 std::string longer_job(Status status);
 

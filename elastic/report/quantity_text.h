@@ -28,7 +28,7 @@ std::string format_metric_value(Metric metric, double value);  // "88.12 %"
 // terminal, become '?'.
 std::string printable(std::string_view text);
 
-// The first `width` columns of a printable text, with "..." at the end where that cuts something.
+// The first `width` columns of a printable text, with "..." at the end if that cuts something.
 // Counts a UTF-8 character as one column.
 std::string fit_to_width(const std::string& text, std::size_t width);
 

@@ -16,11 +16,11 @@ struct OnDemandSavings {
   double on_demand_cost = 0.0;
 };
 
-// Nothing where no spot machine was rented.
+// Nothing if no spot machine was rented.
 std::optional<OnDemandSavings> savings_against_on_demand(const RunNumbers& numbers);
 
-// What was saved, as a part of what the other would have taken: 0.25, or below 0 where it was more.
-// With its 95 % interval; NaN where the predictions have none.
+// What was saved, as a part of what the other would have taken: 0.25, or below 0 if it was more.
+// With its 95 % interval; NaN if the predictions have none.
 struct PartSaved {
   double value = 0.0;
   double low = 0.0;
@@ -35,7 +35,7 @@ struct NaiveConfiguration {
   PartSaved cost_saved;
 };
 
-// Seconds and costs; where workers have no price, a worker-hour counts as a dollar.
+// Seconds and costs; if workers have no price, a worker-hour counts as a dollar.
 struct NaiveSavings {
   // `seconds` and `cost` are of this run, which has reached its target, with start-up and search.
   // Else they are predictions too: of the configuration that the job trains with.
@@ -49,12 +49,12 @@ struct NaiveSavings {
   std::vector<NaiveConfiguration> naive;
 };
 
-// By the last prediction; nothing where there is none, none of the configuration that the job
+// By the last prediction; nothing if there is none, none of the configuration that the job
 // trains with, or none of another. A configuration that was chosen and not moved to has saved
 // nothing.
 std::optional<NaiveSavings> savings_against_naive(const RunNumbers& numbers);
 
-// What `value` is less than `other`, as a part of it: 0.25, or below 0 where it is more.
+// What `value` is less than `other`, as a part of it: 0.25, or below 0 if it is more.
 double part_saved(double value, double other);
 
 }  // namespace scavenger::elastic

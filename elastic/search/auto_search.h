@@ -1,5 +1,5 @@
 // The search that is worth it (mode `auto`): it begins at once, looks at another configuration only
-// where that is likely to pay and its budget bears it, and stays where it found better
+// if that is likely to pay and its budget bears it, and stays where it found better
 // (perfmodel/search/worthwhile_search.h).
 //
 // Pure, and a function of nothing but the events so far, as all of elastic/search is.

@@ -28,7 +28,7 @@ struct SearchSetting {
 // and B the job is to have from then on, and before it the `prediction` that it follows from.
 std::vector<RunEvent> continue_search(const SearchSetting& setting, const RunNumbers& numbers);
 
-// The step that ends a search, where somebody else has decided on K and B. Nothing where no search
+// The step that ends a search, if somebody else has decided on K and B. Nothing if no search
 // goes on.
 std::vector<RunEvent> end_search(const RunNumbers& numbers, std::uint32_t workers,
                                  std::uint32_t batch_size, std::string reason);

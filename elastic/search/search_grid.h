@@ -11,13 +11,13 @@
 
 namespace scavenger::elastic {
 
-// Fills in search.workers and search.batch_sizes where they are empty: the powers of two that
+// Fills in search.workers and search.batch_sizes if they are empty: the powers of two that
 // `room` has place for, and batch_size times 1, 2, 4 and 8, as far as the data set goes. Done once,
 // at the start of a job: a resumed job has another K and B, and must know the same candidates.
 void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& config);
 
 // Every K with every B that gives each worker a sample, and no worker more than it holds; by K,
-// then B. Throws ConfigError where there is too little to choose from: three configurations and two
+// then B. Throws ConfigError if there is too little to choose from: three configurations and two
 // K are needed to know what a third would do.
 std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search);
 

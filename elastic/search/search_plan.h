@@ -15,7 +15,7 @@
 
 namespace scavenger::elastic {
 
-// What every search of this job asks for: candidates, policy, price, limits. Where workers have no
+// What every search of this job asks for: candidates, policy, price, limits. If workers have no
 // price, one worker-hour counts as a dollar. The limits on time and cost hold for the whole job,
 // and only count where epochs are known.
 perfmodel::PlanRequest make_search_request(const JobConfig& config,
@@ -24,7 +24,7 @@ perfmodel::PlanRequest make_search_request(const JobConfig& config,
                                            std::span<const perfmodel::Configuration> candidates);
 
 // From this run's measurements, with the epochs that earlier runs of the same model, data,
-// optimizer and target have taken. Throws DataError where that is too little.
+// optimizer and target have taken. Throws DataError if that is too little.
 perfmodel::Plan plan_from_measurements(const perfmodel::PlanRequest& request,
                                        std::span<const MeasuredConfiguration> measured,
                                        const RunNumbers& numbers,
@@ -35,7 +35,7 @@ struct StoredPlan {
   std::string source;  // for people: which model, or how many
 };
 
-// From the stored model that is most similar; nothing where no stored model says enough.
+// From the stored model that is most similar; nothing if no stored model says enough.
 std::optional<StoredPlan> plan_from_most_similar(const perfmodel::PlanRequest& request,
                                                  const perfmodel::ModelSignature& signature,
                                                  std::span<const perfmodel::ModelRecord> stored);

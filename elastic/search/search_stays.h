@@ -11,7 +11,7 @@
 
 namespace scavenger::elastic {
 
-// What so many workers cost in a second. Where they have no price, a worker-hour counts as a
+// What so many workers cost in a second. If they have no price, a worker-hour counts as a
 // dollar.
 double dollars_per_second(double workers, double price_per_worker_hour,
                           const perfmodel::MachinePool& machines);

@@ -14,7 +14,7 @@ namespace scavenger::elastic {
 std::vector<perfmodel::ModelRecord> all_models(perfmodel::ModelStore& store);
 
 // RUN/stored_models.json, a list of what `scavenger-plan export` writes. Reading one that is not
-// there gives none; throws DataError where it is damaged.
+// there gives none; throws DataError if it is damaged.
 void write_stored_models(const std::filesystem::path& run_folder,
                          const std::vector<perfmodel::ModelRecord>& models);
 std::vector<perfmodel::ModelRecord> read_stored_models(const std::filesystem::path& run_folder);

@@ -14,7 +14,7 @@
 
 namespace scavenger::elastic {
 
-// Pure: the caller moves the bytes. Throws ProtocolError where a piece does not fit.
+// Pure: the caller moves the bytes. Throws ProtocolError if a piece does not fit.
 class CheckpointCollector final {
  public:
   // `base`: everything but weights, optimizer state and buffers. `state_names`: the optimizer's

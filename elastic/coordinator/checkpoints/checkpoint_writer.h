@@ -26,7 +26,7 @@ namespace scavenger::elastic {
 struct CheckpointOutcome {
   std::uint64_t iteration = 0;
   WrittenCheckpoint written;
-  std::string error;           // empty where it was written
+  std::string error;           // empty if it was written
   bool by_loss = false;        // a process was lost that had a part of it
   double stall_seconds = 0.0;  // training stood still
   double write_seconds = 0.0;  // from the request to the end
@@ -55,12 +55,12 @@ class CheckpointWriter final {
   std::span<std::byte> destination(const ProcessName& holder, const FrameHeader& header);
   void arrived(const FrameHeader& header);
 
-  // This process is gone. Where it had a part of the checkpoint, there will be none; `done` says so
+  // This process is gone. If it had a part of the checkpoint, there will be none; `done` says so
   // as soon as all others have sent theirs.
   void lose(const ProcessName& process);
 
   // Reads the last good checkpoint, after what is being written; `found` is called in
-  // the loop, with nothing where there is none, and `damaged` before for each that is.
+  // the loop, with nothing if there is none, and `damaged` before for each that is.
   void find_last(std::function<void(const Error&)> damaged,
                  std::function<void(std::optional<LoadedCheckpoint>)> found);
 

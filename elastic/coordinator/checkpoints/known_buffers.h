@@ -17,7 +17,7 @@ class KnownBuffers final {
   // is those of the worker that is furthest, and among equals of the lowest index: the lowest rank.
   void offer(std::uint32_t worker, std::uint64_t iteration, std::span<const float> values);
 
-  // Empty where nothing is known.
+  // Empty if nothing is known.
   const std::vector<float>& values() const { return values_; }
 
  private:

@@ -19,7 +19,7 @@ namespace scavenger::elastic {
 // Thread: the io_context's, which is one.
 class ControlSocket final {
  public:
-  // Answers a command; throws InputError where it cannot be obeyed.
+  // Answers a command; throws InputError if it cannot be obeyed.
   using Obey = std::function<nlohmann::json(const JobCommand&)>;
 
   // Takes the place of a socket that a killed process left. Throws SystemError.
@@ -43,8 +43,8 @@ class ControlSocket final {
   std::list<std::shared_ptr<Socket>> clients_;  // by when they came
 };
 
-// Asks the job that runs in this folder, and gives its answer. Throws InputError where no job runs
-// there, or it refuses; ConnectionError where it does not answer.
+// Asks the job that runs in this folder, and gives its answer. Throws InputError if no job runs
+// there, or it refuses; ConnectionError if it does not answer.
 nlohmann::json ask_job(const std::filesystem::path& run_folder, const nlohmann::json& command);
 
 }  // namespace scavenger::elastic

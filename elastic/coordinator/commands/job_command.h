@@ -28,7 +28,7 @@ struct Stop {};
 using JobCommand = std::variant<command::Status, command::Resize, command::Checkpoint,
                                 command::Pause, command::Stop>;
 
-// Throws InputError where the line is none.
+// Throws InputError if the line is none.
 JobCommand parse_job_command(std::string_view line);
 
 }  // namespace scavenger::elastic

@@ -12,8 +12,8 @@ namespace scavenger::elastic {
 // Whether what ended the job still ends it with these limits.
 bool is_finished(const RunNumbers& numbers, const StopConfig& stop);
 
-// The numbers of the job whose event log this is, where its last process came to the job's end;
-// nothing where it goes on, was interrupted, has failed or was killed. Throws InputError where the
+// The numbers of the job whose event log this is, if its last process came to the job's end;
+// nothing if it goes on, was interrupted, has failed or was killed. Throws InputError if the
 // log is damaged.
 std::optional<RunNumbers> numbers_of_ended_job(const std::filesystem::path& event_log);
 

@@ -25,7 +25,7 @@ struct DataSize {
   DataShape shape = {};  // of the training data
 };
 
-// Throws CheckpointError where the model of the checkpoint knows other words than the data has.
+// Throws CheckpointError if the model of the checkpoint knows other words than the data has.
 void check_vocabulary(const Checkpoint& checkpoint, const DataSize& data, const std::string& where);
 
 // `seconds_before`: of the job's life in earlier processes.
@@ -39,7 +39,7 @@ nlohmann::json rate_history(const OptimizerConfig& optimizer, const Membership& 
 
 // What a checkpoint keeps of the data, so that a model can be asked where they are not.
 nlohmann::json shape_history(const DataShape& shape);
-// Nothing where the checkpoint is of a version that did not keep it.
+// Nothing if the checkpoint is of a version that did not keep it.
 std::optional<DataShape> kept_shape(const Checkpoint& checkpoint);
 
 // What a checkpoint keeps of early stopping.

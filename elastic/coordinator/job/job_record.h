@@ -28,7 +28,7 @@ struct Display {
 // One thread.
 class JobRecord final {
  public:
-  // Goes on with the log that is there. Throws InputError where another process works on the
+  // Goes on with the log that is there. Throws InputError if another process works on the
   // folder.
   JobRecord(RunFolder folder, const Clock& clock, const Display& display);
 
@@ -43,7 +43,7 @@ class JobRecord final {
   // boundary what waits is to be logged, too, and at the end of a membership all of it.
   enum class Until { kLater, kBoundary, kEndOfMembership };
   std::vector<RunEvent> condense(std::optional<fact::Iterations> series, Until until);
-  // The report is replaced; training goes on where that fails.
+  // The report is replaced; training goes on if that fails.
   bool write_report();
   void show_tick();
   // `has_report`: of the job's end.

@@ -3,7 +3,7 @@
 //
 // An entry is a symbolic link to the run folder. Its name says which process made it: the machine,
 // its boot, the process's namespace, its id and when it began. So what a killed process leaves is
-// recognised, also after its id was given to another one, and removed by whoever looks next.
+// recognised, also after its id was given to another one, and the next look removes it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace scavenger::elastic {
 
-// $XDG_STATE_HOME/scavenger/jobs, else ~/.local/state/scavenger/jobs; nothing where there is
+// $XDG_STATE_HOME/scavenger/jobs, else ~/.local/state/scavenger/jobs; nothing if there is
 // neither. Not $XDG_RUNTIME_DIR: jobs of cron and of batch systems have another one, or none.
 std::optional<std::filesystem::path> job_registry_folder();
 
@@ -43,7 +43,7 @@ struct RegisteredJob {
 // gone; leaves those of other machines, which may share the home folder.
 std::vector<RegisteredJob> registered_jobs(const std::filesystem::path& registry);
 
-// The entry's name for a process; nothing where there is no such process.
+// The entry's name for a process; nothing if there is no such process.
 std::optional<std::string> job_entry_name(std::int64_t pid);
 
 }  // namespace scavenger::elastic

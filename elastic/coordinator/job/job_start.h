@@ -30,7 +30,7 @@ struct JobStart {
 };
 
 // A job that goes on in its folder, with its own configuration and these overrides (as after
-// --set). Throws ConfigError, CheckpointError, InputError where they, or its edited configuration,
+// --set). Throws ConfigError, CheckpointError, InputError if they, or its edited configuration,
 // make it another job: other data, model, seed or kind of optimizer.
 JobStart resume_job(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 

@@ -25,7 +25,7 @@ struct RunFolder {
 RunFolder make_run_folder(const JobConfig& config, const std::filesystem::path& wanted);
 
 // As make_run_folder(), for a job that may not even begin: unless it is kept, the folder's content
-// goes again, and the folder with it where it was not there before.
+// goes again, and the folder with it if it was not there before.
 class NewRunFolder final {
  public:
   NewRunFolder(const JobConfig& config, const std::filesystem::path& wanted);
@@ -42,7 +42,7 @@ class NewRunFolder final {
   bool is_kept_ = false;
 };
 
-// Throws InputError where there is no job to resume.
+// Throws InputError if there is no job to resume.
 RunFolder open_run_folder(const std::filesystem::path& path);
 
 void write_config(const RunFolder& folder, const JobConfig& config);

@@ -11,7 +11,7 @@ namespace scavenger::elastic {
 // folder cannot keep the job from going on.
 class RunLock final {
  public:
-  // Throws InputError where another process works on the folder; SystemError.
+  // Throws InputError if another process works on the folder; SystemError.
   explicit RunLock(const std::filesystem::path& run_folder);
 
  private:

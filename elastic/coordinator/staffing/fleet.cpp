@@ -50,23 +50,23 @@ void Fleet::prefer(std::string machine_type) {
 void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   if (const Machine* const machine = machine_of(worker))
     return listener_.on_machine_ready(worker, *machine);
-  if (berths_.contains(worker)) return;  // it was asked for
-  Berth& berth = berths_[worker];
-  berth.id = next_id_++;
-  Machine requested = requested_machine(berth.id);
+  if (machines_.contains(worker)) return;  // it was asked for
+  WorkerMachine& rented = machines_[worker];
+  rented.id = next_id_++;
+  Machine requested = requested_machine(rented.id);
   requested.spot = spot_;
   if (!types_.contains(worker))
     types_[worker] = std::exchange(next_type_, std::nullopt).value_or(preferred_type_);
   requested.type = types_.at(worker);
-  berth.asked_price = provider_.price(requested.type, spot_).value_or(MachinePrice());
-  requested.price = berth.asked_price;
+  rented.asked_price = provider_.price(requested.type, spot_).value_or(MachinePrice());
+  requested.price = rented.asked_price;
   log(worker, requested, fact::MachineChange::kRequested, {});
   MachineRequest request;
   request.worker = worker;
   request.type = requested.type;
   request.spot = spot_;
   request.ticket = ticket;
-  provider_.request(berth.id, request);
+  provider_.request(rented.id, request);
 }
 
 void Fleet::forget_unless(const std::function<bool(std::uint32_t)>& is_expected) {
@@ -74,19 +74,19 @@ void Fleet::forget_unless(const std::function<bool(std::uint32_t)>& is_expected)
 }
 
 void Fleet::release(std::uint32_t worker) {
-  const auto found = berths_.find(worker);
-  if (found == berths_.end()) return;
-  const Berth berth = std::move(found->second);
-  berths_.erase(found);
-  Machine requested = requested_machine(berth.id);
-  requested.price = berth.asked_price;
-  leaving_[berth.id] = {worker, berth.machine.value_or(requested)};
-  provider_.release(berth.id);
+  const auto found = machines_.find(worker);
+  if (found == machines_.end()) return;
+  const WorkerMachine rented = std::move(found->second);
+  machines_.erase(found);
+  Machine requested = requested_machine(rented.id);
+  requested.price = rented.asked_price;
+  leaving_[rented.id] = {worker, rented.machine.value_or(requested)};
+  provider_.release(rented.id);
 }
 
 const Machine* Fleet::machine_of(std::uint32_t worker) const {
-  const auto found = berths_.find(worker);
-  return found != berths_.end() && found->second.machine ? &*found->second.machine : nullptr;
+  const auto found = machines_.find(worker);
+  return found != machines_.end() && found->second.machine ? &*found->second.machine : nullptr;
 }
 
 double Fleet::dollars_to_return() const {
@@ -94,9 +94,9 @@ double Fleet::dollars_to_return() const {
     return price.per_hour / 3600.0 * seconds;
   };
   double sum = 0.0;
-  for (const auto& [worker, berth] : berths_) {
-    const MachinePrice& price = berth.machine ? berth.machine->price : berth.asked_price;
-    const double minimum_seconds = berth.machine ? 0.0 : price.minimum_seconds;
+  for (const auto& [worker, rented] : machines_) {
+    const MachinePrice& price = rented.machine ? rented.machine->price : rented.asked_price;
+    const double minimum_seconds = rented.machine ? 0.0 : price.minimum_seconds;
     sum += dollars(price, minimum_seconds + price.returning_seconds);
   }
   for (const auto& [id, left] : leaving_) {
@@ -108,7 +108,7 @@ double Fleet::dollars_to_return() const {
 
 void Fleet::end(std::function<void()> done) {
   if (std::exchange(ending_, true)) return;
-  while (!berths_.empty()) release(berths_.begin()->first);
+  while (!machines_.empty()) release(machines_.begin()->first);
   provider_.end([this, done = std::move(done)](const std::vector<std::string>& left) {
     if (!left.empty())
       log_event_(fact::Warning{fmt::format(
@@ -121,8 +121,8 @@ void Fleet::end(std::function<void()> done) {
 // ---- What happens to machines. ----
 
 std::optional<std::uint32_t> Fleet::worker_of(MachineId id) const {
-  for (const auto& [worker, berth] : berths_)
-    if (berth.id == id) return worker;
+  for (const auto& [worker, rented] : machines_)
+    if (rented.id == id) return worker;
   return std::nullopt;
 }
 
@@ -152,7 +152,7 @@ void Fleet::on_ready(MachineId id, const Machine& machine) {
     leaving_.at(id).second = machine;
     return log(leaving_.at(id).first, machine, fact::MachineChange::kReady, "not needed any more");
   }
-  berths_.at(*worker).machine = machine;
+  machines_.at(*worker).machine = machine;
   log(*worker, machine, fact::MachineChange::kReady, {});
   listener_.on_machine_ready(*worker, machine);
 }
@@ -166,7 +166,7 @@ void Fleet::on_refused(MachineId id, const Refusal& refusal) {
   const auto worker = worker_of(id);
   leaving_.erase(id);
   if (!worker) return;
-  berths_.erase(*worker);
+  machines_.erase(*worker);
   log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
   listener_.on_machine_refused(*worker, refusal);
 }
@@ -174,7 +174,7 @@ void Fleet::on_refused(MachineId id, const Refusal& refusal) {
 void Fleet::on_notice(MachineId id, const MachineNotice& notice) {
   const auto worker = worker_of(id);
   if (!worker) return;
-  log(*worker, berths_.at(*worker).machine.value_or(Machine()), fact::MachineChange::kNotice,
+  log(*worker, machines_.at(*worker).machine.value_or(Machine()), fact::MachineChange::kNotice,
       notice.reason);
   listener_.on_machine_notice(*worker, notice);
 }
@@ -186,8 +186,8 @@ void Fleet::on_lost(MachineId id, const MachineLoss& loss) {
     leaving_.erase(id);
     return log(whose, machine, fact::MachineChange::kLost, loss.how);
   }
-  const Machine machine = berths_.at(*worker).machine.value_or(Machine());
-  berths_.erase(*worker);
+  const Machine machine = machines_.at(*worker).machine.value_or(Machine());
+  machines_.erase(*worker);
   log(*worker, machine, fact::MachineChange::kLost, loss.how);
   listener_.on_machine_lost(*worker, loss);
 }

@@ -43,7 +43,7 @@ class Fleet final : private ProviderListener {
   void prefer(std::string machine_type);
   // Of the next one alone, unless something else is preferred before.
   void prefer_once(std::string machine_type) { next_type_ = std::move(machine_type); }
-  // A machine for this worker: on_machine_ready follows, at once (within the call) where it has
+  // A machine for this worker: on_machine_ready follows, at once (within the call) if it has
   // one. `ticket`: for machines that start their worker by themselves.
   void want(std::uint32_t worker, const std::string& ticket);
   // It is no part of the job any more: another worker may get its index, and another type.
@@ -53,16 +53,16 @@ class Fleet final : private ProviderListener {
   void forget_unless(const std::function<bool(std::uint32_t)>& is_expected);
   // It needs none any more.
   void release(std::uint32_t worker);
-  // Null: none, or not yet.
+  // Returns null if it has none, or if its machine is not ready yet.
   const Machine* machine_of(std::uint32_t worker) const;
-  // What machines may cost beyond the bill if all were released now; one that was asked for comes,
-  // and is charged for its minimum.
+  // Returns what machines may cost beyond the bill if all were released now. One that was asked for
+  // still comes, and is charged for its minimum.
   double dollars_to_return() const;
   // Returns all. `done` is called when nothing is charged any more.
   void end(std::function<void()> done);
 
  private:
-  struct Berth {
+  struct WorkerMachine {
     MachineId id = 0;
     MachinePrice asked_price;        // as far as it is known before it is ready
     std::optional<Machine> machine;  // once it is ready
@@ -86,9 +86,9 @@ class Fleet final : private ProviderListener {
   MachineId next_id_ = 1;
   std::string preferred_type_;
   std::optional<std::string> next_type_;  // of the next machine, in place of the preferred one
-  std::map<std::uint32_t, std::string> types_;  // by worker, that was asked for
-  std::map<std::uint32_t, Berth> berths_;       // by worker
-  // Those that are on their way back, and whose they were.
+  std::map<std::uint32_t, std::string> types_;       // by worker, that was asked for
+  std::map<std::uint32_t, WorkerMachine> machines_;  // by worker
+  // Machines that were released and are still charged for, with the worker that had each.
   std::map<MachineId, std::pair<std::uint32_t, Machine>> leaving_;
   bool ending_ = false;
 };

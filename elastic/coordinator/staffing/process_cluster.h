@@ -34,7 +34,7 @@ class ProcessCluster final : public Cluster {
     std::string config_json;  // the job's resolved configuration, for the processes
     std::string address;      // of this machine, for processes elsewhere
     std::uint32_t state_payload_limit_bytes = 0;
-    int shared_file = -1;  // for all processes to inherit, where they share memory
+    int shared_file = -1;  // for all processes to inherit, if they share memory
   };
 
   // Listens at cluster.port of the settings' address. The references must outlive the cluster.

@@ -12,13 +12,13 @@ namespace scavenger::elastic {
 
 class EvaluationRound final {
  public:
-  // Parts are as large as the workers' shares of the training batch, by rank: who is slower has
-  // less to do here, too.
+  // Parts are as large as the workers' shares of the training batch, by rank, so a
+  // slower worker has less to do here, too.
   EvaluationRound(Split split, std::uint64_t samples, std::uint32_t batch_size,
                   std::span<const std::uint32_t> shares, double start_seconds);
 
   Evaluate request_for(std::uint32_t rank) const;
-  // True where this was the last part. Throws ProtocolError for a second one of a rank, and where
+  // True if this was the last part. Throws ProtocolError for a second one of a rank, and if
   // samples are missing.
   bool add(std::uint32_t rank, const Evaluated& part);
 

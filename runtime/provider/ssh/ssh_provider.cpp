@@ -109,7 +109,7 @@ std::optional<std::size_t> SshProvider::free_host() const {
   const double now = clock_.now_seconds();
   for (std::size_t i = 0; i < settings_.hosts.size(); ++i) {
     const auto used =
-        std::ranges::count(berths_, i, [](const auto& entry) { return entry.second; });
+        std::ranges::count(host_of_, i, [](const auto& entry) { return entry.second; });
     const auto rest = rests_.find(i);
     if (std::cmp_less(used, settings_.hosts[i].workers) &&
         (rest == rests_.end() || rest->second <= now))
@@ -182,7 +182,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
   while (is_wanted(id)) {
     const auto index = free_host();
     if (!index) break;
-    berths_[id] = *index;
+    host_of_[id] = *index;
     const SshHost& host = settings_.hosts[*index];
     try {
       co_await check(*index);
@@ -199,7 +199,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
       last = refused.refusal();
     }
     tell_delayed(id, *last);
-    berths_.erase(id);
+    host_of_.erase(id);
     rests_[*index] = clock_.now_seconds() + kRestSeconds;
   }
   if (!last)
@@ -213,7 +213,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
 
 // Does not need to end the worker, which ends with its ssh connection.
 awaitable<void> SshProvider::give_back(MachineId id) {
-  berths_.erase(id);
+  host_of_.erase(id);
   co_return;
 }
 

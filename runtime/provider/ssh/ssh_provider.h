@@ -80,7 +80,7 @@ class SshProvider final : public Lessor {
   const std::string version_line_;
   std::unique_ptr<SshSocketFolder> sockets_;
   std::vector<std::unique_ptr<SshConnection>> connections_;  // one for each host
-  std::map<MachineId, std::size_t> berths_;                  // index of each machine's host
+  std::map<MachineId, std::size_t> host_of_;                 // index of each machine's host
   // By host that failed: until when, on clock_, it is not tried.
   std::map<std::size_t, double> rests_;
 };
