@@ -26,7 +26,7 @@
 #include "campaign/run/progress_lines.h"
 #include "elastic/coordinator/end_signals.h"
 #include "elastic/coordinator/job/host.h"
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -71,9 +71,10 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "Replaces a value of the configuration: --set machines.count=4")
       ->excludes(resume);
   app.add_option("--max-cost", arguments.max_cost, "Dollars, over all resumes (stop.max_cost)")
-      ->check(kNotNegative);
+      ->check(kPositive);
   app.add_option("--max-simulations", arguments.max_simulations,
-                 "Points to simulate (stop.max_simulations)");
+                 "Points to simulate (stop.max_simulations)")
+      ->check(kPositive);
   app.add_flag("--print-config", arguments.print_config,
                "Print the whole configuration, and simulate nothing");
   auto* plan = app.add_flag("--plan", arguments.plan,
@@ -131,7 +132,7 @@ void run_until_end(AsioLoop& loop, campaign::CampaignRun& run) {
 
 int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
          const Arguments& arguments) {
-  const elastic::RunLock lock(folder.path);
+  const RunLock lock(folder.path);
   start_log("campaign", arguments.quiet ? LogLevel::kError : LogLevel::kWarning);
   const campaign::CampaignConfig config = log.campaign.config();
   const bool quiet = arguments.quiet;

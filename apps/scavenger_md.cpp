@@ -14,6 +14,7 @@
 #include "md/simulation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_lock.h"
 #include "runtime/base/version.h"
 
 namespace scavenger {
@@ -114,6 +115,7 @@ CLI::App* declare_electrolyte(CLI::App& app, Arguments& a) {
 int simulate(const Arguments& a, md::System system) {
   const std::filesystem::path folder = a.folder;
   std::filesystem::create_directories(folder);
+  const RunLock lock(folder);
   md::Simulation simulation(std::move(system), a.simulation, folder);
   const std::int64_t first = simulation.step();
   const SteadyClock clock;
@@ -159,6 +161,7 @@ int main(int argc, char** argv) {
   start_log("md", LogLevel::kWarning);
   std::signal(SIGTERM, note_signal);
   std::signal(SIGINT, note_signal);
+  if (std::signal(SIGHUP, note_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
   return run_user_program("scavenger-md", [&] {
     arguments.simulation.motion.constant_energy = arguments.ensemble == "nve";
     return run(arguments, fluid->parsed());

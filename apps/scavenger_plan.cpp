@@ -149,7 +149,7 @@ int plan(const PlanArguments& arguments) {
   std::cout << (arguments.json ? elastic::plan_json(made.plan, made.source)
                                : elastic::plan_text(made.plan, made.source));
   if (!arguments.html.empty())
-    write_file_atomically(arguments.html, elastic::plan_html(made.plan, made.source));
+    write_output_file(arguments.html, elastic::plan_html(made.plan, made.source));
   return made.plan.decision.choice ? 0 : 1;
 }
 
@@ -307,7 +307,7 @@ class PriceCommand final {
       return 0;
     }
     const gcp::RefreshedPrices made = gcp::todays_prices(text, key_file_, endpoint_);
-    write_file_atomically(refreshed_, made.catalog);
+    write_output_file(refreshed_, made.catalog);
     std::cout << refreshed_.string() << ": " << made.updated << " prices are today's, " << made.kept
               << " were not found and are as before\n";
     return 0;
@@ -362,7 +362,7 @@ class VmsCommand final {
     if (unscored > 0)
       made.notes.push_back(
           fmt::format("{} types without a score in {} were left out", unscored, scores_));
-    if (!page_.empty()) write_file_atomically(page_, elastic::vm_plan_page(made, known.title));
+    if (!page_.empty()) write_output_file(page_, elastic::vm_plan_page(made, known.title));
     std::cout << (json_ ? elastic::vm_plan_json(made, known.title)
                         : elastic::vm_plan_text(made, known.title));
     return made.choice ? 0 : 1;

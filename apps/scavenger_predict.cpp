@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -168,12 +167,9 @@ void predict(const Arguments& arguments, elastic::RestoredModel& model) {
     });
     elastic::write_npy(model.shape(), all, file);
   } else {
-    std::ofstream out(file);
+    std::ostringstream out;
     write_csv(model, samples, out);
-    if (!out)
-      throw SystemError({.what = "cannot be written",
-                         .where = file.string(),
-                         .remedy = "name a file in a folder that you can write"});
+    write_output_file(file, out.str());
   }
   std::cout << fmt::format("wrote predictions for {} samples by iteration {} of {} to {}\n",
                            samples.size(), model.iteration(), model.config().name, file.string());
@@ -204,11 +200,15 @@ void ask_surrogate(const Arguments& arguments) {
   const campaign::LoadedSurrogate loaded = campaign::load_surrogate(folder, config);
   const surrogate::Prediction prediction = loaded.surrogate.predict(point);
   const campaign::ProfileColumns& columns = config.simulation.result.profile.value();
+  if (std::filesystem::path(arguments.output).extension() == ".npy")
+    throw InputError({.what = "a profile with its error bars is written as CSV, and not as .npy",
+                      .where = "--output " + arguments.output,
+                      .remedy = "name a file that ends in .csv"});
   if (arguments.output == "-")
     return campaign::write_prediction(columns, loaded.x, prediction, std::cout);
   std::ostringstream text;
   campaign::write_prediction(columns, loaded.x, prediction, text);
-  write_file_atomically(arguments.output, text.str());
+  write_output_file(arguments.output, text.str());
 }
 
 void answer(const Arguments& arguments) {

@@ -91,7 +91,7 @@ void write_page(const Arguments& arguments) {
     output = arguments.runs.size() == 1 ? std::filesystem::path(arguments.runs[0]) / "report.html"
                                         : std::filesystem::path("report.html");
   const std::string page = elastic::report_page(runs, title);
-  write_file_atomically(output, page);
+  write_output_file(output, page);
   std::cout << output.string() << ": " << format_bytes(page.size()) << "\n";
 }
 

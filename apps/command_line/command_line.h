@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/command_line/command_text.h"
+#include "apps/command_line/user_program.h"
 
 namespace scavenger {
 
@@ -25,14 +26,16 @@ inline std::vector<std::string> words_of_line(const std::vector<std::string>& re
 template <typename... Words>
 std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   try {
-    if (const auto text = generated_text(app, words_of_line(words...))) {
-      std::cout << *text;
-      return 0;
-    }
+    if (const auto text = generated_text(app, words_of_line(words...)))
+      return run_user_program(app.get_name().c_str(), [&] {
+        std::cout << *text;
+        return 0;
+      });
     app.parse(std::forward<Words>(words)...);
     return std::nullopt;
   } catch (const CLI::ParseError& answer) {
-    if (answer.get_exit_code() == 0) return app.exit(answer);
+    if (answer.get_exit_code() == 0)
+      return run_user_program(app.get_name().c_str(), [&] { return app.exit(answer); });
     std::cerr << app.get_name() << ": " << answer.what() << "; see " << app.get_name()
               << " --help\n";
     return 2;

@@ -89,7 +89,7 @@ void write_npy(const DataShape& shape, std::span<const float> answers,
   content += static_cast<char>(header.size() >> 8);
   content += header;
   content.append(reinterpret_cast<const char*>(answers.data()), answers.size_bytes());
-  write_file_atomically(file, content);
+  write_output_file(file, content);
 }
 
 }  // namespace scavenger::elastic

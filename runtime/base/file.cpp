@@ -83,6 +83,20 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
   sync_to_disk(path.has_parent_path() ? path.parent_path() : ".");
 }
 
+void write_output_file(const std::filesystem::path& path, std::string_view content) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::not_found ||
+      type == std::filesystem::file_type::regular) {
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
+    return write_file_atomically(error ? path : target, content);
+  }
+  // A pipe that nobody reads is an error, and not a reason to wait.
+  const FileDescriptor file = open_file(path, O_WRONLY | O_NONBLOCK, "write to");
+  if (::fcntl(file.get(), F_SETFL, 0) != 0) fail("write to", path);
+  write_all(file, content, path);
+}
+
 void sync_to_disk(const std::filesystem::path& path) {
   const FileDescriptor file = open_file(path, O_RDONLY, "open");
   if (::fsync(file.get()) != 0) fail("force to disk", path);

@@ -21,6 +21,10 @@ std::string read_file(const std::filesystem::path& path, std::uint64_t most_byte
 // either the old or the new content, even after a power cut.
 void write_file_atomically(const std::filesystem::path& path, std::string_view content);
 
+// Writes what a user asked for to the file that the user named. A link stays a link: the file that
+// it points to is written. A device or a pipe is written to, and not replaced by a file.
+void write_output_file(const std::filesystem::path& path, std::string_view content);
+
 // Forces the content of a file, or the list of names of a folder, to disk.
 void sync_to_disk(const std::filesystem::path& path);
 

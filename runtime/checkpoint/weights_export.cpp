@@ -53,7 +53,7 @@ void export_safetensors(const Checkpoint& checkpoint, const FrozenWeights& froze
   std::string content = safetensors_preamble(sources, {{"format", "pt"}});
   for (const TensorSource& source : sources)
     content.append(reinterpret_cast<const char*>(source.bytes.data()), source.bytes.size());
-  write_file_atomically(destination, content);
+  write_output_file(destination, content);
 }
 
 }  // namespace scavenger

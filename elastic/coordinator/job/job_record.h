@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "elastic/coordinator/job/run_folder.h"
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 #include "elastic/events/event_log.h"
 #include "elastic/history/iteration_condenser.h"
 #include "elastic/history/run_summary.h"

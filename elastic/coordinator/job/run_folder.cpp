@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"

@@ -17,6 +17,23 @@ THREE_EPOCHS = [SYNTHETIC, "--set", "stop.target=null", "--set", "stop.max_epoch
 ENDLESS = [SYNTHETIC, "--set", "stop.target=null", "--set", "stop.max_epochs=1000000"]
 
 
+class FullOutputTest(job.JobTest):
+    def test_an_answer_that_could_not_be_written_is_an_error(self):
+        table = self.folder / "table.csv"
+        table.write_text("K,B,seconds\n1,64,0.1\n2,64,0.06\n1,128,0.19\n2,128,0.1\n")
+        for words in (["scavenger-train", SYNTHETIC, "--print-config"], ["scavenger-plan", table], ["scavenger-ctl", "list", "--json"],
+                      ["scavenger-ctl", "--generate-completion", "bash"], ["scavenger-report", "--help"],
+                      ["scavenger-campaign", job.CONFIGS / "electrolyte_small.json", "--print-config"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([job.programs / words[0], *words[1:]], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertEqual(done.stderr.count("standard output: cannot be written"), 1, done.stderr)
+        # Who has read enough is no error.
+        done = subprocess.run(f"{job.programs}/scavenger-train {SYNTHETIC} --print-config | head -n 1; exit ${{PIPESTATUS[0]}}", shell=True,
+                              executable="/bin/bash", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((done.stdout, done.stderr), ("{\n", ""))
+
+
 class FullDiskTest(job.JobTest):
     def small_disk(self, size):
         mount = self.folder / "small"

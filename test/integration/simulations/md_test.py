@@ -83,6 +83,28 @@ class SimulationTest(unittest.TestCase):
         self.assertEqual(self.run_to_end("whole", "--until", reached + 4000)[0], 0)
         self.assertEqual(self.content("stopped"), self.content("whole"))
 
+    def wait_for_file(self, name, file):
+        deadline = time.monotonic() + 60
+        while not (self.folder / name / file).exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def test_a_closed_terminal_loses_no_step(self):
+        process = self.start("left", "--until", 10**9)
+        self.wait_for_file("left", "lock")
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + signal.SIGHUP)
+        self.assertTrue((self.folder / "left" / "state.bin").exists())
+
+    def test_two_simulations_do_not_share_a_folder(self):
+        first = self.start("shared", "--until", 10**9)
+        self.wait_for_file("shared", "lock")
+        code, text = self.run_to_end("shared", "--until", 10)
+        self.assertEqual(code, 2, text)
+        self.assertIn("another process is working in this folder", text)
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=60)
+
     def test_a_simulation_that_diverges_says_so(self):
         code, text = self.run_to_end("diverged", "--until", 5000, "--time-step", 0.05, "--friction", 0)
         self.assertEqual(code, 3, text)

@@ -1,6 +1,8 @@
 #include "runtime/base/file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -18,6 +20,31 @@ TEST_CASE("An atomic write replaces the content and leaves nothing beside it") {
 
   CHECK(read_file(path) == "new");
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}
+
+TEST_CASE("An output goes through a link, and into a pipe or device that is there") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "link";
+  std::filesystem::create_symlink("new.html", link);
+  write_output_file(link, "page");
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(read_file(folder.path() / "new.html") == "page");
+
+  const auto device = folder.path() / "null";
+  std::filesystem::create_symlink("/dev/null", device);
+  write_output_file(device, "page");
+  CHECK(std::filesystem::is_character_file("/dev/null"));
+  CHECK(std::filesystem::is_symlink(device));
+
+  const auto pipe = folder.path() / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THROWS_WITH(write_output_file(pipe, "page"), Catch::Contains(pipe.string()));
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  write_output_file(pipe, "page");
+  char text[8] = {};
+  CHECK(::read(reader.get(), text, sizeof text) == 4);
+  CHECK(std::string(text) == "page");
+  CHECK(std::filesystem::is_fifo(pipe));
 }
 
 TEST_CASE("A missing file is named in the error") {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <optional>
 
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 #include "runtime/base/error.h"
 #include "test/unit/runtime/config/config_folder.h"
 

@@ -1,4 +1,4 @@
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,7 +8,7 @@
 
 #include "runtime/base/error.h"
 
-namespace scavenger::elastic {
+namespace scavenger {
 namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
@@ -28,9 +28,9 @@ RunLock::RunLock(const std::filesystem::path& run_folder) {
   if (::fchmod(file_.get(), kOwnerOnly) != 0) fail("cannot keep others from the run's lock");
   if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0) return;
   if (errno != EWOULDBLOCK) fail("cannot lock the run");
-  throw InputError({.what = "another process is working on this run",
+  throw InputError({.what = "another process is working in this folder",
                     .where = run_folder.string(),
                     .remedy = "wait until it has ended, or stop it first"});
 }
 
-}  // namespace scavenger::elastic
+}  // namespace scavenger

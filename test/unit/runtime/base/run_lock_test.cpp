@@ -1,4 +1,4 @@
-#include "elastic/coordinator/job/run_lock.h"
+#include "runtime/base/run_lock.h"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,6 @@
 #include "test/support/temporary_folder.h"
 
 using namespace scavenger;
-using namespace scavenger::elastic;
 
 TEST_CASE("a second process on the same run is refused while the first lives") {
   const TemporaryFolder folder;

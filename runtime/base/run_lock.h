@@ -1,11 +1,11 @@
-// Keeps a run folder to one process at a time.
+// Keeps a run folder, or the folder of a simulation, to one process at a time.
 #pragma once
 
 #include <filesystem>
 
 #include "runtime/base/file.h"
 
-namespace scavenger::elastic {
+namespace scavenger {
 
 // RUN/lock, locked until the end of its life. Only the owner can open it: who may merely read the
 // folder cannot keep the job from going on.
@@ -18,4 +18,4 @@ class RunLock final {
   FileDescriptor file_;
 };
 
-}  // namespace scavenger::elastic
+}  // namespace scavenger
