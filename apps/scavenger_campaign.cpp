@@ -26,11 +26,11 @@
 #include "campaign/run/progress_lines.h"
 #include "elastic/coordinator/end_signals.h"
 #include "elastic/coordinator/job/host.h"
-#include "runtime/base/run_lock.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_lock.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio_loop.h"
@@ -130,6 +130,15 @@ void run_until_end(AsioLoop& loop, campaign::CampaignRun& run) {
   }
 }
 
+void warn_of_free_machines(const campaign::CampaignConfig& config, double max_cost) {
+  if (max_cost == 0.0 || config.provider.type != ProviderType::kLocal ||
+      config.machines.price_per_hour > 0.0)
+    return;
+  log_warning(
+      "this machine has no price, so max_cost will not end the campaign; set "
+      "machines.price_per_hour");
+}
+
 int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
          const Arguments& arguments) {
   const RunLock lock(folder.path);
@@ -148,6 +157,7 @@ int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
                                 arguments.max_cost.value_or(config.stop.max_cost),
                                 program_folder(),
                                 {}};
+  warn_of_free_machines(config, start.max_cost);
   start.show = [&](const campaign::Campaign& campaign, const campaign::CampaignEvent& event,
                    double seconds) {
     if (std::holds_alternative<campaign::event::Judged>(event))

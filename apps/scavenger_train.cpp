@@ -237,6 +237,15 @@ void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
               config.cluster.workers, cores, cores == 1 ? "core" : "cores", cores);
 }
 
+void warn_of_free_machines(const JobConfig& config) {
+  if (config.stop.max_cost == 0.0 || runs_elsewhere(config) ||
+      config.cluster.price_per_worker_hour > 0.0)
+    return;
+  log_warning(
+      "this machine has no price, so max_cost will not end the job; set "
+      "cluster.price_per_worker_hour");
+}
+
 // By scavenger-predict, which has LibTorch and is beside us.
 [[noreturn]] void evaluate(const Arguments& arguments) {
   const std::string program = program_folder() / "scavenger-predict";
@@ -363,6 +372,7 @@ int train(const Arguments& arguments) {
   const elastic::JobRegistration registration(start.folder.path);
   const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
+  warn_of_free_machines(start.config);
   const elastic::JobOptions options{
       .program_folder = program_folder(),
       .display = {std::cout, STDOUT_FILENO,

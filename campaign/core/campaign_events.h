@@ -26,6 +26,7 @@ struct Started {
   // The limits from now on; 0: none.
   std::uint64_t max_simulations = 0;
   double max_cost = 0.0;
+  std::string identity = {};  // of what is simulated, see campaign/run/campaign_folder.h
 };
 struct MachineReady {
   static constexpr std::string_view kName = "machine_ready";

@@ -13,7 +13,8 @@
 namespace scavenger::campaign {
 
 namespace event {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Started, max_simulations, max_cost)
+// Older logs have no `identity`.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Started, max_simulations, max_cost, identity)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineReady, machine, name, type, zone, spot, cores,
                                    price_per_hour, on_demand_price_per_hour, minimum_seconds,
                                    returning_seconds, charged_seconds)

@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "campaign/reader/campaign_config_file.h"
 #include "campaign/run/machine_source.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/process/new_run_folder.h"
@@ -27,6 +30,17 @@ void copy_files(const CampaignConfig& config, const fs::path& place) {
   for (const fs::path& file : config.simulation.files) {
     if (!error) fs::copy(file, place / file.filename(), fs::copy_options::recursive, error);
     if (error) refuse_run_folder(place / file.filename(), error.message());
+  }
+}
+
+// The identity that its first process has logged; empty in logs of older versions.
+std::string logged_identity(std::string_view log) {
+  const std::size_t end = log.find('\n');
+  if (end == std::string_view::npos) return {};
+  try {
+    return parse_json(log.substr(0, end)).at("of").value("identity", std::string());
+  } catch (const nlohmann::json::exception&) {
+    return {};  // the replay says what is wrong with the line
   }
 }
 
@@ -74,10 +88,26 @@ CampaignConfig config_of(const CampaignFolder& folder) {
   return parse_campaign_config(read_file(folder.config()), folder.config().string());
 }
 
+// As the file has them: a later version may have more keys with defaults.
+std::string identity_of(const CampaignFolder& folder) {
+  const nlohmann::json all = parse_json(read_file(folder.config()));
+  nlohmann::json part;
+  for (const char* key : {"seed", "space", "selection", "simulation"})
+    if (all.contains(key)) part[key] = all[key];
+  return sha256_hex(json_text(part));
+}
+
 ReplayedLog replay(const CampaignFolder& folder) {
   const CampaignConfig config = config_of(folder);
+  const std::string log = read_file(folder.log(), UINT64_MAX);
+  const std::string identity = logged_identity(log);
+  if (!identity.empty() && identity != identity_of(folder))
+    throw InputError({.what = "its seed, space, selection or simulation has been edited since the "
+                              "campaign began, and would not be that of its results",
+                      .where = folder.config().string(),
+                      .remedy = "put it back as it was, or begin a new campaign"});
   CampaignPlan plan{config, catalogue_of(config, 1), wall_seconds_of(config)};
-  return replay_log(std::move(plan), read_file(folder.log(), UINT64_MAX), folder.log().string());
+  return replay_log(std::move(plan), log, folder.log().string());
 }
 
 // ---- The log. ----
@@ -98,6 +128,11 @@ CampaignLog::CampaignLog(const fs::path& path)
 void CampaignLog::write(std::string_view line) {
   const std::string text = std::string(line) + "\n";
   const ssize_t count = ::write(file_.get(), text.data(), text.size());
+  struct stat status {};
+  if (::fstat(file_.get(), &status) == 0 && status.st_nlink == 0)
+    throw SystemError({.what = "the log was removed, and without it nothing can be resumed",
+                       .where = path_.string(),
+                       .remedy = "leave it where it is until the campaign has ended"});
   if (count == static_cast<ssize_t>(text.size())) return;
   throw SystemError({.what = fmt::format("cannot write the log: {}",
                                          count < 0 ? std::strerror(errno) : "the disk is full"),

@@ -37,8 +37,10 @@ CampaignFolder open_campaign_folder(const std::filesystem::path& path);
 
 // The configuration that the folder was made with.
 CampaignConfig config_of(const CampaignFolder& folder);
-// The campaign as its log leaves it. Throws InputError if the log cannot be followed, or if its
-// provider's price list cannot be read any more.
+// Of that which its results are results of: seed, space, selection and simulation.
+std::string identity_of(const CampaignFolder& folder);
+// The campaign as its log leaves it. Throws InputError if the log cannot be followed, the identity
+// is not the logged one, or its provider's price list cannot be read any more.
 ReplayedLog replay(const CampaignFolder& folder);
 
 // The log that this process writes. A line that a killed process has not finished is removed.

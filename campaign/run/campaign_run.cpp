@@ -53,7 +53,7 @@ void CampaignRun::begin() {
   provider_.begin(*this, [this](const std::optional<Refusal>& problem) {
     if (problem) throw InputError(problem->problem);
     open_links();
-    feed(event::Started{start_.max_simulations, start_.max_cost});
+    feed(event::Started{start_.max_simulations, start_.max_cost, identity_of(start_.folder)});
     if (early_stop_) feed(event::StopAsked{*early_stop_, false, false});
     watch_signs_of_life();
   });

@@ -180,6 +180,12 @@ class StartTest(job.JobTest):
         self.assertEqual(output.count(f"{workers} workers on "), 1, output)
         self.assertNotIn("take turns", self.train(*arguments, "--workers", 1, "--run", self.run_folder("alone")))
 
+    def test_a_cost_limit_without_a_price_is_told(self):
+        arguments = [SYNTHETIC, "--set", "stop.max_iterations=3", "--max-cost", 1]
+        self.assertIn("cluster.price_per_worker_hour", self.train(*arguments, "--run", self.run_folder("free")))
+        paid = self.train(*arguments, "--set", "cluster.price_per_worker_hour=1", "--run", self.run_folder("paid"))
+        self.assertNotIn("has no price", paid)
+
     def test_options_are_named_as_they_were_given(self):
         output = self.train(SYNTHETIC, "--batch-size", 64, "--workers", 65, check=2)
         self.assertNotIn("--set cluster.workers", output)

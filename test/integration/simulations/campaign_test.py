@@ -188,12 +188,27 @@ class CampaignTest(CampaignJob):
                                 ((config, "--plan"), "how long a simulation takes"),
                                 ((config, "--set", 'simulation.command=["nothing-here", "{until}"]'), "there is no program"),
                                 ((config, "--set", "provider.type=gcp"), "provider"),
+                                ((config, "--max-cost", "0"), "--max-cost"), ((config, "--max-simulations", "0"), "--max-simulations"),
                                 ((config, "--set", "machines.cuont=2"), 'did you mean "count"'),
                                 (("missing.json",), "missing.json"), (("--resume", self.folder), "no campaign here"), ((), "--help")):
             done = self.campaign(*arguments, check=2)
             self.assertIn(text, done)
             self.assertEqual(done.count("\n"), 1, done)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_results_stay_those_of_the_configuration_that_they_were_simulated_for(self):
+        self.campaign(self.write_config(points=2), "--run", self.run_folder())
+        path = self.run_folder() / "config.json"
+        path.write_text(path.read_text().replace('"seed": 1', '"seed": 2'))
+        self.assertIn("has been edited since the campaign began", self.campaign("--resume", self.run_folder(), check=2))
+
+    def test_a_campaign_whose_log_is_removed_ends(self):
+        process = self.start_campaign(self.write_config(points=20), "--run", self.run_folder())
+        self.wait_for("segment_began")
+        (self.run_folder() / "campaign.jsonl").unlink()
+        output, _ = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 1, output)
+        self.assertIn("the log was removed", output)
 
     def test_one_process_works_on_a_run(self):
         process = self.start_campaign(self.write_config(points=2), "--run", self.run_folder())
