@@ -165,6 +165,7 @@ awaitable<void> GcpProvider::give_back(MachineId id) {
   const Vm vm = found->second;
   vms_.erase(found);
   dispose(vm.offer.zone, vm.name, false);
+  if (vm.is_ready && vm.is_spot) co_await note_life(vm);
   while (disposals_.contains(vm.name)) co_await rest(settings_.watch_seconds / 10);
 }
 
@@ -236,10 +237,23 @@ awaitable<void> GcpProvider::look_at(std::string zone) {
   for (const auto& [id, vm] : watched) co_await notice_loss(id, vm);
 }
 
+// A VM that is returned since it had notice would have been taken away moments later.
+awaitable<void> GcpProvider::note_life(Vm vm) {
+  const double seconds = clock_.now_seconds() - vm.asked_seconds;
+  bool was_taken = false;
+  try {
+    was_taken = co_await client_->was_preempted(vm.offer.zone, vm.name);
+  } catch (const Error& error) {
+    log_warning("it is not known whether VM {} was preempted: {}", vm.name, error.what());
+  }
+  lives_.add(vm.offer, seconds, was_taken);
+}
+
 awaitable<void> GcpProvider::notice_loss(MachineId id, Vm vm) {
   if (!is_wanted(id)) co_return;
   const bool was_taken = co_await client_->was_preempted(vm.offer.zone, vm.name);
   if (was_taken) {
+    if (vm.is_spot) lives_.add(vm.offer, clock_.now_seconds() - vm.asked_seconds, true);
     lose(id, {"was preempted"});
     co_return;
   }

@@ -98,6 +98,7 @@ class GcpProvider final : public Lessor {
   awaitable<void> watch();
   awaitable<void> look_at(std::string zone);
   awaitable<void> notice_loss(MachineId id, Vm vm);
+  awaitable<void> note_life(Vm vm);
   std::set<std::string> all_zones() const;
   bool is_known(const std::string& vm) const;
 
@@ -115,6 +116,7 @@ class GcpProvider final : public Lessor {
   std::map<std::string, OfferChoice> offers_;                                 // by type and kind
   std::map<const OfferChoice*, std::shared_ptr<BulkRequest>> bulk_requests_;  // that still gather
   std::map<MachineId, Vm> vms_;
+  OfferLives lives_;                              // of spot VMs
   std::optional<Refusal> hopeless_;               // no VM can be of use any more
   std::map<std::string, std::string> disposals_;  // under way: name, and zone
   bool is_closing_ = false;

@@ -50,7 +50,7 @@ awaitable<Machine> GcpProvider::obtain(MachineId id, const MachineRequest& reque
   std::optional<Machine> machine = co_await take_with_others(id, request, offers);
   while (!machine && is_wanted(id)) {
     const double now = clock_.now_seconds();
-    const std::optional<Offer> offer = offers.next(now);
+    const std::optional<Offer> offer = offers.next(now, request.spot ? &lives_ : nullptr);
     if (offer) {
       machine = co_await take(id, request, *offer, offers);
       continue;
@@ -160,8 +160,10 @@ awaitable<std::optional<Machine>> GcpProvider::take_with_others(MachineId id,
 
 awaitable<void> GcpProvider::rent_together(std::shared_ptr<BulkRequest> bulk, OfferChoice& offers) {
   std::erase_if(bulk->members, [this](const auto& member) { return !is_wanted(member.first); });
-  const std::optional<Offer> offer = offers.next(clock_.now_seconds());
-  if (!offer || bulk->members.size() < 2) co_return;
+  if (bulk->members.size() < 2) co_return;
+  const bool is_spot = bulk->members.begin()->second.spot;
+  const std::optional<Offer> offer = offers.next(clock_.now_seconds(), is_spot ? &lives_ : nullptr);
+  if (!offer) co_return;
   const std::string request_name = request_id(random_);
   VmOrder order;
   std::vector<std::string> names;

@@ -6,10 +6,14 @@
 #include <cmath>
 #include <utility>
 
+#include "perfmodel/survival/early_hazard.h"
+
 namespace scavenger::gcp {
 namespace {
 
 constexpr unsigned kMostDoublings = 16;
+constexpr double kLeastLifeSeconds = 1.0;
+constexpr double kStartSeconds = 90.0;  // from the request for a VM until it trains
 
 bool is_same(const Offer& a, const Offer& b) {
   return a.zone == b.zone && a.machine_type == b.machine_type;
@@ -31,14 +35,37 @@ std::vector<Offer> price_offers(const PriceCatalog& prices, std::span<const std:
   return offers;
 }
 
+void OfferLives::add(const Offer& offer, double seconds, bool was_lost) {
+  const perfmodel::Lifetime life{std::max(seconds, kLeastLifeSeconds), was_lost};
+  all_.push_back(life);
+  of_[{offer.zone, offer.machine_type}].push_back(life);
+}
+
+double OfferLives::mean_life_seconds(const Offer& offer) const {
+  const double mean = perfmodel::constant_hazard(all_).mean_life_seconds();
+  const auto found = of_.find({offer.zone, offer.machine_type});
+  if (found == of_.end()) return mean;
+  return perfmodel::constant_hazard(found->second, mean).mean_life_seconds();
+}
+
+double OfferLives::dollars_per_useful_hour(const Offer& offer) const {
+  return offer.dollars_per_hour * (1.0 + kStartSeconds / mean_life_seconds(offer));
+}
+
 OfferChoice::OfferChoice(std::vector<Offer> offers, const CoolDown& cool_down)
     : offers_(std::move(offers)), cool_down_(cool_down), standings_(offers_.size()) {}
 
-std::optional<Offer> OfferChoice::next(double now_seconds) const {
-  for (std::size_t i = 0; i < offers_.size(); ++i)
-    if (!standings_[i].is_closed_for_good && standings_[i].closed_until <= now_seconds)
-      return offers_[i];
-  return std::nullopt;
+std::optional<Offer> OfferChoice::next(double now_seconds, const OfferLives* lives) const {
+  std::optional<Offer> best;
+  const auto price = [&](const Offer& offer) {
+    return lives == nullptr ? offer.dollars_per_hour : lives->dollars_per_useful_hour(offer);
+  };
+  for (std::size_t i = 0; i < offers_.size(); ++i) {
+    const Standing& standing = standings_[i];
+    if (standing.is_closed_for_good || standing.closed_until > now_seconds) continue;
+    if (!best || price(offers_[i]) < price(*best)) best = offers_[i];
+  }
+  return best;
 }
 
 std::optional<double> OfferChoice::next_time() const {

@@ -42,29 +42,29 @@ TEST_CASE(
     "After a stock-out the next offer is taken, and the zone is asked again when it has cooled "
     "down") {
   OfferChoice choice(two_regions(), {.first_seconds = 60, .longest_seconds = 200});
-  const Offer first = choice.next(0.0).value();
+  const Offer first = choice.next(0.0, nullptr).value();
   CHECK(first.zone == "us-central1-a");
   choice.refused(first, fault(FaultKind::kStockOut), 0.0);
-  CHECK(choice.next(0.0)->zone == "us-central1-b");
-  CHECK(choice.next(60.0)->zone == "us-central1-a");
+  CHECK(choice.next(0.0, nullptr)->zone == "us-central1-b");
+  CHECK(choice.next(60.0, nullptr)->zone == "us-central1-a");
   choice.refused(first, fault(FaultKind::kStockOut), 60.0);
-  CHECK(choice.next(179.0)->zone == "us-central1-b");  // twice as long
-  CHECK(choice.next(180.0)->zone == "us-central1-a");
+  CHECK(choice.next(179.0, nullptr)->zone == "us-central1-b");  // twice as long
+  CHECK(choice.next(180.0, nullptr)->zone == "us-central1-a");
   choice.refused(first, fault(FaultKind::kStockOut), 180.0);
-  CHECK(choice.next(380.0)->zone == "us-central1-a");  // and no longer than the longest
+  CHECK(choice.next(380.0, nullptr)->zone == "us-central1-a");  // and no longer than the longest
   choice.granted(first);
-  CHECK(choice.next(0.0)->zone == "us-central1-a");
+  CHECK(choice.next(0.0, nullptr)->zone == "us-central1-a");
 }
 
 TEST_CASE("A full quota closes its region, or all, and capacity only its zone and type") {
   OfferChoice choice(two_regions(), {});
   choice.refused(two_regions()[0], fault(FaultKind::kQuota), 0.0);
-  CHECK(choice.next(0.0)->zone == "us-east1-b");
+  CHECK(choice.next(0.0, nullptr)->zone == "us-east1-b");
   CloudFault global = fault(FaultKind::kQuota);
   global.is_global = true;
   global.subject = "GPUS_ALL_REGIONS";
   choice.refused(two_regions()[2], global, 0.0);
-  CHECK_FALSE(choice.next(0.0).has_value());
+  CHECK_FALSE(choice.next(0.0, nullptr).has_value());
   CHECK(choice.next_time().value() == 60.0);  // of the zone that was refused once
   CHECK_THAT(choice.story(), Catch::Contains("us-east1-b e2-standard-4: quota GPUS_ALL_REGIONS"));
 }
@@ -72,7 +72,7 @@ TEST_CASE("A full quota closes its region, or all, and capacity only its zone an
 TEST_CASE("What is wrong stays wrong") {
   OfferChoice choice({two_regions()[0]}, {});
   choice.refused(two_regions()[0], fault(FaultKind::kInvalid), 0.0);
-  CHECK_FALSE(choice.next(1e9).has_value());
+  CHECK_FALSE(choice.next(1e9, nullptr).has_value());
   CHECK_FALSE(choice.next_time().has_value());
 }
 
@@ -89,6 +89,25 @@ TEST_CASE("Waits grow to their limit, and spread") {
     expected = std::min(expected * 2, 10.0);
   }
   CHECK(spread > 0.8);
+}
+
+TEST_CASE("Of zones with about the same price, the one is asked where spot VMs live longest") {
+  OfferChoice choice(two_regions(), {});
+  OfferLives lives;
+  CHECK(choice.next(0.0, &lives)->zone == "us-central1-a");  // the user's order
+  for (int i = 0; i < 5; ++i) lives.add(two_regions()[0], 3600.0, true);
+  CHECK(lives.mean_life_seconds(two_regions()[0]) < lives.mean_life_seconds(two_regions()[1]));
+  CHECK(choice.next(0.0, &lives)->zone == "us-central1-b");
+  CHECK(choice.next(0.0, nullptr)->zone == "us-central1-a");  // nothing is taken away on demand
+  // VMs that were returned have lived, too.
+  for (int i = 0; i < 5; ++i) lives.add(two_regions()[1], 600.0, true);
+  for (int i = 0; i < 5; ++i) lives.add(two_regions()[0], 36000.0, false);
+  CHECK(choice.next(0.0, &lives)->zone == "us-central1-a");
+  // A higher price is paid only where lives are as short as starts.
+  for (const Offer& offer : {two_regions()[0], two_regions()[1]})
+    for (int i = 0; i < 4000; ++i) lives.add(offer, 300.0, true);
+  for (int i = 0; i < 20; ++i) lives.add(two_regions()[2], 7200.0, false);
+  CHECK(choice.next(0.0, &lives)->zone == "us-east1-b");
 }
 
 }  // namespace scavenger::gcp
