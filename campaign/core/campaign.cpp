@@ -76,6 +76,16 @@ void Campaign::on(const event::MachineReady& ready) {
   actions_.push_back(action::StartHost{ready.machine});
 }
 
+// Rather another type now than this one later, once no zone has it.
+void Campaign::on(const event::MachineDelayed& delayed) {
+  const auto found = machines_.find(delayed.machine);
+  if (found == machines_.end() || found->second.state != MachineState::kRequested) return;
+  MachineRecord& machine = found->second;
+  if (machine.asked_type.empty() || ++machine.delays < choice_.zones(machine.asked_type)) return;
+  choice_.refuse(machine.asked_type, now_seconds_);
+  if (choice_.has_other(machine.asked_type, now_seconds_)) release(delayed.machine);
+}
+
 void Campaign::on(const event::MachineRefused& refused) {
   const auto found = machines_.find(refused.machine);
   if (found == machines_.end()) return;

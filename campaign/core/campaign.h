@@ -92,6 +92,7 @@ class Campaign final {
 
   void on(const event::Started& started);
   void on(const event::MachineReady& ready);
+  void on(const event::MachineDelayed& delayed);
   void on(const event::MachineRefused& refused);
   void on(const event::MachineNotice& notice);
   void on(const event::MachineLost& lost);

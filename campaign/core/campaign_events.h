@@ -42,6 +42,12 @@ struct MachineReady {
   double returning_seconds = 0.0;
   double charged_seconds = 0.0;
 };
+// The provider has none in one zone just now, and tries on.
+struct MachineDelayed {
+  static constexpr std::string_view kName = "machine_delayed";
+  MachineId machine = 0;
+  std::string reason;
+};
 struct MachineRefused {
   static constexpr std::string_view kName = "machine_refused";
   MachineId machine = 0;
@@ -157,11 +163,12 @@ struct Tick {
 }  // namespace event
 
 using CampaignEvent =
-    std::variant<event::Started, event::MachineReady, event::MachineRefused, event::MachineNotice,
-                 event::MachineLost, event::MachineReleased, event::HostJoined, event::HostLost,
-                 event::SegmentBegan, event::SegmentEnded, event::SegmentKept,
-                 event::CheckpointKept, event::CheckpointDamaged, event::TaskFailed, event::Judged,
-                 event::Advised, event::TrainingFailed, event::StopAsked, event::Tick>;
+    std::variant<event::Started, event::MachineReady, event::MachineDelayed, event::MachineRefused,
+                 event::MachineNotice, event::MachineLost, event::MachineReleased,
+                 event::HostJoined, event::HostLost, event::SegmentBegan, event::SegmentEnded,
+                 event::SegmentKept, event::CheckpointKept, event::CheckpointDamaged,
+                 event::TaskFailed, event::Judged, event::Advised, event::TrainingFailed,
+                 event::StopAsked, event::Tick>;
 
 namespace action {
 

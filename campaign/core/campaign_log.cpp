@@ -18,6 +18,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Started, max_simulations, max_co
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineReady, machine, name, type, zone, spot, cores,
                                    price_per_hour, on_demand_price_per_hour, minimum_seconds,
                                    returning_seconds, charged_seconds)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineDelayed, machine, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineRefused, machine, reason, retry_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineNotice, machine, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineLost, machine, how, was_taken)

@@ -73,6 +73,7 @@ enum class MachineState {
 struct MachineRecord {
   MachineState state = MachineState::kRequested;
   std::string asked_type;                    // empty: any
+  std::uint32_t delays = 0;                  // of the request
   event::MachineReady facts;                 // once it is ready
   double ready_seconds = 0.0;                // since when it is charged
   double state_seconds = 0.0;                // since when it is in this state

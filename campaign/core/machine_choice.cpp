@@ -82,6 +82,11 @@ bool MachineChoice::has_other(const std::string& type, double now_seconds) const
   });
 }
 
+std::uint32_t MachineChoice::zones(const std::string& type) const {
+  const auto count = std::ranges::count(catalogue_.entries, type, &CatalogueEntry::type);
+  return std::max(1U, static_cast<std::uint32_t>(count));
+}
+
 MachinePrice MachineChoice::price(const std::string& type) const {
   return price_of(catalogue_, type, is_spot_).value_or(MachinePrice());
 }

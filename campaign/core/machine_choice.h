@@ -48,6 +48,8 @@ class MachineChoice final {
   // dollars per simulation. `having`: types of all machines that were asked for and are not
   // released.
   std::string next_type(const Now& now, std::span<const std::string> having) const;
+  // How many zones have it, as far as the catalogue tells; at least 1.
+  std::uint32_t zones(const std::string& type) const;
   // Whether another type than this may be had now.
   bool has_other(const std::string& type, double now_seconds) const;
   // Of the type, or, if that is empty, of what a request without a type gets.

@@ -193,8 +193,10 @@ void CampaignRun::on_ready(MachineId id, const Machine& machine) {
   feed(ready);
 }
 
-void CampaignRun::on_delayed(MachineId, const Refusal& refusal) {
-  log_info("no machine yet: {}", Error(refusal.problem).what());
+void CampaignRun::on_delayed(MachineId id, const Refusal& refusal) {
+  const std::string reason = Error(refusal.problem).what();
+  log_info("no machine yet: {}", reason);
+  feed(event::MachineDelayed{id, reason});
 }
 
 void CampaignRun::on_refused(MachineId id, const Refusal& refusal) {

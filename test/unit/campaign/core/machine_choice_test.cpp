@@ -134,6 +134,23 @@ TEST_CASE("A campaign tries types, and returns a machine of the dear one", "[mac
   CHECK(script.feed(event::MachineRefused{3, "none left", 5.0}) == Lines{"request 4: cheap"});
 }
 
+TEST_CASE("A type that no zone has is left for another one", "[machine_choice]") {
+  CampaignConfig config = small_config(60);
+  MachineCatalogue catalogue{
+      {entry_of("cheap", 1.0), entry_of("cheap", 1.0), entry_of("dear", 1.5)},
+      MachineCatalogue::Order::kCheapestFirst};
+  catalogue.entries[1].zone = "b";
+  ScriptedCampaign script(config, catalogue);
+  CHECK(script.begin() == Lines{"request 1: cheap"});
+  CHECK(script.feed(event::MachineDelayed{1, "zone a: stock-out"}).empty());
+  CHECK(script.feed(event::MachineDelayed{1, "zone b: stock-out"}) ==
+        Lines{"release 1", "request 2: dear"});
+  script.feed(event::MachineReleased{1});
+  // Where there is nothing else, it is waited for.
+  CHECK(script.feed(event::MachineDelayed{2, "stock-out"}).empty());
+  CHECK(script.campaign().status() == "running");
+}
+
 TEST_CASE("No segment goes across the end that a provider has announced", "[machine_choice]") {
   CampaignConfig config = small_config(4);
   config.simulation.checkpoint.interval_seconds = 0.0;
