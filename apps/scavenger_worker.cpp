@@ -11,13 +11,12 @@
 #include <utility>
 
 #include "apps/command_line/job_process.h"
+#include "apps/worker_process/all_reduce.h"
 #include "apps/worker_process/worker_process.h"
-#include "ps/collective/collective_synchroniser.h"
 #include "ps/collective/host_replica.h"
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/net/spawn.h"
 #include "runtime/process/task_ticket.h"
 #include "runtime/torch/c10d/c10d.h"
 #include "runtime/torch/trainer/tensor_replica.h"
@@ -25,17 +24,6 @@
 
 namespace scavenger {
 namespace {
-
-awaitable<void> send_snapshot(std::shared_ptr<FrameConnection> controller, ps::ChunkLayout layout,
-                              std::uint32_t membership_epoch,
-                              std::shared_ptr<const ps::ShardSnapshot> snapshot) {
-  try {
-    co_await ps::send_state(controller, layout, 0, membership_epoch, *snapshot);
-    co_await controller->wait_until_queued_at_most(0);
-  } catch (const ConnectionError&) {
-    // Who reads from the controller will find out.
-  }
-}
 
 // Nobody else can know where in the store the workers meet.
 std::string secret_key_prefix(const JobCredentials& credentials) {
@@ -47,7 +35,7 @@ std::string secret_key_prefix(const JobCredentials& credentials) {
 std::unique_ptr<Synchroniser> make_all_reduce(const AllReduceParts& parts,
                                               const DevicePlace& place) {
   const JobConfig& config = parts.config;
-  const ps::ChunkLayout layout(parts.trainer.parameters().flat_size(), config.ps.chunk_bytes, 1);
+  const ps::ChunkLayout layout = whole_layout(parts);
   C10dOptions options;
   options.backend = config.sync.strategy;
   options.address = parts.ticket.listen_host;
@@ -59,16 +47,7 @@ std::unique_ptr<Synchroniser> make_all_reduce(const AllReduceParts& parts,
     replica = make_tensor_replica(layout.flat_size(), config.optimizer, place);
   else
     replica = std::make_unique<ps::HostReplica>(layout, config.optimizer);
-  return std::make_unique<ps::CollectiveSynchroniser>(
-      ps::CollectiveSynchroniser::Parts{
-          std::move(replica), make_c10d_collective(options),
-          [&io = parts.io, controller = parts.link.connection(), layout](
-              std::uint32_t epoch, std::shared_ptr<const ps::ShardSnapshot> snapshot) {
-            spawn(io.context(), unless_disconnected(
-                                    send_snapshot(controller, layout, epoch, std::move(snapshot))));
-          }},
-      layout, parts.clock,
-      ps::CollectiveSynchroniser::Options{config.optimizer, parts.train_samples, {}});
+  return make_collective_synchroniser(parts, std::move(replica), make_c10d_collective(options));
 }
 
 Computation make_computation(const ComputationSite& site) {

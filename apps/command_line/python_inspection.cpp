@@ -54,6 +54,7 @@ void take_optimizer(const nlohmann::ordered_json& answer, JobConfig& config) {
   auto document = parse_json<nlohmann::ordered_json>(json_text(to_json(config)));
   for (const auto& [key, value] : answer.at("optimizer").items())
     document["optimizer"][key] = value;
+  if (answer.at("optimizer").at("type") == "python") document["sync"]["strategy"] = "all_reduce";
   config = parse_resolved_config(json_text(document), "make_optimizer()");
 }
 

@@ -184,6 +184,22 @@ void HostTrainer::end(const std::optional<IterationPlace>& place) {
   require_ok(host_.end(host_.context, &end));
 }
 
+void HostTrainer::step(const ps::WholeStep& whole) {
+  std::vector<float*> from, to;
+  for (const std::span<float> vector : whole.from) from.push_back(vector.data());
+  for (const std::span<float> vector : whole.to) to.push_back(vector.data());
+  const scavenger_optimizer_step step{.struct_bytes = sizeof(scavenger_optimizer_step),
+                                      .iteration = whole.step.iteration,
+                                      .step_number = whole.step.step_number,
+                                      .epochs = whole.step.epochs,
+                                      .factor = whole.step.learning_rate,
+                                      .gradient = whole.gradient.data(),
+                                      .from = from.data(),
+                                      .to = to.data(),
+                                      .vectors = static_cast<std::uint32_t>(to.size())};
+  require_ok(host_.step(host_.context, &step));
+}
+
 void HostTrainer::use_threads(std::uint32_t threads) {
   require_ok(host_.use_threads(host_.context, threads));
 }

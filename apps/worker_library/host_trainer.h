@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/worker_library/scavenger_worker.h"
+#include "ps/collective/stepped_replica.h"
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
@@ -51,6 +52,8 @@ class HostTrainer final : public Trainer {
   void begin_iteration(const IterationPlace& place) { place_ = place; }
   // The memory of weights and gradients goes after this. `place`: see Worker::run().
   void end(const std::optional<IterationPlace>& place);
+  bool can_step() const { return host_.step != nullptr; }
+  void step(const ps::WholeStep& step);
   bool wants_announcements() const { return host_.expect != nullptr; }
   std::uint32_t batches_ahead() const { return batches_ahead_; }
 

@@ -46,6 +46,8 @@ Computation make_computation(const scavenger_worker_host& host, const Computatio
   computation.at_end = [trainer = the_trainer](const std::optional<IterationPlace>& place) {
     trainer->end(place);
   };
+  if (trainer->can_step())
+    computation.step = [trainer = the_trainer](const ps::WholeStep& step) { trainer->step(step); };
   computation.place = "host program's device";
   computation.trainer = std::move(trainer);
   return computation;

@@ -126,6 +126,21 @@ typedef struct scavenger_end {
   uint32_t global_batch_size;
 } scavenger_end;
 
+/* One step of the optimizer of a job whose sync.strategy is all_reduce. Vectors are weights first,
+ * then the optimizer's state, in the order of `optimizer.state` of the configuration. All workers
+ * are given the same numbers, and must come to the same ones. */
+typedef struct scavenger_optimizer_step {
+  uint64_t struct_bytes;
+  uint64_t iteration;
+  uint64_t step_number; /* with this state, from 1; before the first step the state is all zero */
+  uint64_t epochs;      /* whole passes over the training data before the iteration */
+  double factor;      /* of the learning rates: the configuration's schedule and batch size rule */
+  float* gradient;    /* of the global batch, clipped; it may be changed */
+  float* const* from; /* before the step, which must not change */
+  float* const* to;   /* after it */
+  uint32_t vectors;
+} scavenger_optimizer_step;
+
 typedef struct scavenger_worker scavenger_worker;
 
 typedef struct scavenger_worker_host {
@@ -155,6 +170,8 @@ typedef struct scavenger_worker_host {
   /* May be null. The controller has ended this worker. The memory of weights and gradients is gone
    * when this has returned. */
   int (*end)(void* context, const scavenger_end* end);
+  /* May be null if no job has the strategy all_reduce. Writes `to`. */
+  int (*step)(void* context, const scavenger_optimizer_step* step);
 } scavenger_worker_host;
 
 /* Returns SCAVENGER_WORKER_INTERFACE of the library. */

@@ -3,14 +3,19 @@
 #include <unistd.h>
 
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_future.hpp>
 #include <csignal>
 #include <filesystem>
 #include <thread>
 #include <utility>
 
+#include "apps/worker_process/all_reduce.h"
+#include "ps/collective/stepped_replica.h"
 #include "ps/core/optimizer.h"
 #include "ps/host/host_synchroniser.h"
 #include "ps/shm/shm_synchroniser.h"
+#include "ps/star/star_collective.h"
+#include "ps/star/star_hub.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
@@ -27,6 +32,7 @@ struct Workshop {
   DataSet train;
   DataSet test;
   Computation computation;
+  ps::StarHub* hub = nullptr;  // only if the workers step an optimizer of their own
 
   Trainer& trainer() const { return *computation.trainer; }
 };
@@ -39,6 +45,32 @@ Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make, Control
   const auto log = [&link](ScriptValues values) { link.post(std::move(values)); };
   Computation computation = make({ticket, config, train, log});
   return {std::move(config), std::move(train), std::move(test), std::move(computation)};
+}
+
+// The hub is made on its thread, which serves at once.
+void open_hub(Workshop& shop, const LaunchTicket& ticket, IoThread& io,
+              std::unique_ptr<ps::StarHub>& hub) {
+  if (shop.config.sync.strategy != SyncStrategy::kAllReduce) return;
+  asio::post(io.context(), asio::use_future([&] {
+               hub = std::make_unique<ps::StarHub>(io.context(), Endpoint{ticket.listen_host, 0},
+                                                   ticket.credentials);
+             }))
+      .get();
+  shop.hub = hub.get();
+  shop.computation.meeting_port = hub->port();
+}
+
+std::unique_ptr<Synchroniser> make_own_all_reduce(const Workshop& shop,
+                                                  const AllReduceParts& parts) {
+  if (!shop.computation.step)
+    throw ConfigError({.what = "this worker has no optimizer of its own",
+                       .where = "sync.strategy",
+                       .remedy = "use parameter_server"});
+  auto replica = std::make_unique<ps::SteppedReplica>(whole_layout(parts), parts.config.optimizer,
+                                                      shop.computation.step);
+  auto collective =
+      std::make_unique<ps::StarCollective>(parts.io.context(), *shop.hub, parts.ticket.credentials);
+  return make_collective_synchroniser(parts, std::move(replica), std::move(collective));
 }
 
 void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
@@ -56,9 +88,11 @@ void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& l
 std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
                                                 const SyncGroup& group, IoThread& io,
                                                 ControlLink& link, const Clock& clock) {
+  const AllReduceParts parts{shop.config, ticket, shop.trainer(), shop.train.size(),
+                             io,          link,   clock};
+  if (shop.hub != nullptr) return make_own_all_reduce(shop, parts);
   if (shop.config.sync.strategy != SyncStrategy::kParameterServer)
-    return shop.computation.make_all_reduce(
-        {shop.config, ticket, shop.trainer(), shop.train.size(), io, link, clock});
+    return shop.computation.make_all_reduce(parts);
   const std::uint64_t flat_size = shop.trainer().parameters().flat_size();
   const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
   if (!ticket.has_shared_file) {
@@ -86,8 +120,9 @@ void announce_departure(asio::signal_set& notice, ControlLink& link) {
 }
 
 void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoThread& io,
-                   const Clock& clock, ControlLink& link) {
-  const Workshop shop = set_up(ticket, make, link);
+                   std::unique_ptr<ps::StarHub>& hub, const Clock& clock, ControlLink& link) {
+  Workshop shop = set_up(ticket, make, link);
+  open_hub(shop, ticket, io, hub);
   Trainer& trainer = shop.trainer();
   log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
            ticket.threads, shop.computation.place);
@@ -119,10 +154,12 @@ int run_worker_process(const LaunchTicket& ticket, const MakeComputation& make,
                        const std::function<std::string()>& take_traceback) {
   std::signal(SIGPIPE, SIG_IGN);  // Gloo writes to connections whose other end is gone
   IoThread io;
+  std::unique_ptr<ps::StarHub> hub;
+  const IoThread::StopAtEnd stop(io);  // before the hub goes
   const SteadyClock clock;
   ControlLink link(io, ticket, clock);
   try {
-    join_and_work(ticket, make, io, clock, link);
+    join_and_work(ticket, make, io, hub, clock, link);
     log_info("ended by the controller");
     return 0;
   } catch (const Error& error) {

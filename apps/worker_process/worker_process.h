@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "ps/collective/stepped_replica.h"
 #include "runtime/base/clock.h"
 #include "runtime/config/job_config.h"
 #include "runtime/data/data_set.h"
@@ -46,9 +47,12 @@ struct Computation {
   // loader's thread. It may be empty.
   std::function<void(const Batch& batch)> expect;
   std::size_t batches_ahead = 2;  // that are assembled before their use
-  // All-reduce jobs only: the port where its workers meet, and what makes their synchroniser.
+  // All-reduce by LibTorch only: the port where its workers meet, and what makes their
+  // synchroniser.
   std::uint16_t meeting_port = 0;
   std::function<std::unique_ptr<Synchroniser>(const AllReduceParts&)> make_all_reduce;
+  // SyncStrategy::kAllReduce only: makes a step of the whole model.
+  ps::StepWhole step;
 };
 
 // What the computation is made for.

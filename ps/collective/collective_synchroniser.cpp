@@ -123,7 +123,8 @@ void CollectiveSynchroniser::begin(std::uint64_t iteration) {
   buckets_.begin_iteration();
   const double rate =
       learning_rate_at(options_.optimizer, membership_, options_.samples_per_epoch, iteration);
-  replica_->begin({iteration, rate, steps_before(iteration) + 1});
+  replica_->begin({iteration, rate, steps_before(iteration) + 1,
+                   membership_.position_at(iteration) / options_.samples_per_epoch});
 }
 
 void CollectiveSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {

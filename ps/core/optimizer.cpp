@@ -83,4 +83,10 @@ OptimizerStep Optimizer::step(double learning_rate, std::uint64_t step_number) c
              : OptimizerStep(adam_step(config_, learning_rate, step_number));
 }
 
+std::vector<std::string> state_names_of(const OptimizerConfig& config) {
+  if (config.type == OptimizerType::kPython) return config.state;
+  const auto names = Optimizer(config).state_names();
+  return {names.begin(), names.end()};
+}
+
 }  // namespace scavenger::ps

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "ps/core/kernels.h"
 #include "runtime/config/job_config.h"
@@ -61,5 +63,9 @@ class Optimizer final {
  private:
   OptimizerConfig config_;
 };
+
+// Returns the names of an optimizer's state vectors, also of one that the workers step in Python,
+// which `Optimizer` does not have.
+std::vector<std::string> state_names_of(const OptimizerConfig& config);
 
 }  // namespace scavenger::ps

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ctypes
 import json
 import pathlib
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 import torch
 
 from scavenger import native, user_file
+from scavenger.inspection import stepped_here
 from scavenger.loader_pool import (BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource,
                                    importing_loaders)
 from scavenger.model_state import ModelState, make_module
+from scavenger.optimizers.stepped_here import SteppedHere
 from scavenger.problems import UserError, blaming, own_traceback
 from scavenger.trainer import Settings, Trainer
 
@@ -25,6 +27,8 @@ class Worker:
         self._state: Optional[ModelState] = None
         self._trainer: Optional[Trainer] = None
         self._pool_source: Optional[PoolSource] = None
+        self._stepped: Optional[SteppedHere] = None
+        self._seed = 0
         self._offsets: List[int] = []
         self._flat_size = 0
 
@@ -39,6 +43,10 @@ class Worker:
             module = make_module(file.make_model, config["seed"])
         module.train()
         self._state = ModelState(module)
+        self._seed = config["seed"]
+        if config["sync"]["strategy"] == "all_reduce":
+            self._stepped = stepped_here(file, self._state)
+            require_optimizer(self._stepped.names, config)
         settings = Settings.of(config, data, job.index)
         source: Any = BuiltInSource()
         if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
@@ -100,8 +108,33 @@ class Worker:
         if self._pool_source is not None:
             self._pool_source.expect(batch.contents)
 
+    def step(self, step: Any) -> None:
+        """Step the optimizer."""
+        assert self._stepped is not None
+        self._stepped.step(step.contents, self._views, self._flat_size, self._seed)
+
     def end(self, end: Any) -> None:
         """Do nothing: the process ends."""
+
+
+def require_optimizer(names: Optional[List[str]], config: Mapping[str, Any]) -> None:
+    """Check that the optimizer is the one that the job was made for. Raises UserError.
+
+    `names` are those of its state if workers step it.
+    """
+    expected = None
+    if config["sync"]["strategy"] == "all_reduce":
+        expected = config["optimizer"].get("state", [])
+    if names == expected:
+        return
+    raise UserError(f"{_stepping(names)} in this worker, and {_stepping(expected)} when the job "
+                    "began", "optimizer", "give every worker the same optimizer and the same PyTorch")
+
+
+def _stepping(names: Optional[List[str]]) -> str:
+    if names is None:
+        return "the parameter server steps the optimizer"
+    return f"workers step the optimizer, which remembers {', '.join(names) or 'nothing'},"
 
 
 def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int]:
@@ -141,4 +174,5 @@ def serve(library: Any, worker: Worker) -> int:
     host.evaluate = native.Evaluate(_answering(library, worker.evaluate))
     host.expect = native.Expect(_answering(library, worker.expect))
     host.end = native.EndWorker(_answering(library, worker.end))
+    host.step = native.StepOptimizer(_answering(library, worker.step))
     return int(library.scavenger_worker_run(ctypes.byref(host)))

@@ -9,6 +9,7 @@ workers together. Checkpoints, resumes and the order of the samples are the job'
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, Mapping, Optional, Union
 
 import torch
@@ -20,16 +21,15 @@ from scavenger.problems import UserError
 
 
 def _schedule_of(arguments: transformers.TrainingArguments) -> Optional[Mapping[str, Any]]:
+    """Return the parameter server's schedule, which may be none, or None if it has no such one."""
     kind = getattr(arguments.lr_scheduler_type, "value", arguments.lr_scheduler_type)
     if arguments.warmup_steps or getattr(arguments, "warmup_ratio", None):  # the latter until 5.0
-        raise UserError("warmup_steps and warmup_ratio are not offered", "TrainingArguments",
-                        "use --set optimizer.schedule.warmup_epochs=...")
-    if kind == "constant":
         return None
+    if kind == "constant":
+        return {}
     if kind == "cosine" and arguments.max_steps <= 0:
         return {"type": "cosine", "total_epochs": float(arguments.num_train_epochs)}
-    raise UserError(f"the schedule {kind} is not offered", "TrainingArguments",
-                    'use lr_scheduler_type="constant", or "cosine" without max_steps')
+    return None
 
 
 def _require_offered(arguments: transformers.TrainingArguments) -> None:
@@ -53,8 +53,12 @@ class Trainer(transformers.Trainer):
         arguments = self.args
         _require_offered(arguments)
         optimizer = self.create_optimizer() or self.optimizer
+        schedule = _schedule_of(arguments)
+        scheduler = None
+        if schedule is None:
+            scheduler = self.create_scheduler(self._iterations(), optimizer)
         script.prepare(self.model, optimizer, clip_norm=arguments.max_grad_norm or None,
-                       schedule=_schedule_of(arguments))
+                       schedule=schedule or None, scheduler=scheduler)
         # As the Trainer does: what the model does not take, such as text, is left out of batches.
         collator = self._get_collator_with_removed_columns(self.data_collator)
         if self.eval_dataset is not None:
@@ -73,6 +77,14 @@ class Trainer(transformers.Trainer):
         self._tell("on_train_end")
         mean = sums["loss"] / max(1.0, sums["steps"])
         return TrainOutput(self.state.global_step, mean, {"train_loss": mean})
+
+    def _iterations(self) -> int:
+        """Return how many the schedule is made for."""
+        arguments = self.args
+        if arguments.max_steps > 0:
+            return int(arguments.max_steps)
+        batch_size = arguments.per_device_train_batch_size
+        return math.ceil(arguments.num_train_epochs * len(self.train_dataset) / batch_size)
 
     def _mean_loss(self, batch: Any) -> torch.Tensor:
         loss = self.compute_loss(self.model, batch)

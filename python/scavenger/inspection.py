@@ -9,8 +9,10 @@ from typing import Any, Dict, Mapping
 
 import torch
 
-from scavenger import optimizer_settings, user_file
+from scavenger import user_file
 from scavenger.model_state import ModelState, make_module
+from scavenger.optimizers import settings
+from scavenger.optimizers.stepped_here import SteppedHere, scheduler_of
 from scavenger.problems import UserError, blaming
 
 SPLITS = ("train", "test")
@@ -45,14 +47,33 @@ def _require_functions(file: user_file.UserFile, config: Mapping[str, Any]) -> N
                         'mean, "correct": count}, or leave out data.classes')
 
 
-def _optimizer_of(file: user_file.UserFile, state: ModelState) -> Dict[str, Any]:
+def stepped_here(file: user_file.UserFile, state: ModelState) -> SteppedHere:
+    """Make the optimizer that workers step, with its scheduler. Raises UserError."""
+    optimizer = _optimizer_of(file, state)
+    scheduler, interval = None, "iteration"
+    if file.make_scheduler is not None:
+        with blaming("make_scheduler()"):
+            found = file.make_scheduler(optimizer)
+        scheduler, interval = scheduler_of(found, "make_scheduler()")
+    return SteppedHere(optimizer, state, "make_optimizer()", scheduler, interval)
+
+
+def _settings_of(file: user_file.UserFile, state: ModelState, strategy: str) -> Dict[str, Any]:
+    if file.make_scheduler is None and strategy != "all_reduce":
+        found = settings.settings_of(_optimizer_of(file, state), state.parameters)
+        if found is not None:
+            return found
+    return stepped_here(file, state).settings()
+
+
+def _optimizer_of(file: user_file.UserFile, state: ModelState) -> torch.optim.Optimizer:
     if file.make_optimizer is None:
         raise UserError("there is no make_optimizer(), and optimizer.type is python",
                         str(file.path), "define make_optimizer(model), or set optimizer.type")
     with blaming("make_optimizer()"):
         optimizer = file.make_optimizer(state.module)
-    return optimizer_settings.settings_of(optimizer, state.names, state.parameters,
-                                          "make_optimizer()")
+    settings.require_trainable(optimizer, state.names, state.parameters, "make_optimizer()")
+    return optimizer
 
 
 def inspect(config: Mapping[str, Any]) -> Dict[str, Any]:
@@ -64,7 +85,8 @@ def inspect(config: Mapping[str, Any]) -> Dict[str, Any]:
     answer: Dict[str, Any] = {
         "parameters": sum(parameter.numel() for parameter in state.parameters)}
     if config.get("optimizer", {}).get("type") == "python":
-        answer["optimizer"] = _optimizer_of(file, state)
+        strategy = config.get("sync", {}).get("strategy", "")
+        answer["optimizer"] = _settings_of(file, state, strategy)
     if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
         assert file.make_dataset is not None
         for split in SPLITS:

@@ -7,24 +7,37 @@ own, takes no part.
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, Optional
+from typing import Any, Callable, List, Mapping, Optional, Tuple
 
 import torch
 
 from scavenger import script
+from scavenger.optimizers.stepped_here import scheduler_of
 from scavenger.problems import UserError
 
 
-def _optimizer_of(module: Any) -> torch.optim.Optimizer:
-    found = module.configure_optimizers()
-    if isinstance(found, Mapping) and set(found) == {"optimizer"}:
-        found = found["optimizer"]
+def _optimizer_of(module: Any) -> Tuple[torch.optim.Optimizer, Any, str]:
+    """Return the module's optimizer, its scheduler and that one's interval."""
+    found: Any = module.configure_optimizers()
+    scheduler: Any = None
+    if isinstance(found, Mapping) and "optimizer" in found:
+        found, scheduler = found["optimizer"], found.get("lr_scheduler")
+    elif (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], (list, tuple))):
+        found, schedulers = found
+        if len(schedulers) > 1:
+            raise UserError("configure_optimizers() returned several schedulers", "",
+                            "join them by torch.optim.lr_scheduler.SequentialLR")
+        scheduler = schedulers[0] if schedulers else None
     if isinstance(found, (list, tuple)) and len(found) == 1:
         found = found[0]
     if not isinstance(found, torch.optim.Optimizer):
         raise UserError(f"configure_optimizers() returned {type(found).__name__}", "",
-                        "return one optimizer; fit(schedule=...) changes its learning rate")
-    return found
+                        "return one optimizer, or a dictionary with it and its lr_scheduler")
+    if scheduler is None:
+        return found, None, "iteration"
+    if not isinstance(scheduler, Mapping):  # as Lightning has it
+        return found, scheduler, "epoch"
+    return found, *scheduler_of(scheduler, "configure_optimizers()")
 
 
 def _loss_of(answer: Any, function: str) -> torch.Tensor:
@@ -46,7 +59,9 @@ def fit(module: Any, train_dataset: Any, val_dataset: Any = None, *,
     `val_dataset` is judged by validation_step(), which returns the mean loss. `batch_idx` of both
     steps is 0 in a validation, and scavenger.iteration in the training.
     """
-    script.prepare(module, _optimizer_of(module), clip_norm=clip_norm, schedule=schedule)
+    optimizer, scheduler, interval = _optimizer_of(module)
+    script.prepare(module, optimizer, clip_norm=clip_norm, schedule=schedule, scheduler=scheduler,
+                   interval=interval)
     if val_dataset is not None:
         script.evaluate(lambda batch: _loss_of(module.validation_step(batch, 0), "validation_step"),
                         val_dataset, batch_size, collate_fn)

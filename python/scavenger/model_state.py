@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
 from scavenger import native
 from scavenger.problems import UserError
 
+# Parameters of bfloat16 are copies, rounded, of weights that the job has in 32 bits.
+TRAINED_TYPES = (torch.float32, torch.bfloat16)
 COMPILED_PREFIX = "_orig_mod."  # torch.compile puts it before the names of what it wraps
 FROZEN_MARK = "frozen:sha256"
-KEPT_VIEWS = 4  # flat vectors whose views are kept: the library alternates between two
 TYPES = {
     torch.float32: "F32", torch.float64: "F64", torch.float16: "F16", torch.bfloat16: "BF16",
     torch.int64: "I64", torch.int32: "I32", torch.int16: "I16", torch.int8: "I8",
@@ -37,9 +39,9 @@ def checked_module(module: Any, origin: str) -> torch.nn.Module:
         raise UserError("the model has no parameters, so there is nothing to train", origin,
                         "leave requires_grad of some parameters on")
     for name, parameter in module.named_parameters():
-        if parameter.requires_grad and parameter.dtype != torch.float32:
+        if parameter.requires_grad and parameter.dtype not in TRAINED_TYPES:
             raise UserError(f"parameter {name} is of type {parameter.dtype}", origin,
-                            "use model.float(); autocast computes in bfloat16")
+                            "use model.float(), or model.bfloat16() to compute in half the memory")
         if parameter.requires_grad and parameter.numel() == 0:
             raise UserError(f"parameter {name} is empty", origin,
                             "give it its size before training")
@@ -71,9 +73,16 @@ class ModelState:
                 self.names.append(plain_name(name))
                 self.parameters.append(parameter)
         self.initial = [parameter.detach().clone() for parameter in self.parameters]
+        # Of parameters that are rounded copies: their own memory.
+        self._rounded = [None if parameter.dtype == torch.float32 else parameter.detach().clone()
+                         for parameter in self.parameters]
+        self._weights: List[torch.Tensor] = []
         self.buffers = self._adopt_buffers()
         self._mark = self._frozen_mark()
         self._views: Dict[int, List[torch.Tensor]] = {}
+        # Flat vectors whose views are kept: the library alternates between two. An optimizer that
+        # is stepped here has more of them.
+        self.kept_views = 4
         self._kept: List[Any] = []  # memory of what describe() returned
 
     def _adopt_buffers(self) -> List[Tuple[str, torch.nn.Module, str, torch.Tensor]]:
@@ -113,7 +122,7 @@ class ModelState:
 
     def describe(self, model: native.Model) -> None:
         """Fill in the tensors for the library."""
-        parameters = [self._tensor(name, tensor)
+        parameters = [self._tensor(name, tensor, torch.float32)
                       for name, tensor in zip(self.names, self.parameters)]
         buffers = [self._tensor(name, tensor) for name, _, _, tensor in self.buffers]
         if self._mark.numel() > 0:
@@ -128,17 +137,18 @@ class ModelState:
         self._kept.append(array)
         return array
 
-    def _tensor(self, name: str, tensor: torch.Tensor) -> native.Tensor:
+    def _tensor(self, name: str, tensor: torch.Tensor,
+                dtype: Optional[torch.dtype] = None) -> native.Tensor:
         shape = (ctypes.c_int64 * max(1, tensor.dim()))(*tensor.shape)
         self._kept.append(shape)
-        return native.Tensor(name.encode(), TYPES[tensor.dtype].encode(), shape, tensor.dim(),
+        return native.Tensor(name.encode(), TYPES[dtype or tensor.dtype].encode(), shape, tensor.dim(),
                              tensor.data_ptr())
 
     def views_of(self, address: int, offsets: List[int], flat_size: int) -> List[torch.Tensor]:
         """Return a view of each parameter's part of the flat vector at this address."""
         views = self._views.get(address)
         if views is None:
-            if len(self._views) >= KEPT_VIEWS:
+            if len(self._views) >= self.kept_views:
                 self._views.clear()
             flat = floats_at(address, flat_size)
             views = [flat[first:first + parameter.numel()].view(parameter.shape)
@@ -147,15 +157,35 @@ class ModelState:
         return views
 
     def use_weights(self, views: List[torch.Tensor]) -> None:
-        """Make the parameters these views."""
+        """Make the parameters these views, or rounded copies of them."""
+        self._weights = views
+        for parameter, view, rounded in zip(self.parameters, views, self._rounded):
+            parameter.data = view if rounded is None else rounded.copy_(view)
+
+    def use_exact_weights(self, views: List[torch.Tensor]) -> None:
+        """Make all parameters these views, for an optimizer; use_weights() comes next."""
+        self._weights = views
         for parameter, view in zip(self.parameters, views):
             parameter.data = view
+
+    @contextlib.contextmanager
+    def exact_copies(self) -> Iterator[None]:
+        """Make all parameters copies in 32 bits within a block, before there are views."""
+        before = [parameter.data for parameter in self.parameters]
+        self.use_exact_weights([data.to(torch.float32, copy=True) for data in before])
+        try:
+            yield
+        finally:
+            for parameter, data in zip(self.parameters, before):
+                parameter.grad = None
+                parameter.data = data
 
     def write_initial_weights(self) -> None:
         """Copy what make_model() has made into the weights in use."""
         with torch.no_grad():
-            for parameter, value in zip(self.parameters, self.initial):
-                parameter.copy_(value)
+            for view, value in zip(self._weights, self.initial):
+                view.copy_(value)
+        self.use_weights(self._weights)
 
     def settle_buffers(self) -> None:
         """Bring buffers that the model has replaced back to their place. Raises UserError."""

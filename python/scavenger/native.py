@@ -104,6 +104,22 @@ class End(ctypes.Structure):
     ]
 
 
+class OptimizerStep(ctypes.Structure):
+    """One step of an optimizer that workers step: weights and state before and after it."""
+
+    _fields_ = [
+        ("struct_bytes", ctypes.c_uint64),
+        ("iteration", ctypes.c_uint64),
+        ("step_number", ctypes.c_uint64),
+        ("epochs", ctypes.c_uint64),
+        ("factor", ctypes.c_double),
+        ("gradient", ctypes.c_void_p),
+        ("before", ctypes.POINTER(ctypes.c_void_p)),
+        ("to", ctypes.POINTER(ctypes.c_void_p)),
+        ("vectors", ctypes.c_uint32),
+    ]
+
+
 class Sums(ctypes.Structure):
     """The sums of an evaluation."""
 
@@ -130,6 +146,7 @@ ForwardBackward = ctypes.CFUNCTYPE(
 Evaluate = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch), ctypes.POINTER(Sums))
 Expect = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch))
 EndWorker = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(End))
+StepOptimizer = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(OptimizerStep))
 
 
 class Host(ctypes.Structure):
@@ -149,6 +166,7 @@ class Host(ctypes.Structure):
         ("evaluate", Evaluate),
         ("expect", Expect),
         ("end", EndWorker),
+        ("step", StepOptimizer),
     ]
 
 

@@ -12,11 +12,12 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol
 
 import torch
 
-from scavenger import optimizer_settings
 from scavenger.forked_loaders import Collate, ScriptData
 from scavenger.model_state import ModelState, checked_module
+from scavenger.optimizers import settings
+from scavenger.optimizers.stepped_elsewhere import SteppedElsewhere
+from scavenger.optimizers.stepped_here import SteppedHere
 from scavenger.problems import UserError
-from scavenger.stepped_elsewhere import SteppedElsewhere
 
 RUN_IT = "run it with scavenger-train train.py --workers 2, or scavenger.run(\"train.py\", workers=2)"
 MOST_VALUES = 64
@@ -76,6 +77,7 @@ class Script:
         self.state: Optional[ModelState] = None
         self.optimizer: Dict[str, Any] = {}
         self.stepped: Optional[SteppedElsewhere] = None
+        self.stepped_here: Optional[SteppedHere] = None  # if workers step the optimizer
         self.training: Optional[Training] = None
         self.evaluation: Optional[Evaluation] = None
         self.place: Optional[Place] = None
@@ -114,11 +116,13 @@ def _module_of(model: Any) -> torch.nn.Module:
 
 def prepare(model: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
             clip_norm: Optional[float] = None,
-            schedule: Optional[Mapping[str, Any]] = None) -> None:
-    """Give the model to the job; the optimizer's settings are read off, and it is stepped there.
+            schedule: Optional[Mapping[str, Any]] = None,
+            scheduler: Any = None, interval: str = "iteration") -> None:
+    """Give the model to the job, which steps the optimizer.
 
     `clip_norm` scales the gradient of the global batch down to this norm. `schedule` changes the
-    learning rate: the section optimizer.schedule of docs/config.md.
+    learning rate: the section optimizer.schedule of docs/config.md. `scheduler` does it by a
+    scheduler of torch.optim, which the job steps after each "iteration" or "epoch" (`interval`).
     """
     script = the_script
     script.require_before_loop("scavenger.prepare()")
@@ -127,15 +131,22 @@ def prepare(model: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
         raise UserError("scavenger.prepare() was called twice", "",
                         "put several models into one torch.nn.ModuleDict")
     state = ModelState(_module_of(model))
-    settings = optimizer_settings.settings_of(optimizer, state.names, state.parameters,
-                                              "scavenger.prepare()")
-    optimizer_settings.require_no_others(optimizer, state.parameters, "scavenger.prepare()")
+    place = "scavenger.prepare()"
+    settings.require_trainable(optimizer, state.names, state.parameters, place)
+    settings.require_no_others(optimizer, state.parameters, place)
+    found = None
+    if scheduler is None:
+        found = settings.settings_of(optimizer, state.parameters)
+    if found is None:
+        script.stepped_here = SteppedHere(optimizer, state, place, scheduler, interval)
+        script.stepped_here.refuse_calls()
+        found = script.stepped_here.settings()
     if clip_norm is not None:
-        settings["clip_norm"] = float(clip_norm)
+        found["clip_norm"] = float(clip_norm)
     if schedule is not None:
-        settings["schedule"] = dict(schedule)
-    script.optimizer = settings
-    script.stepped = SteppedElsewhere(optimizer)
+        found["schedule"] = dict(schedule)
+    script.optimizer = found
+    script.stepped = SteppedElsewhere(optimizer, has_scheduler=scheduler is not None)
     script.state = state
 
 

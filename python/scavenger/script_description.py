@@ -49,9 +49,12 @@ def _configuration(path: pathlib.Path, arguments: List[str]) -> Dict[str, Any]:
     if test:
         evaluation["batch_size"] = test.batch_size or batch_size
     model = {"type": "python", "file": str(path), "loop": "script", "arguments": arguments}
-    return {"name": _name_of(path), "data": data, "model": model, "optimizer": script.optimizer,
-            "batch_size": batch_size, "stop": script.training.stop, "evaluation": evaluation,
-            "limits": LIMITS}
+    found = {"name": _name_of(path), "data": data, "model": model, "optimizer": script.optimizer,
+             "batch_size": batch_size, "stop": script.training.stop, "evaluation": evaluation,
+             "limits": LIMITS}
+    if script.stepped_here is not None:
+        found["sync"] = {"strategy": "all_reduce"}
+    return found
 
 
 class Describing:

@@ -55,6 +55,8 @@ class ScriptModel(host_program.Worker):
         state = self._state = the_script.state
         assert state is not None
         _require_described(config)
+        self._seed = config["seed"]
+        self._stepped = the_script.stepped_here
         assert self._pool_source is not None
         self._pool_source.pool.use_limits(config)
         ready = self._library.scavenger_worker_gradient_ready
@@ -94,6 +96,10 @@ class ScriptModel(host_program.Worker):
         for field in dataclasses.fields(found):
             setattr(sums, field.name, getattr(found, field.name))
 
+    def step(self, step: Any) -> None:
+        """Step the optimizer on the script's thread."""
+        self._handover.ask(Call(lambda: super(ScriptModel, self).step(step)))
+
     def end(self, end: Any) -> None:
         """Keep the last weights, whose memory goes, and end the script's loop."""
         last = end.contents
@@ -111,6 +117,8 @@ def _require_described(config: Mapping[str, Any]) -> None:
     """Check that this run of the script is the one that its job was made for. Raises UserError."""
     training, evaluation = the_script.training, the_script.evaluation
     assert training is not None
+    stepped = the_script.stepped_here
+    host_program.require_optimizer(stepped.names if stepped else None, config)
     expected = config["data"]["train"]["samples"]
     if len(training.data.samples) != expected:
         raise UserError(f"the data set has {len(training.data.samples)} samples in this worker, and "

@@ -28,6 +28,7 @@ class UserFile:
     collate: Optional[Callable[[list], Any]] = None
     evaluate: Optional[Callable[..., Any]] = None
     make_optimizer: Optional[Callable[..., Any]] = None
+    make_scheduler: Optional[Callable[..., Any]] = None
     example_inputs: Optional[Callable[[], Any]] = None
 
 
@@ -97,6 +98,7 @@ def load(path: pathlib.Path, data: Optional[Mapping[str, Any]] = None) -> UserFi
         collate=_function(module, "collate", path),
         evaluate=_function(module, "evaluate", path),
         make_optimizer=_function(module, "make_optimizer", path),
+        make_scheduler=_function(module, "make_scheduler", path),
         example_inputs=_function(module, "example_inputs", path),
     )
     if data is not None:

@@ -160,7 +160,13 @@ void ConsistencyCheck::check_compute() {
 void ConsistencyCheck::check_all_reduce() {
   const SyncConfig& sync = config_.sync;
   if (sync.strategy == SyncStrategy::kParameterServer) return;
-  const char* const name = sync.strategy == SyncStrategy::kGloo ? "gloo" : "nccl";
+  const bool is_own = sync.strategy == SyncStrategy::kAllReduce;
+  if (is_own && config_.optimizer.type != OptimizerType::kPython)
+    fail("/sync/strategy", "all_reduce is for optimizers that workers step in Python",
+         "use parameter_server, or the optimizer python");
+  const char* const name = is_own                                 ? "all_reduce"
+                           : sync.strategy == SyncStrategy::kGloo ? "gloo"
+                                                                  : "nccl";
   if (sync.strategy == SyncStrategy::kNccl && config_.device == Device::kCpu)
     fail("/sync/strategy", "nccl works among GPUs, and the device is the CPU",
          "use gloo or parameter_server, or set device to cuda");
@@ -172,7 +178,7 @@ void ConsistencyCheck::check_all_reduce() {
   };
   const bool leaves_it =
       config_.provider.is_remote() || std::ranges::any_of(config_.cluster.hosts, leaves_the_host);
-  if (!sync.allow_plaintext && leaves_it)
+  if (!sync.allow_plaintext && leaves_it && !is_own)
     fail("/sync/strategy", fmt::format("{} does not encrypt what it sends from host to host", name),
          "use parameter_server, which does; or, in a network that only you can read, set "
          "sync.allow_plaintext to true");

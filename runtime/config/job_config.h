@@ -56,7 +56,8 @@ struct PsConfig {
   bool operator==(const PsConfig&) const = default;
 };
 
-enum class SyncStrategy { kParameterServer, kGloo, kNccl };
+// kAllReduce: by the job's own connections, for optimizers that workers step in Python.
+enum class SyncStrategy { kParameterServer, kGloo, kNccl, kAllReduce };
 enum class SyncTransport { kAutomatic, kSharedMemory, kTcp };
 enum class WirePrecision { kFloat32, kBfloat16 };
 

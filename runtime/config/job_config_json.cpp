@@ -17,7 +17,8 @@ NLOHMANN_JSON_SERIALIZE_ENUM(ShardPlacement, {{ShardPlacement::kAutomatic, "auto
                                               {ShardPlacement::kSpread, "spread"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SyncStrategy, {{SyncStrategy::kParameterServer, "parameter_server"},
                                             {SyncStrategy::kGloo, "gloo"},
-                                            {SyncStrategy::kNccl, "nccl"}})
+                                            {SyncStrategy::kNccl, "nccl"},
+                                            {SyncStrategy::kAllReduce, "all_reduce"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(SyncTransport, {{SyncTransport::kAutomatic, "auto"},
                                              {SyncTransport::kSharedMemory, "shared_memory"},
                                              {SyncTransport::kTcp, "tcp"}})

@@ -83,7 +83,7 @@ void ModelCheck::check_model() {
 
 // What the worker of Python models does not do.
 void ModelCheck::check_python() {
-  if (config_.sync.strategy != SyncStrategy::kParameterServer)
+  if (config_.sync.strategy == SyncStrategy::kGloo || config_.sync.strategy == SyncStrategy::kNccl)
     fail("/sync/strategy", "models in Python are trained with parameter servers",
          "use parameter_server");
   if (config_.provider.type == ProviderType::kGcp)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace scavenger {
@@ -10,7 +11,9 @@ enum class OptimizerType {
   kSgd,
   kAdam,
   kAdamW,
-  kPython  // what make_optimizer() of the model's file says: scavenger-train replaces it
+  // What the user's code says. scavenger-train replaces it if the parameter server has such an
+  // optimizer; otherwise all workers step it, in Python.
+  kPython
 };
 enum class ScheduleType { kConstant, kStep, kCosine, kInverseSqrt };
 
@@ -30,7 +33,7 @@ struct ScheduleConfig {
 
 struct OptimizerConfig {
   OptimizerType type = OptimizerType::kSgd;
-  double learning_rate = 0.1;
+  double learning_rate = 0.1;  // kPython: 1, and what is scheduled is a factor of its own rates
   double momentum = 0.0;
   double dampening = 0.0;
   bool nesterov = false;
@@ -43,6 +46,7 @@ struct OptimizerConfig {
   std::uint32_t reference_batch_size =
       0;  // batch size that learning_rate was chosen for; 0: that of the job's start
   ScheduleConfig schedule;
+  std::vector<std::string> state = {};  // kPython: names of what it remembers of each parameter
 
   bool operator==(const OptimizerConfig&) const = default;
 };

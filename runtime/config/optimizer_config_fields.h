@@ -46,7 +46,13 @@ void visit_fields(Fields& field, T& optimizer) {
     field("beta2", optimizer.beta2);
     field("epsilon", optimizer.epsilon);
   }
-  if (is_known) field("weight_decay", optimizer.weight_decay);
+  if (is_known)
+    field("weight_decay", optimizer.weight_decay);
+  else
+    field.unless_empty("state", optimizer.state);
+  if constexpr (Fields::kReads) {
+    if (!is_known) optimizer.learning_rate = 1.0;
+  }
   field.unless_empty("clip_norm", optimizer.clip_norm);
   field("batch_size_rule", optimizer.batch_size_rule);
   field.count_or_automatic("reference_batch_size", optimizer.reference_batch_size);

@@ -16,6 +16,7 @@ struct ReplicaStep {
   std::uint64_t iteration = 0;  // steps from the version before this iteration to the one after it
   double learning_rate = 0.0;
   std::uint64_t step_number = 1;  // steps with this optimizer state, counted from 1
+  std::uint64_t epochs = 0;       // whole passes over the training data before the iteration
 };
 
 struct GradientNorms {

@@ -19,7 +19,7 @@ LAYERS = [
     ["runtime/torch/trainer"],
     ["noise", "perfmodel/fit", "ps/core", "cloud_gcp/pricing", "md"],
     ["perfmodel/survival", "perfmodel/time", "ps/shard", "cloud_gcp/api", "kubernetes/api"],
-    ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/tcp", "cloud_gcp/provider", "kubernetes/provider"],
+    ["perfmodel/epochs", "perfmodel/store", "ps/collective", "ps/shm", "ps/star", "ps/tcp", "cloud_gcp/provider", "kubernetes/provider"],
     ["perfmodel/plan", "ps/host", "ps/process"],
     ["perfmodel/search", "perfmodel/machines"],
     ["elastic/control", "elastic/events", "elastic/model_service", "elastic/page/assets", "elastic/providers"],

@@ -9,10 +9,10 @@ namespace scavenger::elastic {
 
 void require_optimizer_state(const OptimizerConfig& optimizer, const Checkpoint& checkpoint,
                              const std::filesystem::path& folder) {
-  for (const std::string_view name : ps::Optimizer(optimizer).state_names())
-    if (!checkpoint.optimizer.slots.contains(std::string(name)))
+  for (const std::string& name : ps::state_names_of(optimizer))
+    if (!checkpoint.optimizer.slots.contains(name))
       throw CheckpointError(
-          {.what = "the checkpoint lacks the optimizer's state \"" + std::string(name) + "\"",
+          {.what = "the checkpoint lacks the optimizer's state \"" + name + "\"",
            .where = folder.string(),
            .remedy = "leave the optimizer as it was, or start a new job from these weights "
                      "(start.weights)"});

@@ -41,8 +41,8 @@ awaitable<void> send(std::shared_ptr<Consignment> all) {
 void send_state(asio::io_context& io, std::shared_ptr<FrameConnection> connection,
                 const OptimizerConfig& optimizer, StatePart part) {
   std::vector<std::span<const float>> vectors = {part.checkpoint->weights};
-  for (const std::string_view name : ps::Optimizer(optimizer).state_names())
-    vectors.emplace_back(part.checkpoint->optimizer.slots.at(std::string(name)));
+  for (const std::string& name : ps::state_names_of(optimizer))
+    vectors.emplace_back(part.checkpoint->optimizer.slots.at(name));
   auto all = std::make_shared<Consignment>(std::move(connection), std::move(part.checkpoint),
                                            std::move(vectors), part.layout, part.shard, part.epoch);
   spawn(io, unless_disconnected(send(std::move(all))));

@@ -293,9 +293,7 @@ void JobWork::on_evaluated(const ProcessName& process, const Evaluated& part) {
 
 void JobWork::carry_out(const TakeCheckpoint& action) {
   log_iterations(JobRecord::Until::kBoundary);
-  std::vector<std::string> state_names;
-  for (const std::string_view name : ps::Optimizer(config_.optimizer).state_names())
-    state_names.emplace_back(name);
+  const std::vector<std::string> state_names = ps::state_names_of(config_.optimizer);
   const std::vector<ProcessName> holders = state_holders(config_, controller());
   std::optional<ProcessName> buffers_from;
   if (model_.buffers().flat_size() > 0) buffers_from = workers_of(controller()).front();

@@ -122,7 +122,7 @@ void ModelState::let_workers_keep_state(const ConfigureWorkers& action,
   group.optimizer_steps = group.membership.first_iteration + steps_ahead_;
   if (action.source == StateSource::kCheckpoint && group.rank == group.source_rank)
     message.state_pieces = static_cast<std::uint32_t>(
-        layout().chunk_count() * (1 + ps::Optimizer(config_.optimizer).state_names().size()));
+        layout().chunk_count() * (1 + ps::state_names_of(config_.optimizer).size()));
 }
 
 ConfigureWorker ModelState::worker_message(const ConfigureWorkers& action,

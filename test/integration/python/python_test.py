@@ -213,7 +213,7 @@ class PythonTest(job.JobTest):
                 ("import torch\ndef make_model():\n    return torch.nn.ReLU()", None, "nothing to train"),
                 ("import no_such_module", None, "No module named 'no_such_module'"),
                 ("make_model = 3", None, "make_model is no function"),
-                (MLP.replace("return Mlp()", "return Mlp().bfloat16()"), None, "is of type torch.bfloat16"),
+                (MLP.replace("return Mlp()", "return Mlp().half()"), None, "is of type torch.float16"),
                 (NOISY, own_data, "there is no make_dataset"),
                 (OWN_DATA.replace("def evaluate", "def other"), own_data, "there is no evaluate"),
                 (OWN_DATA.replace("def __len__", "def other"), own_data, "has no __getitem__ and __len__"),

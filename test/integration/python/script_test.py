@@ -252,9 +252,9 @@ class ScriptTest(job.JobTest):
     def test_an_optimizer_is_refused_or_stepped_elsewhere(self):
         import torch
         from scavenger.model_state import ModelState
-        from scavenger.optimizer_settings import require_no_others, settings_of
+        from scavenger.optimizers.settings import require_no_others, require_trainable
         from scavenger.problems import UserError
-        from scavenger.stepped_elsewhere import SteppedElsewhere
+        from scavenger.optimizers.stepped_elsewhere import SteppedElsewhere
         model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
         state = ModelState(model)
         parameters = list(model.parameters())
@@ -262,9 +262,9 @@ class ScriptTest(job.JobTest):
         model(torch.ones(1, 2)).sum().backward()
         used.step()
         with self.assertRaisesRegex(UserError, "state of earlier steps"):
-            settings_of(used, state.names, state.parameters, "scavenger.prepare()")
-        with self.assertRaisesRegex(UserError, "int is not an optimizer"):
-            settings_of(3, state.names, state.parameters, "scavenger.prepare()")
+            require_trainable(used, state.names, state.parameters, "scavenger.prepare()")
+        with self.assertRaisesRegex(UserError, "int is no optimizer"):
+            require_trainable(3, state.names, state.parameters, "scavenger.prepare()")
         with self.assertRaisesRegex(UserError, "not of the model"):
             require_no_others(torch.optim.SGD(parameters, lr=1), list(model[0].parameters()), "scavenger.prepare()")
         optimizer = torch.optim.SGD(parameters, lr=1)

@@ -271,11 +271,12 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all = {"data.scale=0.5", R"(model={"type":"python","file":"/train.py"})"};
   } else if (variant == "python, table") {
     all = splits(R"({"format":"table","files":["/a.parquet"],"samples":9,"first_sample":1})");
-    all.insert(all.end(),
-               {R"(model={"type":"python","file":"/train.py"})", "data.validation_share=0.25",
-                "data.scale=0.5",
-                R"(optimizer={"type":"python","clip_norm":1.5,"batch_size_rule":"linear"})",
-                R"(data.columns={"label":"y","features":["a","b"],"missing":"mean"})"});
+    all.insert(
+        all.end(),
+        {R"(model={"type":"python","file":"/train.py"})", "data.validation_share=0.25",
+         "data.scale=0.5",
+         R"(optimizer={"type":"python","state":["exp_avg","step"],"clip_norm":1.5,"batch_size_rule":"linear"})",
+         R"(data.columns={"label":"y","features":["a","b"],"missing":"mean"})"});
   } else if (variant == "python, text") {
     all = splits(R"({"format":"huggingface","files":["/a"]})");
     all.insert(all.end(),

@@ -1,0 +1,180 @@
+#include "ps/star/star_collective.h"
+
+#include <algorithm>
+#include <boost/asio/use_future.hpp>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <latch>
+#include <memory>
+#include <vector>
+
+#include "runtime/base/error.h"
+#include "runtime/net/io_thread.h"
+
+using namespace scavenger;
+using namespace scavenger::ps;
+
+namespace {
+
+const JobCredentials kCredentials = JobCredentials::generate();
+
+// A worker with its hub, as a process has them.
+struct Member {
+  IoThread io;
+  std::unique_ptr<StarHub> hub;
+  const IoThread::StopAtEnd stop{io};
+  std::unique_ptr<StarCollective> collective;
+
+  Member() {
+    asio::post(io.context(), asio::use_future([this] {
+                 hub = std::make_unique<StarHub>(io.context(), Endpoint{"127.0.0.1", 0},
+                                                 kCredentials);
+               }))
+        .get();
+    collective = std::make_unique<StarCollective>(io.context(), *hub, kCredentials);
+  }
+};
+
+class Group {
+ public:
+  explicit Group(std::size_t count) {
+    while (members_.size() < count) members_.push_back(std::make_unique<Member>());
+  }
+
+  SyncGroup group_of(std::uint32_t rank, std::uint32_t centre) const {
+    SyncGroup group;
+    group.rank = rank;
+    group.source_rank = centre;
+    group.membership.epoch = epoch_;
+    group.membership.shares.assign(members_.size(), 1);
+    group.shards = {{"127.0.0.1", members_[centre]->hub->port()}};
+    return group;
+  }
+
+  // Has all members join a new group, and then do something, each on a thread of its own. Returns
+  // whether it returned true for all; Catch's assertions are for one thread.
+  template <typename Do>
+  bool run(std::uint32_t centre, const Do& what) {
+    ++epoch_;
+    std::vector<std::future<bool>> done;
+    for (std::uint32_t rank = 0; rank < members_.size(); ++rank)
+      done.push_back(std::async(std::launch::async, [this, rank, centre, &what] {
+        StarCollective& collective = *members_[rank]->collective;
+        collective.join(group_of(rank, centre));
+        return what(collective, rank);
+      }));
+    bool all = true;
+    for (auto& each : done) all &= each.get();
+    return all;
+  }
+
+  Member& member(std::size_t index) { return *members_[index]; }
+  void lose(std::size_t index) {
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+ private:
+  std::uint32_t epoch_ = 1;
+  std::vector<std::unique_ptr<Member>> members_;
+};
+
+// Whether it ends with the loss of a connection.
+template <typename Do>
+bool is_lost(const Do& what) {
+  try {
+    what();
+  } catch (const ConnectionError&) {
+    return true;
+  }
+  return false;
+}
+
+// Adds up ones; returns whether the sum is that of so many workers.
+bool adds_up(StarCollective& collective, std::size_t workers) {
+  std::vector<float> values(1000, 1.0F);
+  collective.begin_sum(values);
+  collective.finish_sum();
+  return values[999] == static_cast<float>(workers);
+}
+
+std::vector<float> numbers(std::size_t size, std::uint32_t rank) {
+  std::vector<float> values(size);
+  for (std::size_t i = 0; i < size; ++i)
+    values[i] = static_cast<float>(i % 1000) + 1000.0F * static_cast<float>(rank);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("all get the sums, in whatever group they are and whoever is its centre") {
+  for (const std::size_t workers : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+    Group group(workers);
+    for (std::uint32_t centre = 0; centre < workers; ++centre)
+      CHECK(group.run(centre, [workers](StarCollective& collective, std::uint32_t rank) {
+        bool is_right = true;
+        // One sum of several rounds, one of a few numbers, one of none.
+        for (int repeat = 0; repeat < 3; ++repeat) {
+          auto large = numbers(2 * kRoundFloats + 17, rank);
+          auto small = numbers(3, rank);
+          collective.begin_sum(large);
+          collective.begin_sum(small);
+          collective.begin_sum({});
+          for (int i = 0; i < 3; ++i) collective.finish_sum();
+          float ranks = 0.0F;
+          for (std::size_t other = 0; other < workers; ++other) ranks += static_cast<float>(other);
+          const auto expected = [&](std::size_t i) {
+            return static_cast<float>(workers) * static_cast<float>(i % 1000) + 1000.0F * ranks;
+          };
+          is_right &= small[2] == expected(2);
+          for (std::size_t i = 0; i < large.size(); ++i) is_right &= large[i] == expected(i);
+        }
+        return is_right;
+      }));
+  }
+}
+
+TEST_CASE("a broadcast gives all what its source has") {
+  Group group(3);
+  for (std::uint32_t source = 0; source < 3; ++source)
+    CHECK(group.run(source == 0 ? 1 : 0, [source](StarCollective& collective, std::uint32_t rank) {
+      auto values = numbers(kRoundFloats + 5, rank);
+      collective.broadcast(values, source);
+      return values == numbers(kRoundFloats + 5, source);
+    }));
+}
+
+TEST_CASE("a lost worker ends the waiting of all others, who then form a new group") {
+  for (const std::uint32_t centre : {0u, 1u}) {
+    Group group(3);
+    std::latch joined(3);
+    CHECK(group.run(centre, [&joined](StarCollective& collective, std::uint32_t rank) {
+      joined.arrive_and_wait();
+      const bool is_right = rank == 1 || is_lost([&] { adds_up(collective, 3); });
+      collective.leave();
+      return is_right;
+    }));
+    group.lose(1);
+    CHECK(group.run(
+        1, [](StarCollective& collective, std::uint32_t) { return adds_up(collective, 2); }));
+  }
+}
+
+TEST_CASE("an interruption ends every wait, also for those who never come") {
+  Group group(2);
+  for (const std::uint32_t rank : {0u, 1u}) {
+    StarCollective& collective = *group.member(rank).collective;
+    auto waiting = std::async(std::launch::async, [&] {
+      const bool has_ended = is_lost([&] { collective.join(group.group_of(rank, 0)); });
+      collective.leave();
+      return has_ended;
+    });
+    CHECK(waiting.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+    collective.interrupt();
+    CHECK(waiting.get());
+    collective.allow();
+  }
+  CHECK(group.run(
+      0, [](StarCollective& collective, std::uint32_t) { return adds_up(collective, 2); }));
+}
