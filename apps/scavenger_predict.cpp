@@ -199,15 +199,16 @@ void ask_surrogate(const Arguments& arguments) {
   const std::vector<double> point = campaign::parse_point(config, arguments.at);
   const campaign::LoadedSurrogate loaded = campaign::load_surrogate(folder, config);
   const surrogate::Prediction prediction = loaded.surrogate.predict(point);
+  const std::vector<double> places = loaded.places.at(point);
   const campaign::ProfileColumns& columns = config.simulation.result.profile.value();
   if (std::filesystem::path(arguments.output).extension() == ".npy")
     throw InputError({.what = "a profile with its error bars is written as CSV, and not as .npy",
                       .where = "--output " + arguments.output,
                       .remedy = "name a file that ends in .csv"});
   if (arguments.output == "-")
-    return campaign::write_prediction(columns, loaded.x, prediction, std::cout);
+    return campaign::write_prediction(columns, places, prediction, std::cout);
   std::ostringstream text;
-  campaign::write_prediction(columns, loaded.x, prediction, text);
+  campaign::write_prediction(columns, places, prediction, text);
   write_output_file(arguments.output, text.str());
 }
 

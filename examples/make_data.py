@@ -31,7 +31,10 @@ def fashion(count):
 
 def make_images(folder, count):
     """A folder of PNG files for each class."""
-    from PIL import Image
+    try:
+        from PIL import Image
+    except ImportError:
+        raise SystemExit("make_data.py: PNG files are written by Pillow: pip install pillow, with this Python") from None
     for number, (pixels, label) in enumerate(zip(*fashion(count))):
         place = folder / CLASSES[label]
         place.mkdir(parents=True, exist_ok=True)

@@ -33,12 +33,12 @@ std::optional<LoadedSurrogate> surrogate_of(const CampaignFolder& folder,
 // The prediction for a point of the holdout, cut into the columns of the profile.
 std::optional<Profile> predicted_at(const LoadedSurrogate& loaded, const Space& space,
                                     PointIndex point, const Profile& simulated) {
-  const std::size_t rows = loaded.x.size();
+  const std::size_t rows = loaded.places.rows();
   const auto& holdout = loaded.current.holdout;
   if (std::ranges::find(holdout, point) == holdout.end() || simulated.x.size() != rows)
     return std::nullopt;
   const surrogate::Prediction prediction = loaded.surrogate.predict(space.values_at(point));
-  Profile profile{loaded.x, {}, {}};
+  Profile profile{simulated.x, {}, {}};
   for (std::size_t begin = 0; begin < prediction.profile.size(); begin += rows) {
     const auto cut = [&](const std::vector<double>& all) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);

@@ -68,18 +68,12 @@ surrogate::Sample sample_of(std::vector<double> parameters, const Profile& profi
 }
 
 // The first result may be the torn one.
-std::vector<double> most_common_places(
-    const std::vector<std::pair<PointIndex, Profile>>& profiles) {
+std::size_t most_common_rows(const std::vector<std::pair<PointIndex, Profile>>& profiles) {
   std::map<std::size_t, std::size_t> counts;
-  std::vector<double> places;
   for (const auto& [point, profile] : profiles) ++counts[profile.x.size()];
-  std::size_t most = 0;
-  for (const auto& [point, profile] : profiles)
-    if (counts[profile.x.size()] > most) {
-      most = counts[profile.x.size()];
-      places = profile.x;
-    }
-  return places;
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+  return most == counts.end() ? 0 : most->first;
 }
 
 }  // namespace
@@ -107,11 +101,11 @@ surrogate::UnitSpace unit_space_of(const CampaignConfig& config) {
 
 PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
                           std::span<const PointIndex> points,
-                          std::span<const std::uint32_t> multiples, std::vector<double> x) {
+                          std::span<const std::uint32_t> multiples, std::size_t rows) {
   const ProfileColumns& columns = config.simulation.result.profile.value();
   const Space space(config.space);
   const SimulationStore store(folder.path);
-  PointSamples read{{}, {}, {}, std::move(x), {}};
+  PointSamples read{{}, {}, {}, {}, rows, {}};
   std::vector<std::pair<PointIndex, Profile>> profiles;
   std::map<PointIndex, std::uint32_t> multiple_of;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -123,11 +117,11 @@ PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& co
       read.faults.push_back(fmt::format("{}: {}", space.text_at(point), error.what()));
     }
   }
-  if (read.x.empty()) read.x = most_common_places(profiles);
-  for (const auto& [point, profile] : profiles) {
+  if (read.rows == 0) read.rows = most_common_rows(profiles);
+  for (auto& [point, profile] : profiles) {
     surrogate::Sample sample = sample_of(space.values_at(point), profile);
     const auto fault =
-        surrogate::fault_of(sample, config.space.size(), read.x.size() * columns.y.size());
+        surrogate::fault_of(sample, config.space.size(), read.rows * columns.y.size());
     if (fault) {
       read.faults.push_back(fmt::format("{}: {}", space.text_at(point), *fault));
       continue;
@@ -136,6 +130,7 @@ PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& co
     read.points.push_back(point);
     read.multiples.push_back(multiple_of.at(point));
     read.samples.push_back(std::move(sample));
+    read.places.push_back(std::move(profile.x));
   }
   return read;
 }
@@ -171,8 +166,8 @@ LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfi
     throw DataError({.what = "it has not as many multiples as points",
                      .where = current_file(folder).string(),
                      .remedy = "resume the campaign, which trains another surrogate"});
-  const PointSamples trained = read_samples(folder, config, current.points, current.multiples, {});
-  const PointSamples holdout = read_samples(folder, config, current.holdout, {}, trained.x);
+  PointSamples trained = read_samples(folder, config, current.points, current.multiples, 0);
+  const PointSamples holdout = read_samples(folder, config, current.holdout, {}, trained.rows);
   if (!trained.faults.empty() || !holdout.faults.empty())
     throw DataError({.what = "a result that the surrogate was trained from has changed: " +
                              (trained.faults.empty() ? holdout : trained).faults.front(),
@@ -189,7 +184,11 @@ LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfi
   }
   surrogate::Surrogate surrogate(std::move(encoding), std::move(members), trained.samples);
   surrogate.calibrate(holdout.samples);
-  return {std::move(surrogate), trained.x, std::move(current)};
+  std::vector<std::vector<double>> parameters;
+  for (const surrogate::Sample& sample : trained.samples) parameters.push_back(sample.parameters);
+  return {std::move(surrogate),
+          surrogate::ProfilePlaces(unit_space_of(config), parameters, std::move(trained.places)),
+          std::move(current)};
 }
 
 LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config) {

@@ -16,6 +16,7 @@
 #include "campaign/config/campaign_config.h"
 #include "campaign/run/campaign_folder.h"
 #include "campaign/space/space.h"
+#include "campaign/surrogate/profile_places.h"
 #include "campaign/surrogate/surrogate.h"
 
 namespace scavenger::campaign {
@@ -30,16 +31,18 @@ struct PointSamples {
   std::vector<PointIndex> points;
   std::vector<std::uint32_t> multiples;  // of the configured steps, of each
   std::vector<surrogate::Sample> samples;
-  std::vector<double> x;            // places of one column's values
+  // Of the values of one column, for each of the samples.
+  std::vector<std::vector<double>> places;
+  std::size_t rows = 0;             // that many
   std::vector<std::string> faults;  // of results that are not used
 };
 
-// Results that cannot be read, or are not as long as `x`, are among the faults; an empty `x`
-// becomes that of the first result of the most common length.
+// Results that cannot be read, or have not so many rows, are among the faults. 0 rows stand for the
+// most common number of them.
 // `multiples`: which result of each point, by its steps; empty: those of the configured steps.
 PointSamples read_samples(const CampaignFolder& folder, const CampaignConfig& config,
                           std::span<const PointIndex> points,
-                          std::span<const std::uint32_t> multiples, std::vector<double> x);
+                          std::span<const std::uint32_t> multiples, std::size_t rows);
 
 // A training's folder, relative to the run folder.
 struct CurrentSurrogate {
@@ -58,7 +61,7 @@ bool has_surrogate(const CampaignFolder& folder);
 
 struct LoadedSurrogate {
   surrogate::Surrogate surrogate;
-  std::vector<double> x;
+  surrogate::ProfilePlaces places;
   CurrentSurrogate current;
 };
 

@@ -87,7 +87,7 @@ void write_prediction(const ProfileColumns& columns, const std::vector<double>& 
   for (const std::string& name : columns.y) out << ',' << name << ',' << name << "_sigma";
   out << '\n';
   for (std::size_t i = 0; i < x.size(); ++i) {
-    out << number_text(x[i]);
+    out << fmt::format("{:.9g}", x[i]);
     for (std::size_t column = 0; column < columns.y.size(); ++column) {
       const std::size_t place = column * x.size() + i;
       out << fmt::format(",{:.6g},{:.3g}", prediction.profile[place], prediction.sigma[place]);

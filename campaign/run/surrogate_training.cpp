@@ -103,8 +103,8 @@ void SurrogateTraining::read_results() {
     try {
       remove_other_trainings(folder_);
       round->folder = free_folder(folder_.surrogate(), round->results);
-      round->trained = read_samples(folder_, config_, round->points, round->multiples, {});
-      round->held = read_samples(folder_, config_, round->holdout, {}, round->trained.x);
+      round->trained = read_samples(folder_, config_, round->points, round->multiples, 0);
+      round->held = read_samples(folder_, config_, round->holdout, {}, round->trained.rows);
       constexpr std::size_t kFewestSamples = 2;
       if (round->trained.samples.size() < kFewestSamples) {
         round->failure = "fewer than 2 results have a profile";

@@ -38,7 +38,9 @@ def _configuration(path: pathlib.Path, arguments: List[str]) -> Dict[str, Any]:
     script = the_script
     assert script.training is not None
     train = len(script.training.data.samples)
-    batch_size = script.training.batch_size or DEFAULT_BATCH_SIZE
+    batch_size = script.training.batch_size
+    if batch_size is None:
+        batch_size = min(DEFAULT_BATCH_SIZE, train)
     test = script.evaluation
     # Each job has a test split. Nothing reads this one where the script evaluates nothing.
     test_samples = len(test.data.samples) if test else 1
@@ -47,7 +49,7 @@ def _configuration(path: pathlib.Path, arguments: List[str]) -> Dict[str, Any]:
         data["classes"] = test.classes
     evaluation: Dict[str, Any] = {"enabled": test is not None}
     if test:
-        evaluation["batch_size"] = test.batch_size or batch_size
+        evaluation["batch_size"] = batch_size if test.batch_size is None else test.batch_size
     model = {"type": "python", "file": str(path), "loop": "script", "arguments": arguments}
     found = {"name": _name_of(path), "data": data, "model": model, "optimizer": script.optimizer,
              "batch_size": batch_size, "stop": script.training.stop, "evaluation": evaluation,

@@ -14,6 +14,7 @@ class DataCheck final {
 
   void run() {
     check_sources();
+    check_batch();
     check_test_split();
     check_readers();
     check_classes();
@@ -26,6 +27,7 @@ class DataCheck final {
  private:
   void check_sources();
   void check_synthetic_splits();
+  void check_batch();
   void check_test_split();
   void check_readers();
   void check_label_column(const DataSourceConfig& source, const char* place);
@@ -113,7 +115,14 @@ void DataCheck::check_synthetic_splits() {
       train.first_sample < test.first_sample + test.samples)
     fail("/data/test/first_sample", "the test data repeats samples of the training data",
          fmt::format("start it at {} or later", train.first_sample + train.samples));
-  if (config_.batch_size > train.samples)
+}
+
+// If the configuration says how many samples there are.
+void DataCheck::check_batch() {
+  const DataSourceConfig& train = data_.train;
+  const bool is_known = train.format == DataFormat::kSynthetic ||
+                        (train.format == DataFormat::kPython && train.samples > 0);
+  if (is_known && config_.batch_size > train.samples)
     fail("/batch_size",
          fmt::format("a batch of {} is more than the {} training samples", config_.batch_size,
                      train.samples),

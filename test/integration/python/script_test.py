@@ -192,6 +192,8 @@ class ScriptTest(job.JobTest):
                 (BEGIN + "\n    raise ValueError('the answer is 42')\n", "ValueError: the answer is 42"),
                 (BEGIN, "the script ended without a loop"),
                 (BEGIN + LOOP.replace(", max_iterations=40", ""), "the job would never end"),
+                (BEGIN + LOOP.replace("batch_size=64", "batch_size=5000"), "more than the 512 training samples"),
+                (BEGIN + LOOP.replace("batch_size=64", "batch_size=0"), "batch_size"),
                 ("import no_such_module", "No module named 'no_such_module'")]:
             with self.subTest(words):
                 said = self.said_of(source)
