@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -35,8 +36,9 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, nodes=4, cores=2):
-        self.cores = cores  # of each node
+    def __init__(self, nodes=4, cores=2, gpus=0, address="127.0.0.1"):
+        """`gpus` of type a100, of which each is one more /dev/null; `address`: of all nodes and the controller."""
+        self.cores, self.gpus, self.address = cores, gpus, address  # of each node
         self.nodes = [f"w{i + 1}" for i in range(nodes)]
         self.processes = []
 
@@ -76,11 +78,17 @@ class Cluster:
     def write_configuration(self):
         host = socket.gethostname().split(".")[0]
         controller, *ports = free_ports(1 + len(self.nodes))
-        nodes = "\n".join(f"NodeName={node} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs={self.cores} RealMemory=500 State=UNKNOWN"
+        gres = f" Gres=gpu:a100:{self.gpus}" if self.gpus else ""
+        nodes = "\n".join(f"NodeName={node} NodeHostname={host} NodeAddr={self.address} Port={port} CPUs={self.cores} RealMemory=500{gres} State=UNKNOWN"
                           for node, port in zip(self.nodes, ports))
+        for i in range(self.gpus):
+            os.mknod(self.folder / f"gpu{i}", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        if self.gpus:
+            nodes = "GresTypes=gpu\n" + nodes
+            (self.folder / "gres.conf").write_text(f"Name=gpu Type=a100 File={self.folder}/gpu[0-{self.gpus - 1}]\n")
         (self.folder / "state").mkdir()
         (self.folder / "slurm.conf").write_text(f"""ClusterName=scavenger
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost={host}({self.address})
 SlurmctldPort={controller}
 SlurmUser=root
 AuthType=auth/munge
@@ -100,6 +108,7 @@ SlurmdPidFile={self.folder}/slurmd.%n.pid
 SlurmdParameters=config_overrides
 SchedulerParameters=bf_interval=5
 KillWait=5
+{'CommunicationParameters=EnableIPv6' if ':' in self.address else ''}
 {nodes}
 PartitionName=all Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP
 """)

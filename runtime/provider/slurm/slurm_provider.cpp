@@ -54,6 +54,13 @@ awaitable<void> SlurmProvider::open() {
   if (settings_.uses_allocation && variable("SLURM_JOB_ID").empty())
     refuse(RefusalKind::kInvalid, "this process does not run in a Slurm job", "provider.allocation",
            "start it with sbatch or salloc, or leave out provider.allocation");
+  if (settings_.uses_allocation && !variable("SLURM_HET_SIZE").empty())
+    refuse(RefusalKind::kInvalid,
+           "this process runs in a heterogeneous job, of whose components a step would get the "
+           "first one only",
+           "provider.allocation",
+           "ask for all nodes in one component, or leave out provider.allocation and list the "
+           "kinds in provider.machines");
   std::string problem;
   CommandResult nodes;
   Words words = {"sinfo", "--noheader", "--Node", "--format=%N"};

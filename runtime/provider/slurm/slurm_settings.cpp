@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <set>
 
 #include "runtime/base/error.h"
@@ -35,6 +37,29 @@ void check_types(const std::vector<SlurmKind>& kinds) {
                         .remedy = "give each kind a `type` of its own"});
 }
 
+bool is_option(const std::string& word, std::initializer_list<const char*> names) {
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return word == name || word.starts_with(name + "="); });
+}
+
+// Workers come and go one by one. The components of a heterogeneous job, and the tasks of an array,
+// are what one submission makes of several jobs, of which we would know the first one only.
+void check_words(const std::vector<std::string>& words, const char* where) {
+  for (const std::string& word : words) {
+    if (word == ":" || is_option(word, {"--het-group", "--pack-group"}))
+      throw InputError({.what = fmt::format("\"{}\" makes a heterogeneous job, which starts and "
+                                            "ends as a whole, and workers come and go one by one",
+                                            word),
+                        .where = where,
+                        .remedy = "list the kinds of jobs in provider.machines"});
+    if (is_option(word, {"--array", "-a"}))
+      throw InputError({.what = fmt::format("\"{}\" makes many jobs of each submission", word),
+                        .where = where,
+                        .remedy = "leave it out; cluster.workers and provider.workers_per_job say "
+                                  "how many there are"});
+  }
+}
+
 }  // namespace
 
 SlurmSettings slurm_settings(const ProviderConfig& config) {
@@ -47,8 +72,11 @@ SlurmSettings slurm_settings(const ProviderConfig& config) {
     settings.kinds.push_back(kind_of(machine, common));
   if (settings.kinds.empty()) settings.kinds = {common};
   check_types(settings.kinds);
+  check_words(common.options, "provider.options");
+  for (const SlurmKind& kind : settings.kinds) check_words(kind.options, "provider.machines");
   settings.uses_allocation = json.at("allocation");
   settings.launch_options = words_in(json, "launch_options");
+  check_words(settings.launch_options, "provider.launch_options");
   settings.launch_prefix = words_in(json, "launch_prefix");
   settings.prelude = words_in(json, "prelude");
   settings.wait_seconds = json.at("wait_seconds");

@@ -254,6 +254,13 @@ class SlurmTest(ProviderTest):
         self.assertEqual({event["zone"] for event in self.machines("ready")}, {"w1"})  # it has room for both
         self.assert_no_job_is_left()
 
+    def test_a_heterogeneous_allocation_is_refused_with_the_remedy(self):
+        words = self.command(*SMALL, "--run", self.run_folder(), *self.provider(type="slurm", allocation=True))
+        done = subprocess.run(["salloc", "--quiet", "--nodes=1", ":", "--nodes=1", *words], env=self.environment(), capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("ask for all nodes in one component", done.stdout + done.stderr)
+        self.assert_no_job_is_left()
+
     def test_what_a_killed_controller_leaves_in_slurm_is_cleaned(self):
         process = self.start(*ENDLESS, "--run", self.run_folder(), *self.on_slurm())
         self.wait_for_event(self.run_folder(), "iterations")
@@ -262,6 +269,50 @@ class SlurmTest(ProviderTest):
         done = subprocess.run([job.programs / "scavenger-ctl", "clean"], env=self.environment(), capture_output=True, text=True)
         self.assertIn("Slurm job", done.stdout)
         self.assert_no_job_is_left()
+
+
+@unittest.skipIf(slurm_cluster.missing(), f"slurm: {slurm_cluster.missing()}")
+class SlurmWithGpusTest(ProviderTest):
+    """Slurm counts and hands out device files as GPUs; what a worker would compute on is not looked at."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = slurm_cluster.Cluster(nodes=1, gpus=2)
+        cls.cluster.__enter__()
+        cls.addClassCleanup(cls.cluster.__exit__)
+        cls.extra = {name: cls.cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
+
+    def test_two_workers_of_a_job_have_a_gpu_each(self):
+        prefix = ["sh", "-c", f'[ "$2" = --version ] || echo "$CUDA_VISIBLE_DEVICES" >> {self.folder}/gpus; exec "$@"', "worker"]
+        self.train(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 20}), "--run", self.run_folder(),
+                   *self.provider(type="slurm", gpus=1, gpu_type="a100", workers_per_job=2, launch_prefix=prefix, program_folder=str(job.programs)))
+        self.assertEqual(sorted((self.folder / "gpus").read_text().split()), ["0", "1"])
+
+    def test_a_type_that_no_node_has_is_refused_in_slurms_words(self):
+        said = self.train(*SMALL, "--run", self.run_folder(), *self.provider(type="slurm", gpus=1, gpu_type="h100"), check=None)
+        self.assertIn("Requested node configuration is not available", said)
+
+
+@unittest.skipIf(slurm_cluster.missing(), f"slurm: {slurm_cluster.missing()}")
+class SlurmByIpv6Test(ProviderTest):
+    """In a network namespace of its own, in which nothing but the loopback has an IPv4 address."""
+
+    def test_workers_reach_the_controller_from_nodes_and_at_the_address_of_an_interface(self):
+        """Slurm's own daemons, too, are at an address of IPv6: without EnableIPv6 they would not start here."""
+        runs = {"fd00:5ca::1": self.run_folder("of_nodes"), "fd00:5cb::1": self.run_folder("of_interface")}
+        jobs = [self.command(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 20}), "--run", run, *self.provider(type="slurm", **more))
+                for run, more in zip(runs.values(), ({}, {"interface": "ib1"}))]
+        script = ("import subprocess, sys; sys.path.insert(0, sys.argv[1]); import slurm_cluster\n"
+                  "with slurm_cluster.Cluster(nodes=1, address='fd00:5ca::1') as cluster:\n"
+                  "    sys.exit(subprocess.run(['sh', '-e', '-c', sys.argv[2]], env=cluster.environment).returncode)")
+        inside = [sys.executable, "-c", script, str(job.SOURCE / "test/support"), " && ".join(map(shlex.join, jobs))]
+        words = ["ip link set lo up", "ip link add ib0 type veth peer name ib1", "ip -6 addr add fd00:5ca::1/64 dev ib0 nodad",
+                 "ip -6 addr add fd00:5cb::1/64 dev ib1 nodad", "ip link set ib1 up", "ip link set ib0 up", "exec " + shlex.join(inside)]
+        done = subprocess.run(["unshare", "--net", "sh", "-e", "-c", "\n".join(words)], env=self.environment(), cwd=self.folder, capture_output=True, text=True, timeout=240)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for address, run in runs.items():
+            self.assertEqual(job.report(run)["status"], "max_iterations")
+            self.assertIn(address, "".join(path.read_text(errors="replace") for path in run.rglob("*.log")))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,11 @@
 #include "runtime/provider/slurm/slurm_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "runtime/base/error.h"
 #include "runtime/config/config_file.h"
 #include "runtime/provider/slurm/slurm_provider.h"
 
@@ -36,6 +39,25 @@ TEST_CASE("slurm: a job is asked for with what all of its workers need") {
   for (const std::string& word : slurm_submit_words(plain.kinds.at(0), 0.0, "n"))
     for (const char* begin : {"--mem", "--gres", "--time", "--signal", "--partition"})
       CHECK_FALSE(word.starts_with(begin));
+}
+
+TEST_CASE("slurm: heterogeneous jobs and arrays are refused with the remedy") {
+  const auto refusal_of = [](const std::string& provider) -> std::string {
+    try {
+      settings_of(provider);
+    } catch (const InputError& error) {
+      return error.problem().where + ": " + error.problem().remedy;
+    }
+    return "none";
+  };
+  for (const char* word : {":", "--het-group=1", "--pack-group"})
+    CHECK_THAT(refusal_of(fmt::format(R"({{"type":"slurm","options":["{}"]}})", word)),
+               Catch::StartsWith("provider.options: list the kinds"));
+  CHECK_THAT(refusal_of(R"({"type":"slurm","launch_options":["--het-group=0,1"]})"),
+             Catch::StartsWith("provider.launch_options: list the kinds"));
+  CHECK_THAT(refusal_of(R"({"type":"slurm","machines":[{"type":"a","options":["--array=1-4"]}]})"),
+             Catch::StartsWith("provider.machines: leave it out"));
+  CHECK(refusal_of(R"({"type":"slurm","options":["--hetero","--account=a:b"]})") == "none");
 }
 
 TEST_CASE("slurm: the notice comes in the second half of a short job") {
