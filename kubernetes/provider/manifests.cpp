@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <regex>
 
 #include "kubernetes/provider/pod_order.h"
+#include "runtime/base/error.h"
 
 namespace scavenger::kubernetes {
 namespace {
@@ -150,9 +152,37 @@ json batch_job(const KubernetesSettings& settings, const JobManifest& job) {
   return made;
 }
 
+// RFC 1123: what objects, and labels with their names, may be called.
+void check_name(const char* option, const std::string& name) {
+  static const std::regex label("[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?");
+  if (std::regex_match(name, label)) return;
+  throw InputError({.what = "\"" + name + "\" is no name in a cluster",
+                    .where = option,
+                    .remedy = "use at most 63 small letters, digits and hyphens, none at an end"});
+}
+
+void check(const JobManifest& job) {
+  static const std::regex quantity("[0-9]*[1-9][0-9]*([.][0-9]+)?(Ki|Mi|Gi|Ti|Pi|k|M|G|T|P)?");
+  check_name("--name", job.name);
+  if (!job.namespace_name.empty()) check_name("--namespace", job.namespace_name);
+  if (!std::regex_match(job.storage, quantity))
+    throw InputError({.what = "\"" + job.storage + "\" is no amount of storage",
+                      .where = "--storage",
+                      .remedy = "write it as 10Gi"});
+  if (!(job.cores >= 0.001 && job.cores <= 1e4))
+    throw InputError({.what = "a container has more than no cores",
+                      .where = "--cores",
+                      .remedy = "use a number from 0.001 to 10000"});
+  if (!(job.memory_gib >= 0.01 && job.memory_gib <= 1e6))
+    throw InputError({.what = "a container has more than no memory",
+                      .where = "--memory-gib",
+                      .remedy = "use a number from 0.01 to 1000000"});
+}
+
 }  // namespace
 
 json job_manifests(const KubernetesSettings& settings, const JobManifest& job) {
+  check(job);
   return {{"apiVersion", "v1"},
           {"kind", "List"},
           {"items",

@@ -20,6 +20,7 @@ struct JobManifest {
 
 // A List for kubectl apply: ServiceAccount, Role and RoleBinding, the configuration, a volume for
 // the run folder, and a Job whose Pod runs scavenger-train, and goes on after it was taken away.
+// Throws InputError, naming the option of the command, if the cluster would refuse the objects.
 json job_manifests(const KubernetesSettings& settings, const JobManifest& job);
 
 }  // namespace scavenger::kubernetes

@@ -16,6 +16,23 @@ json pod_of_job(const json& pod_template) {
 
 }  // namespace
 
+TEST_CASE("manifests: what the cluster would refuse is refused with its option") {
+  const auto refused = [](const JobManifest& job, const std::string& option) {
+    CHECK_THROWS_WITH(job_manifests({}, job), Catch::Contains(option));
+  };
+  refused({.name = "Mine", .config = "{}"}, "--name");
+  refused({.name = "mine-", .config = "{}"}, "--name");
+  refused({.name = std::string(64, 'a'), .config = "{}"}, "--name");
+  refused({.name = "a", .config = "{}", .namespace_name = "UPPER"}, "--namespace");
+  refused({.name = "a", .config = "{}", .namespace_name = "", .storage = "lots"}, "--storage");
+  JobManifest job{.name = "a", .config = "{}"};
+  job.cores = -1.0;
+  refused(job, "--cores");
+  job.cores = 1.0;
+  job.memory_gib = 0.0;
+  refused(job, "--memory-gib");
+}
+
 TEST_CASE("manifests: the controller has the image and the volumes of the workers' template") {
   const json data = {{"name", "data"}, {"persistentVolumeClaim", {{"claimName", "images"}}}};
   const json mount = {{"name", "data"}, {"mountPath", "/data"}};
