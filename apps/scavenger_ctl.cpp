@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/command_line/calibrate_command.h"
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/user_program.h"
 #include "cloud_gcp/provider/job_vm_visit.h"
@@ -330,6 +331,7 @@ int main(int argc, char** argv) {
   const GcpCommand gcp(app);
   const KubernetesCommand k8s(app);
   const InstallCommand install(app);
+  const CalibrateCommand calibrate(app);
   if (const std::string problem = problem_of_order(app, {argv + 1, argv + argc});
       !problem.empty()) {
     std::cerr << "scavenger-ctl: " << problem << "\n";
@@ -340,6 +342,7 @@ int main(int argc, char** argv) {
     if (gcp.is_called()) return gcp.run();
     if (k8s.is_called()) return k8s.run();
     if (install.is_called()) return install.run();
+    if (calibrate.is_called()) return calibrate.run();
     control(arguments);
     return 0;
   });

@@ -24,6 +24,7 @@
 #include "elastic/planning/number_list.h"
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
+#include "elastic/vms/vm_calibration.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
@@ -374,6 +375,10 @@ class VmsCommand final {
     command_->add_option("--region", region_, "Of --catalog gcp");
     command_->add_option("--coremark", scores_, "Scores of the types of --catalog gcp")
         ->check(CLI::ExistingFile);
+    command_
+        ->add_option("--calibrations", calibrations_,
+                     "What types do, as scavenger-ctl calibrate has measured it")
+        ->check(CLI::ExistingFile);
     command_->add_option("--types", patterns_, "Only these: n2d-*,c3-*");
     command_->add_option("--max-vms", question_.most_vms, "In all")->check(CLI::Range(1.0, 1000.0));
     command_->add_option("--max-vcpus", question_.most_vcpus, "Of all VMs together: a quota")
@@ -401,6 +406,8 @@ class VmsCommand final {
         return !elastic::fits_patterns(type.features.name, patterns_);
       });
     if (!scores_.empty()) unscored = elastic::score_types(types, scores_);
+    if (!calibrations_.empty())
+      elastic::apply_calibrations(types, elastic::read_calibrations(calibrations_));
     return types;
   }
 
@@ -408,7 +415,7 @@ class VmsCommand final {
   elastic::PlanSources sources_;
   elastic::VmQuestion question_;
   std::string catalog_ = "gcp", region_ = "us-central1", patterns_, policy_ = "min-cost", max_time_;
-  std::string scores_, page_;
+  std::string scores_, calibrations_, page_;
   bool json_ = false;
 };
 

@@ -243,6 +243,8 @@ const char* name_of(VmEvidence evidence) {
   switch (evidence) {
     case VmEvidence::kCatalogue:
       return "catalogue";
+    case VmEvidence::kCalibrated:
+      return "calibrated";
     case VmEvidence::kProfiled:
       return "profiled";
     case VmEvidence::kMeasured:

@@ -49,9 +49,10 @@ inline constexpr double kProbeShare = 0.03;
 
 // What a prediction rests on.
 enum class VmEvidence {
-  kCatalogue,  // the job never ran on this type
-  kProfiled,   // it ran on this type at other counts or batch sizes
-  kMeasured,   // at this very configuration
+  kCatalogue,   // the job never ran on this type
+  kCalibrated,  // nor did it, but the type's rate was measured with another job
+  kProfiled,    // it ran on this type at other counts or batch sizes
+  kMeasured,    // at this very configuration
 };
 const char* name_of(VmEvidence evidence);
 

@@ -85,6 +85,8 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
       types_(types_of(known, catalogue)),
       model_(types_.features, observations_of(known, types_), options_of(known)),
       draws_(question.variance, 1, kDraws) {
+  for (std::size_t i = 0; i < catalogue.size(); ++i)
+    if (catalogue[i].is_calibrated) calibrated_.insert(i);
   learn_epochs();
   if (basis_ == perfmodel::PlanBasis::kJob)
     limits_ = question.limits;
@@ -193,7 +195,8 @@ perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts) const {
 }
 
 VmEvidence VmPredictor::evidence_of(const MachineUse& use) const {
-  VmEvidence best = VmEvidence::kCatalogue;
+  VmEvidence best =
+      calibrated_.contains(use.type) ? VmEvidence::kCalibrated : VmEvidence::kCatalogue;
   for (const perfmodel::MachineObservation& o : model_.observations()) {
     if (o.use.type != use.type) continue;
     best = std::max(best, VmEvidence::kProfiled);

@@ -66,6 +66,7 @@ class VmPredictor final {
   perfmodel::PlanBasis basis_ = perfmodel::PlanBasis::kJob;
   double reference_batch_ = 0.0;
   perfmodel::OutcomeLimits limits_;
+  std::set<std::size_t> calibrated_;  // types of the model
   std::set<double> batches_;
   std::vector<std::string> notes_;
   perfmodel::OutcomeDraws draws_;

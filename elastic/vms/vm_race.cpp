@@ -348,7 +348,7 @@ class RaceLook final {
   // The best plan of a type that was tried, if moving there is worth it.
   std::vector<RunEvent> choose(const VmPlan& plan, const std::optional<VmRow>& stay,
                                const VmQuestion& asked) const {
-    const auto is_tried = [&](const VmRow& row) { return row.evidence != VmEvidence::kCatalogue; };
+    const auto is_tried = [&](const VmRow& row) { return row.evidence >= VmEvidence::kProfiled; };
     const auto best = std::ranges::find_if(plan.rows, is_tried);
     const std::string facts = plan_text(plan, asked);
     if (best == plan.rows.end() || !stay)

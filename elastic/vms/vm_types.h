@@ -22,6 +22,7 @@ struct VmType {
   std::optional<double> vcpus;
   std::optional<double> memory_gib;
   std::optional<double> max_count;
+  bool is_calibrated = false;  // its rate was measured (vm_calibration.h)
 };
 
 // CSV with a header: type, vcpu and price are required; coremark (of all cores), mem_gb_s,

@@ -1,9 +1,11 @@
 """A job that finds its machine type while it trains: auditions on an emulated cluster of several types. Needs root."""
 
+import csv
 import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -134,6 +136,44 @@ class VmsTest(job.JobTest):
             output = self.train(*arguments, "--run", self.run_folder("refused"), check=2)
             self.assertIn(words, output)
             self.assertFalse(self.run_folder("refused").exists())
+
+    def test_a_type_is_calibrated_once_and_plans_of_a_job_that_never_ran_there_use_it(self):
+        config, table = self.folder / "job.json", self.folder / "calibrations.csv"
+        document = json.loads((job.CONFIGS / "synthetic_mlp.json").read_text())
+        document.pop("$schema")
+        document["cluster"]["threads_per_worker"] = 1
+        document["provider"] = {"type": "emulated", "machines": [
+            {"type": "large", "cores": 0.4, "price_per_hour": 0.5, "count": 2},
+            {"type": "small", "cores": 0.1, "price_per_hour": 0.3, "count": 2}]}
+        config.write_text(json.dumps(document))
+
+        def call(program, *words, code=0):
+            ended = subprocess.run([job.programs / program, *words], capture_output=True, text=True, timeout=240)
+            self.assertEqual(ended.returncode, code, ended.stdout + ended.stderr)
+            return ended.stdout + ended.stderr
+
+        def calibrate(kind, code=0):
+            return call("scavenger-ctl", "calibrate", kind, config, "--calibrations", table, "--folder",
+                        self.folder / "runs", code=code)
+
+        self.assertIn("its types: large, small", calibrate("third", code=2))
+        self.assertFalse(table.exists())
+        calibrate("small")
+        calibrate("large")
+        rates = {row["type"]: float(row["samples_per_second"]) for row in csv.DictReader(table.read_text().splitlines())}
+        self.assertEqual(set(rates), {"large", "small"})
+        self.assertGreater(rates["large"], 1.5 * rates["small"])  # 4, if nothing else ran on the machine
+        catalogue, measured = self.folder / "catalogue.csv", self.folder / "measured.csv"
+        # The catalogue believes that both have the same core.
+        catalogue.write_text("type,vcpu,price\nlarge,1,0.5\nsmall,1,0.3\n")
+        measured.write_text("machine,workers,batch_size,iteration_seconds\n"
+                            + "".join(f"small,{k},{b},{0.01 + b / k / 1000}\n" for k in (1, 2) for b in (64, 256)))
+        plan = [measured, "--samples", "60000", "--catalog", catalogue, "--json"]
+        before = json.loads(call("scavenger-plan", "vms", *plan))
+        after = json.loads(call("scavenger-plan", "vms", *plan, "--calibrations", table))
+        evidence = lambda rows: {row["groups"][0]["type"]: row["evidence"] for row in rows["rows"]}
+        self.assertEqual(evidence(before)["large"], "catalogue")
+        self.assertEqual(evidence(after)["large"], "calibrated")
 
 
 if __name__ == "__main__":
