@@ -1,7 +1,6 @@
 #include "perfmodel/search/measured_progress.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -19,15 +18,14 @@ constexpr std::size_t kFitEvery = 4;  // of them; between these the fit's square
 constexpr double kPriorMean = 0.03;   // easy data need more epochs than the noise says
 constexpr double kPriorDeviation = 0.10;
 constexpr double kTailDeviation = 0.40;
-constexpr double kTailShare = 0.25;
+constexpr double kTailShare = 0.30;
 
-constexpr std::array kDecays = {0.25, 0.5, 1.0, 2.0};        // beta
-constexpr std::array kKnees = {0.003, 0.02, 0.1, 0.5, 3.0};  // u0, of all progress
+constexpr std::size_t kShape = 4;  // coefficients of the curve: a cubic in ln u
 constexpr double kBins = 64.0;
 constexpr double kForgotten = 0.1;   // share of the samples, at the beginning, that follow no law
 constexpr double kOffset = 0.01;     // of the loss: standard deviation of o_B
-constexpr double kWiggle = 0.003;    // of the loss, likewise: what a bin departs by from its curve
-constexpr double kCorrelated = 3.0;  // residuals are not independent: they count for fewer
+constexpr double kWiggle = 0.002;    // of the loss, likewise: what a bin departs by from its curve
+constexpr double kCorrelated = 1.5;  // residuals are not independent: they count for fewer
 
 double power_at(std::size_t i) {
   return kLeastPower + kPowerStep * static_cast<double>(i);
@@ -94,62 +92,61 @@ struct CurveFit {
   double slope = 0.0;  // that the loss falls by for each unit of progress, at the end
 };
 
-// Weighted sums over the bins of one batch, f being what the loss falls as.
-struct BatchSums {
-  double weight = 0.0, loss = 0.0, fallen = 0.0, fallen_squares = 0.0, fallen_loss = 0.0;
-};
-
 // The curve for one power d after the other.
 class Curve final {
  public:
   Curve(std::vector<LossPoint> bins, double variance, double noise_scale)
       : bins_(std::move(bins)), noise_scale_(noise_scale) {
+    double all = 0.0, before = 0.0;
     for (const LossPoint& bin : bins_) {
-      const auto known = std::ranges::find(batches_, bin.global_batch);
-      batch_of_.push_back(static_cast<std::size_t>(known - batches_.begin()));
-      if (known == batches_.end()) batches_.push_back(bin.global_batch);
+      all += bin.samples;
       mean_ += std::abs(bin.loss) / static_cast<double>(bins_.size());
     }
     const double wiggle = kWiggle * mean_;
     for (const LossPoint& bin : bins_) {
-      precision_.push_back(1.0 / std::max(1e-300, variance / bin.samples + wiggle * wiggle));
-      squares_ += precision_.back() * bin.loss * bin.loss;
+      const auto known = std::ranges::find(batches_, bin.global_batch);
+      batch_of_.push_back(static_cast<std::size_t>(known - batches_.begin()));
+      if (known == batches_.end()) batches_.push_back(bin.global_batch);
+      const bool is_used = before >= kForgotten * all;
+      before += bin.samples;
+      precision_.push_back(
+          is_used ? 1.0 / std::max(1e-300, variance / bin.samples + wiggle * wiggle) : 0.0);
+      used_ += is_used ? 1.0 : 0.0;
     }
   }
 
   std::size_t batches() const { return batches_.size(); }
   double mean() const { return mean_; }
   double degrees_of_freedom() const {
-    const double coefficients = 4.0 + static_cast<double>(batches_.size());
-    return std::max(1.0, static_cast<double>(bins_.size()) - coefficients);
+    return std::max(1.0, used_ - static_cast<double>(kShape - 1 + batches_.size()));
   }
 
-  CurveFit best(double power) const {
+  // The cubic's coefficients, and an offset of each batch.
+  CurveFit fit(double power) const {
     const std::vector<double> places = progress(power);
     const double end = places.back() + 0.5 * bins_.back().samples;
-    CurveFit best;
-    std::vector<double> falls;
-    for (const double share : kKnees) {
-      const double knee = share * end;
-      for (const double decay : kDecays) {
-        falls.clear();
-        for (const double place : places) falls.push_back(fallen(1.0 + place / knee, decay));
-        CurveFit one = fit(falls);
-        one.slope *= decay / knee * std::pow(1.0 + end / knee, -decay - 1.0);
-        if (one.squares < best.squares) best = one;
+    const std::size_t n = kShape + batches_.size();
+    Matrix normal(n, n);
+    std::vector<double> right(n), row(n);
+    double squares = 0.0;
+    for (std::size_t j = 0; j < batches_.size(); ++j)
+      normal(kShape + j, kShape + j) = std::pow(kOffset * mean_, -2.0);
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+      if (precision_[i] == 0.0) continue;
+      fill(row, i, std::log(places[i] / end));
+      squares += precision_[i] * bins_[i].loss * bins_[i].loss;
+      for (std::size_t j = 0; j < n; ++j) {
+        right[j] += precision_[i] * row[j] * bins_[i].loss;
+        for (std::size_t k = 0; k < n; ++k) normal(j, k) += precision_[i] * row[j] * row[k];
       }
     }
-    return best;
+    const auto factors = Cholesky::of(normal);
+    if (!factors) return {};
+    const std::vector<double> coefficients = factors->solve(right);
+    return {std::max(0.0, squares - dot(coefficients, right)), -coefficients[1] / end};
   }
 
  private:
-  // x^-decay, of the decays that there are.
-  static double fallen(double x, double decay) {
-    if (decay == 2.0) return 1.0 / (x * x);
-    if (decay == 1.0) return 1.0 / x;
-    return 1.0 / (decay == 0.5 ? std::sqrt(x) : std::sqrt(std::sqrt(x)));
-  }
-
   double worth(double batch, double power) const {
     const double base = bins_.back().global_batch;
     return std::pow(batch / base, -power) * (1.0 + base / noise_scale_) /
@@ -169,66 +166,31 @@ class Curve final {
     return places;
   }
 
-  std::vector<BatchSums> sums(const std::vector<double>& falls) const {
-    std::vector<BatchSums> sums(batches_.size());
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-      BatchSums& of = sums[batch_of_[i]];
-      const double weight = precision_[i], weighted = weight * falls[i];
-      of.weight += weight;
-      of.loss += weight * bins_[i].loss;
-      of.fallen += weighted;
-      of.fallen_squares += weighted * falls[i];
-      of.fallen_loss += weighted * bins_[i].loss;
-    }
-    return sums;
-  }
-
-  // c, a, and an offset of each batch but the first. The slope is a.
-  CurveFit fit(const std::vector<double>& falls) const {
-    const std::size_t n = batches_.size() + 1;
-    Matrix normal(n, n);
-    std::vector<double> right(n);
-    const std::vector<BatchSums> all = sums(falls);
-    for (std::size_t b = 0; b < all.size(); ++b) {
-      normal(0, 0) += all[b].weight;
-      normal(0, 1) += all[b].fallen;
-      normal(1, 1) += all[b].fallen_squares;
-      right[0] += all[b].loss;
-      right[1] += all[b].fallen_loss;
-      if (b == 0) continue;
-      normal(0, b + 1) = all[b].weight;
-      normal(1, b + 1) = all[b].fallen;
-      normal(b + 1, b + 1) = all[b].weight + std::pow(kOffset * mean_, -2.0);
-      right[b + 1] = all[b].loss;
-    }
-    for (std::size_t j = 0; j < n; ++j)
-      for (std::size_t k = 0; k < j; ++k) normal(j, k) = normal(k, j);
-    const auto factors = Cholesky::of(normal);
-    if (!factors) return {};
-    const std::vector<double> coefficients = factors->solve(right);
-    if (!(coefficients[1] > 0.0)) return {};
-    return {std::max(0.0, squares_ - dot(coefficients, right)), coefficients[1]};
+  void fill(std::vector<double>& row, std::size_t i, double x) const {
+    std::ranges::fill(row, 0.0);
+    row[0] = 1.0;
+    for (std::size_t j = 1; j < kShape; ++j) row[j] = row[j - 1] * x;
+    row[kShape + batch_of_[i]] = 1.0;
   }
 
   std::vector<LossPoint> bins_;
   double noise_scale_;
   std::vector<double> batches_;
   std::vector<std::size_t> batch_of_;  // of each bin: its place in these
-  std::vector<double> precision_;      // of each bin
-  double squares_ = 0.0;               // weighted, of the losses
+  std::vector<double> precision_;      // of each bin; 0 at the very beginning
+  double used_ = 0.0;                  // bins
   double mean_ = 0.0;
 };
 
 std::vector<CurveFit> fits_of(const Curve& curve) {
   std::vector<CurveFit> fits(kPowers);
-  for (std::size_t i = 0; i < kPowers; i += kFitEvery) fits[i] = curve.best(power_at(i));
+  for (std::size_t i = 0; i < kPowers; i += kFitEvery) fits[i] = curve.fit(power_at(i));
   constexpr double kStep = static_cast<double>(kFitEvery);
   for (std::size_t i = 0; i < kPowers; ++i) {
     if (i % kFitEvery == 0) continue;
     const std::size_t nearest = (i + kFitEvery / 2) / kFitEvery * kFitEvery;
     const std::size_t middle = std::clamp(nearest, kFitEvery, kPowers - 1 - kFitEvery);
     const double x = (static_cast<double>(i) - static_cast<double>(middle)) / kStep;
-    // Where the loss would rise, no curve fits.
     const double before = fits[middle - kFitEvery].squares, at = fits[middle].squares;
     const double after = fits[middle + kFitEvery].squares;
     fits[i] = fits[middle];
@@ -243,29 +205,19 @@ double misfit_of(const CurveFit& fit, const Curve& curve) {
   return kCorrelated * std::max(1.0, fit.squares / curve.degrees_of_freedom());
 }
 
-// Without the very beginning.
-std::span<const LossPoint> later(std::span<const LossPoint> losses) {
-  double all = 0.0, before = 0.0;
-  for (const LossPoint& one : losses) all += one.samples;
-  std::size_t first = 0;
-  while (first < losses.size() && before < kForgotten * all) before += losses[first++].samples;
-  return losses.subspan(first);
-}
-
 }  // namespace
 
 MeasuredProgress::MeasuredProgress(std::span<const LossPoint> losses, double noise_scale)
     : weights_(prior_weights()) {
   constexpr std::size_t kFewestBins = 8;
-  const auto used = later(losses);
-  const double variance = sample_variance(used);
-  const Curve curve(bins_of(used), variance, noise_scale);
+  const double variance = sample_variance(losses);
+  const Curve curve(bins_of(losses), variance, noise_scale);
   normalise(weights_);
   if (curve.degrees_of_freedom() < kFewestBins) return;
   sample_deviation_ = std::sqrt(variance);
   wiggle_ = kWiggle * curve.mean();
   if (curve.batches() < 2) {
-    const CurveFit fit = curve.best(kPriorMean);
+    const CurveFit fit = curve.fit(kPriorMean);
     slope_ = fit.slope;
     misfit_ = misfit_of(fit, curve);
     return;

@@ -6,9 +6,10 @@
 // the learning rate limits it (rules that raise it with the square root of B); and below 0 where
 // larger batches take fewer epochs, as in the tables of the Scavenger paper. Its prior is a normal
 // distribution near 0 with heavy tails. The curve's likelihood is that of
-//   loss = c + a (1 + u / u0)^-beta + o_B,     u = sum of samples (B / B0)^-d law(B0) / law(B),
-// profiled over c, a > 0, beta, u0, and offsets o_B that are small (the loss settles at another
-// height with another batch). What the curve departs from that form by widens the result.
+//   loss = cubic(ln u) + o_B,     u = sum of samples (B / B0)^-d law(B0) / law(B),
+// profiled over the cubic, and over offsets o_B that are small (the loss settles at another height
+// with another batch). So nothing is assumed of the loss but that it is smooth, and what tells of d
+// are bends where the batch changes. What it departs from a cubic by widens the result.
 #pragma once
 
 #include <optional>

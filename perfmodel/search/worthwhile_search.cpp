@@ -291,7 +291,7 @@ double Look::affordable_seconds(std::size_t i) const {
 std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples_before) const {
   const double x = std::log(batch_of(i) / base_.configuration.global_batch);
   if (x == 0.0 || now_.known_epochs_ratio) return std::nullopt;
-  constexpr double kCaution = 1.5;        // the error that a look will leave is not known well
+  constexpr double kCaution = 1.0;        // the error that a look will leave is not known well
   constexpr double kShortestLook = 0.02;  // of the job so far: less tells next to nothing
   const double longest = affordable_seconds(i);
   const LogRatio ratio = times_->ratio(i, base_place_);

