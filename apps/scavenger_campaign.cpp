@@ -113,9 +113,15 @@ void watch_signals(asio::signal_set& signals, campaign::CampaignRun& run, bool i
   });
 }
 
-int code_of(const std::string& status) {
+bool has_result(const campaign::Campaign& campaign) {
+  return std::ranges::any_of(campaign.simulations(), [](const auto& one) {
+    return one.second.state == campaign::SimulationState::kDone;
+  });
+}
+
+int code_of(const std::string& status, const campaign::Campaign& campaign) {
   if (status == "stopped") return 130;
-  return status == "failed" ? 1 : 0;
+  return status == "failed" || (status == "finished" && !has_result(campaign)) ? 1 : 0;
 }
 
 // What a handler throws ends the campaign in order, so that machines are returned.
@@ -179,7 +185,10 @@ int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
               << campaign::summary_text(run.campaign(), run.last_step_seconds())
               << folder.page().string() << std::endl;
   if (finish.status == "failed") std::cerr << "scavenger-campaign: " << finish.reason << "\n";
-  return code_of(finish.status);
+  if (finish.status == "finished" && !has_result(run.campaign()))
+    std::cerr << "scavenger-campaign: not one simulation has a result; the page has the end of "
+                 "each one's output\n";
+  return code_of(finish.status, run.campaign());
 }
 
 // ---- Planning. ----

@@ -130,6 +130,10 @@ class CampaignTest(CampaignJob):
         self.assertIn("energy is not a number", page)
         self.check_books()
 
+    def test_a_campaign_without_a_result_has_failed(self):
+        said = self.campaign(self.write_config(points=2, files=("diverge-1", "diverge-2")), "--run", self.run_folder(), check=1)
+        self.assertIn("not one simulation has a result", said)
+
     def test_max_cost_is_kept_and_can_be_raised(self):
         # Two machines of $36 an hour are two cents a second.
         config = self.write_config(machines={"count": 2, "price_per_hour": 36},
