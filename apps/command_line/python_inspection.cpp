@@ -99,6 +99,10 @@ JobConfig config_of_script(const std::filesystem::path& program_folder,
                            const std::filesystem::path& script,
                            std::span<const std::string> arguments,
                            std::span<const std::string> overrides) {
+  if (!std::filesystem::exists(script))  // Python would import PyTorch before it said so
+    throw InputError({.what = "there is no such script",
+                      .where = script.string(),
+                      .remedy = "name a configuration (.json) or a Python script that is there"});
   const auto text = json_text(describe(program_folder, script, arguments));
   const std::filesystem::path folder = std::filesystem::absolute(script).parent_path();
   return job_config_from_text(text, "what " + script.string() + " says", folder, overrides);

@@ -11,6 +11,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -101,7 +102,7 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
   static const std::set<std::string> kColumns = {
       "type",    "family", "vcpu",       "coremark",    "mem_gb_s", "nic_gbit",
       "ram_gib", "price",  "spot_price", "spot_losses", "max_count"};
-  std::istringstream lines(read_file(file));
+  std::istringstream lines{std::string(without_byte_order_mark(read_file(file)))};
   std::string line;
   std::getline(lines, line);
   const std::vector<std::string> header = cells_of(line);
@@ -152,7 +153,7 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
 }
 
 std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path& file) {
-  std::istringstream lines(read_file(file));
+  std::istringstream lines{std::string(without_byte_order_mark(read_file(file)))};
   std::string line;
   std::getline(lines, line);
   if (!line.starts_with("MACHINE_TYPE;CPU;vCores;COREMARK_SCORE"))

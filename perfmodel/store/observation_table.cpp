@@ -208,7 +208,7 @@ void add_row(const Line& line, const TableFormat& format, double samples_per_epo
 
 ModelRecord read_observation_table(const std::filesystem::path& path, const TableFormat& format,
                                    double samples_per_epoch) {
-  const std::string text = read_file(path);
+  const std::string text(without_byte_order_mark(read_file(path)));
   const bool is_json = text.find_first_not_of(" \t\r\n") != std::string::npos &&
                        text[text.find_first_not_of(" \t\r\n")] == '[';
   const std::vector<Line> lines =

@@ -68,6 +68,11 @@ std::string format_bytes(std::uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+std::string_view without_byte_order_mark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
+}
+
 std::string format_duration(double seconds) {
   if (seconds < 1.0) return fmt::format("{:.0f} ms", seconds * 1e3);
   if (seconds < 60.0) return fmt::format("{:.1f} s", seconds);

@@ -17,6 +17,9 @@ std::string nearest_word(std::string_view word, std::span<const std::string> can
 // Returns "a, b and c".
 std::string join_words(std::span<const std::string> words);
 
+// The text of a file without the mark that Excel puts before UTF-8.
+std::string_view without_byte_order_mark(std::string_view text);
+
 // Returns, for instance, "1.5 KiB" or "44.7 MiB".
 std::string format_bytes(std::uint64_t bytes);
 

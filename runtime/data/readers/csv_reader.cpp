@@ -107,9 +107,7 @@ void CsvReader::append_file(const std::filesystem::path& path) {
   header_is_due_ = source_.has_header;
   const std::size_t lines_before = lines_;
   const std::string text = DataFile(path).read_rest();
-  std::string_view rest = text;
-  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  std::string_view rest = without_byte_order_mark(text);
   for (std::size_t line = 1; !rest.empty(); ++line) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view content = trim(rest.substr(0, end));

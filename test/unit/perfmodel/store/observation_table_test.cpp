@@ -22,6 +22,7 @@ ModelRecord read(const std::string& text, const TableFormat& format = {}, double
 
 TEST_CASE("a CSV table is read by its header, whatever the order; empty cells are unknown") {
   const ModelRecord record = read(
+      "\xef\xbb\xbf"  // as Excel begins a file
       "batch_size, workers,iteration_milliseconds,epochs,noise,machine\n"
       "# a remark\n"
       "64,2,12.5,,0.8,e2\n"
