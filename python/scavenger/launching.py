@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
+from scavenger.function_script import name_of, write_script
 from scavenger.problems import UserError
 
 PROGRAM = "scavenger-train"
@@ -81,18 +82,22 @@ def _follow(words: List[str]) -> int:
                 process.send_signal(signal.SIGINT)
 
 
-def run(script: "str | os.PathLike[str]", *arguments: str, workers: Optional[int] = None,
+def run(script: "str | os.PathLike[str] | Callable[..., Any]", *arguments: str, workers: Optional[int] = None,
         batch_size: Optional[int] = None, search: Optional[str] = None,
         policy: Optional[str] = None, run: "str | os.PathLike[str] | None" = None,
         settings: Optional[Mapping[str, Any]] = None) -> Run:
     """Run a script with a loop of its own as a job, and wait for its end.
 
-    `arguments` are the script's own. `settings` are those of the job's configuration:
+    The script may be a function, such as one of a notebook: then it is written, with all that it
+    uses, beside the run folder. `arguments` are the script's own. `settings` are those of the job's configuration:
     `{"stop.max_epochs": 3}`. An interrupt, such as a notebook's stop button, ends the job with a
     checkpoint. Raises UserError if the job fails.
     """
-    path = pathlib.Path(script)
+    path = pathlib.Path(name_of(script) if callable(script) else script)
     folder = pathlib.Path(run) if run is not None else _free_folder(path)
+    if callable(script):
+        path = folder.parent / f"{folder.name}.py"
+        write_script(script, path)
     options = {"workers": workers, "batch_size": batch_size, "search": search, "policy": policy}
     code = _follow(_words(path, list(arguments), folder, options, settings or {}))
     if code not in (0, INTERRUPTED):

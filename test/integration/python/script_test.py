@@ -236,6 +236,74 @@ class ScriptTest(job.JobTest):
         self.assertEqual({name: config["optimizer"][name] for name in ("type", "momentum", "weight_decay")},
                          {"type": "sgd", "momentum": 0.9, "weight_decay": 0.001})
 
+    def test_an_accelerator_has_the_bits_of_a_loop(self):
+        loop = self.script(BEGIN + """
+    for batch in scavenger.loader(Lines(512, 0), batch_size=48, epochs=3):
+        scavenger.step(loss_of(model, batch))
+""", "loop.py")
+        accelerated = self.script(PARTS + """
+    import scavenger.accelerate
+
+    accelerator = scavenger.accelerate.Accelerator(epochs=3)
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=0.001)
+    batches = torch.utils.data.DataLoader(Lines(512, 0), batch_size=48, shuffle=True)
+    model, optimizer, batches = accelerator.prepare(model, optimizer, batches)
+    epochs = 0
+    for epoch in range(3):
+        for batch in batches:
+            optimizer.zero_grad()
+            accelerator.backward(loss_of(model, batch))
+            optimizer.step()
+        epochs += 1
+        accelerator.print("epoch", epoch, "done", flush=True)
+    assert epochs == 3 and list(batches) == []
+""", "accelerated.py")
+        self.assertEqual(self.weights_of("loop", loop, "--workers", 2), self.weights_of("accelerated", accelerated, "--workers", 2))
+        logs = "".join(path.read_text() for path in (self.run_folder("accelerated") / "logs").glob("worker*"))
+        self.assertEqual([logs.count(f"epoch {epoch} done") for epoch in range(3)], [1, 1, 1])
+
+    def test_a_function_of_a_notebook_is_run(self):
+        """A notebook's functions and classes are of no module that a worker could import."""
+        code = """
+import torch, scavenger
+
+class Rows:
+    def __len__(self):
+        return 128
+    def __getitem__(self, index):
+        x = torch.randn(16, generator=torch.Generator().manual_seed(index))
+        return x, int(x[:4].argmax())
+
+rate = 0.05
+
+def train_it(width):
+    model = torch.nn.Sequential(torch.nn.Linear(16, int(width)), torch.nn.ReLU(), torch.nn.Linear(int(width), 4))
+    scavenger.prepare(model, torch.optim.SGD(model.parameters(), lr=rate))
+    for inputs, targets in scavenger.loader(Rows(), batch_size=32, epochs=2):
+        scavenger.step(torch.nn.functional.cross_entropy(model(inputs), targets))
+
+run = scavenger.run(train_it, "8", workers=2)
+print("ended", run.exit_code, run.report["status"], run.folder)
+stream = (number for number in range(3))
+try:
+    scavenger.run(lambda: list(stream))
+except scavenger.problems.UserError as error:
+    print("refused:", error)
+"""
+        environment = {**self.environment(), "PYTHONPATH": str(job.SOURCE / "python"),
+                       "SCAVENGER_PROGRAMS": str(job.programs)}
+        # As a notebook does, there is no file to read the source from.
+        done = subprocess.run([sys.executable, "-c", code], cwd=self.folder, env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=240)
+        self.assertIn("ended 0 max_epochs runs/train_it", done.stdout)
+        self.assertIn("refused: lambda cannot be copied", done.stdout)
+        run = self.folder / "runs" / "train_it"
+        weights = job.last_weights(run)
+        self.assertEqual(len(weights["0.bias"]), 8 * 4)
+        self.train("--resume", run, "--quiet", "--set", "stop.max_epochs=3")
+        self.assertEqual(job.events(run, "end")[-1]["iteration"], 12)
+
     def test_a_job_ends_with_the_program_that_runs_it(self):
         self.script(BEGIN + LOOP)
         code = ("import scavenger\n"
