@@ -168,7 +168,8 @@ void Campaign::on(const event::HostLost& lost) {
 
 std::size_t count_of(const Campaign& campaign, SimulationState state) {
   return static_cast<std::size_t>(std::ranges::count_if(
-      campaign.simulations(), [&](const auto& entry) { return entry.second.state == state; }));
+      campaign.simulations(),
+      [&](const auto& entry) { return entry.second.shown_state() == state; }));
 }
 
 }  // namespace scavenger::campaign

@@ -54,6 +54,8 @@ struct SimulationRecord {
   std::string log_tail;
 
   bool has_result() const { return kept_multiple > 0; }
+  // For people: one that is being lengthened is done, whatever becomes of that.
+  SimulationState shown_state() const { return has_result() ? SimulationState::kDone : state; }
   std::uint64_t steps() const { return segments.empty() ? 0 : segments.back().until; }
   bool is_over() const { return state >= SimulationState::kDone; }
   Amount cost() const {

@@ -152,7 +152,8 @@ double Campaign::computed_seconds(const TaskRecord& task) const {
 // When it has computed for too long; nothing while it does not compute.
 std::optional<double> Campaign::limit_seconds_of(const TaskRecord& task) const {
   if (task.phase != TaskPhase::kRunning) return std::nullopt;
-  const double limit = plan_.config.simulation.limit_hours * 3600.0;
+  const double limit =
+      plan_.config.simulation.limit_hours * 3600.0 * simulations_.at(task.point).multiple;
   return now_seconds_ + limit - computed_seconds(task);
 }
 

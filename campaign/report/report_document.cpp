@@ -39,7 +39,7 @@ Json simulation(const Campaign& campaign, PointIndex point, const SimulationReco
   Json json = {{"point", point},
                {"values", std::move(values)},
                {"seed", seed_of(campaign.config().seed, point)},
-               {"state", name_of(record.state)},
+               {"state", name_of(record.shown_state())},
                {"is_holdout", record.is_holdout},
                {"steps", record.steps()},
                {"multiple", record.kept_multiple},

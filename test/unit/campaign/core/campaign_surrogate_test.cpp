@@ -133,6 +133,8 @@ TEST_CASE("A point whose statistical error dominates is simulated for longer", "
   const SimulationRecord& record = campaign.simulations().at(longer);
   CHECK(campaign.tasks().begin()->second.from == 1000);
   CHECK(campaign.results_to_train_on() == 6);  // what it has still counts
+  CHECK(count_of(campaign, SimulationState::kDone) == 8);
+  CHECK(count_of(campaign, SimulationState::kRunning) == 0);
   SECTION("which gives another result, from where it was") {
     simulator.finish(1);
     CHECK(record.steps() == 2000);
