@@ -72,6 +72,8 @@ nlohmann::json json_of(const VmRow& row) {
 }  // namespace
 
 std::string vm_duration_text(double seconds) {
+  if (seconds < 1.0) return fmt::format("{:.3g} ms", 1e3 * seconds);
+  if (seconds < 10.0) return fmt::format("{:.2g} s", seconds);
   if (seconds < 120.0) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200.0) return fmt::format("{:.0f} min", seconds / 60.0);
   return fmt::format("{:.1f} h", seconds / 3600.0);

@@ -8,7 +8,7 @@
 
 namespace scavenger::elastic {
 
-std::string vm_duration_text(double seconds);  // "90 s", "45 min", "3.5 h"
+std::string vm_duration_text(double seconds);  // "12 ms", "1.5 s", "90 s", "45 min", "3.5 h"
 // The choice, its deadline, the fall-backs and the next probe; or what stands in the way.
 std::vector<std::string> vm_decision_lines(const VmPlan& plan);
 
