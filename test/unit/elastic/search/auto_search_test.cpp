@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "elastic/report/savings.h"
@@ -58,6 +60,27 @@ TEST_CASE("It finds what is several times faster, within its budget at every mom
   }
   CHECK(time_of(job) < before / 3.0);
   CHECK(looks_of(job) > 1);
+}
+
+TEST_CASE("Each part of the training loss has the batch of its membership") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 2);
+  job.train(300.0);
+  const RunNumbers& numbers = job.numbers();
+  std::uint32_t changes = 0;
+  for (std::size_t i = 1; i < numbers.phases.size(); ++i)
+    changes +=
+        numbers.phases[i].membership.batch_size != numbers.phases[i - 1].membership.batch_size;
+  REQUIRE(changes > 0);
+  double samples = 0.0;
+  std::map<double, double> of_batch, trained;
+  for (const perfmodel::LossPoint& one : training_losses(numbers)) {
+    of_batch[one.global_batch] += one.samples;
+    samples += one.samples;
+  }
+  for (const PhaseNumbers& phase : numbers.phases)
+    trained[phase.membership.batch_size] += static_cast<double>(phase.samples);
+  CHECK(samples > 0.9 * static_cast<double>(numbers.position));
+  for (const auto& [batch, sum] : of_batch) CHECK(sum <= trained[batch]);
 }
 
 TEST_CASE("Where one worker is the cheapest, the job stays with it and has lost little") {
