@@ -120,17 +120,18 @@ void Staffing::on_lost(const LostProcess& lost) {
     log_(fact::ProcessLost{
         lost.process.role, lost.process.index, lost.pid, lost.how,
         machine_loss && lost.log_tail.empty() ? machine_loss.mapped().last_words : lost.log_tail});
-  if (is_rented && !lost.has_joined) fleet_.release(lost.process.index);
+  // A machine that starts its worker by itself does so once. It goes before the loss is told,
+  // because the replacement, which is asked for then, would wait on it for a worker.
+  const Machine* const machine = is_worker ? fleet_.machine_of(lost.process.index) : nullptr;
+  const bool is_used_up = machine != nullptr && machine->starts_worker;
+  if (is_used_up || (is_rented && !lost.has_joined)) fleet_.release(lost.process.index);
   work_->before_loss(lost.process);
   listener_.on_shortage(
       ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},
       fmt::format("{} {}", lost.process.text(), lost.how));
   work_->after_loss(lost.process);
-  // A machine that starts its worker by itself does so once; and a worker that is not replaced
-  // needs no machine.
-  const Machine* const machine = is_worker ? fleet_.machine_of(lost.process.index) : nullptr;
-  if (machine != nullptr &&
-      (machine->starts_worker || !controller_.controller().expects(lost.process)))
+  // A worker that is not replaced needs no machine.
+  if (is_worker && !controller_.controller().expects(lost.process))
     fleet_.release(lost.process.index);
 }
 

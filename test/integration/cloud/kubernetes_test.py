@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +79,23 @@ class KubernetesTest(job.JobTest):
         self.assertLessEqual(names, {pod["name"] for pod in ledger["pods"]})
         everything = "".join(path.read_text(errors="replace") for path in self.run_folder().rglob("*") if path.suffix in (".log", ".json", ".jsonl"))
         self.assertNotIn("Bearer", everything)
+
+    def test_nodes_that_go_without_notice_are_replaced_at_once(self):
+        """The workers' connections are lost before the cluster tells of their Pods."""
+        cluster = self.cluster()
+        train = self.start(*self.options(cluster), "--workers", 2, "--set", 'search.mode="off"', "--set", "stop=" + json.dumps({"max_epochs": 1000}))
+        self.wait_for_event(self.run_folder(), "iterations", timeout=120)
+        killed = time.monotonic()
+        for node in {pod["node"] for pod in cluster.ask("ledger")["pods"]}:
+            cluster.ask("preempt", node=node, notice="false")
+        done = len(job.trained(self.run_folder()))
+        self.wait_for_event(self.run_folder(), "membership", count=2, timeout=100)
+        self.wait_for_event(self.run_folder(), "iterations", count=done + 2, timeout=100)
+        self.assertLess(time.monotonic() - killed, 100)  # limits.start_seconds is 120
+        train.send_signal(signal.SIGINT)
+        said, _ = train.communicate(timeout=120)
+        self.assertEqual(train.returncode, 130, said)
+        self.assert_all_returned(cluster)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")
     def test_a_script_in_python_trains_in_pods(self):
