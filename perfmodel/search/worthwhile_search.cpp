@@ -50,6 +50,40 @@ std::optional<MeasuredPace> rough_pace(const Stay& stay) {
   return MeasuredPace{stay.seconds / n, kRoughDeviation, 1};
 }
 
+std::size_t place_of(std::span<const PricedConfiguration> candidates, const Configuration& wanted) {
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (is_same(candidates[i].configuration, wanted)) return i;
+  SCAVENGER_CHECK(false);
+  return 0;
+}
+
+// How much the machine's pace changes while nothing else does: of stays at one configuration, one
+// after the other but for a visit.
+double drift_variance(std::span<const Stay> stays) {
+  constexpr double kPriorPairs = 2.0;
+  double squares = kPriorPairs * kUsualDrift * kUsualDrift, count = kPriorPairs;
+  for (std::size_t i = 2; i < stays.size(); ++i) {
+    const auto before = pace_at_end(stays[i - 2]), after = stays[i].whole;
+    if (!before || !after || !is_same(stays[i - 2].configuration, stays[i].configuration)) continue;
+    const double change = std::log(after->seconds / before->seconds);
+    squares += std::max(0.0, change * change - variance_of(*before) - variance_of(*after));
+    ++count;
+  }
+  return squares / count;
+}
+
+// The looks that there may be are spread over a job of unknown length: after the first, there is
+// one in each stretch of so much of its life.
+bool is_time_for_another(std::span<const Stay> stays, double elapsed_seconds) {
+  constexpr std::ptrdiff_t kAtOnce = 10, kSoon = 20;
+  constexpr double kShortRest = 0.03, kLongRest = 0.15;
+  const auto is_look = [](const Stay& stay) { return stay.kind != StayKind::kBase; };
+  const auto looks = std::ranges::count_if(stays, is_look);
+  if (looks >= kMostLooks) return false;
+  const double rest = looks < kAtOnce ? 0.0 : looks < kSoon ? kShortRest : kLongRest;
+  return stays.back().seconds >= rest * elapsed_seconds;
+}
+
 class Look final {
  public:
   explicit Look(const SearchSituation& situation)
@@ -60,8 +94,8 @@ class Look final {
       configurations_.push_back(one.configuration);
       smallest_batch_ = std::min(smallest_batch_, one.configuration.global_batch);
     }
-    base_place_ = place_of(base_.configuration);
-    drift_ = drift_variance();
+    base_place_ = place_of(now_.candidates, base_.configuration);
+    drift_ = drift_variance(now_.stays);
     look_variance_ = drift_ + kUsualIterationScatter * kUsualIterationScatter / kExpectedIterations;
     if (const auto pace = pace_at_end(base_)) look_variance_ += variance_of(*pace);
     times_.emplace(configurations_, pairs());
@@ -79,10 +113,8 @@ class Look final {
     double seconds = 0.0;
   };
 
-  std::size_t place_of(const Configuration& wanted) const;
   std::vector<PairedTime> pairs() const;
   bool is_surprise(const Stay& visit, std::size_t i) const;
-  double drift_variance() const;
   double usual_noise() const { return kUsualNoiseBatches * smallest_batch_; }
   double batch_of(std::size_t i) const { return now_.candidates[i].configuration.global_batch; }
   double iterations_factor(std::size_t i, double power) const;
@@ -104,7 +136,6 @@ class Look final {
   bool is_within_budget(const Expense& spent) const;
   bool is_seen_enough(const Stay& visit, std::size_t i, const Expense& charged) const;
   SearchAdvice end_look(SearchAdvice advice) const;
-  bool is_time_for_another() const;
   SearchAdvice begin_look(SearchAdvice advice) const;
 
   const SearchSituation& now_;
@@ -117,29 +148,6 @@ class Look final {
   std::optional<RelativeTimes> times_;
   std::optional<MeasuredProgress> progress_;
 };
-
-std::size_t Look::place_of(const Configuration& wanted) const {
-  for (std::size_t i = 0; i < now_.candidates.size(); ++i)
-    if (is_same(now_.candidates[i].configuration, wanted)) return i;
-  SCAVENGER_CHECK(false);
-  return 0;
-}
-
-// How much the machine's pace changes while nothing else does: of stays at one configuration, one
-// after the other but for a visit.
-double Look::drift_variance() const {
-  constexpr double kPriorPairs = 2.0;
-  double squares = kPriorPairs * kUsualDrift * kUsualDrift, count = kPriorPairs;
-  for (std::size_t i = 2; i < now_.stays.size(); ++i) {
-    const auto before = pace_at_end(now_.stays[i - 2]), after = now_.stays[i].whole;
-    if (!before || !after || !is_same(now_.stays[i - 2].configuration, now_.stays[i].configuration))
-      continue;
-    const double change = std::log(after->seconds / before->seconds);
-    squares += std::max(0.0, change * change - variance_of(*before) - variance_of(*after));
-    ++count;
-  }
-  return squares / count;
-}
 
 // Each stay beside the one before: what the neighbours on the machine do then slows down both.
 std::vector<PairedTime> Look::pairs() const {
@@ -341,7 +349,7 @@ bool Look::is_seen_enough(const Stay& visit, std::size_t i, const Expense& spent
 
 SearchAdvice Look::end_look(SearchAdvice advice) const {
   const Stay& visit = now_.stays.back();
-  const std::size_t i = place_of(visit.configuration);
+  const std::size_t i = place_of(now_.candidates, visit.configuration);
   advice.candidate = i;
   if (!is_seen_enough(visit, i, advice.charged)) return advice;
   advice.objective = objective(i);
@@ -356,23 +364,11 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
   return advice;
 }
 
-// The looks that there may be are spread over a job of unknown length: after the first, there is
-// one in each stretch of so much of its life.
-bool Look::is_time_for_another() const {
-  constexpr std::ptrdiff_t kAtOnce = 10, kSoon = 20;
-  constexpr double kShortRest = 0.03, kLongRest = 0.15;
-  const auto is_look = [](const Stay& stay) { return stay.kind != StayKind::kBase; };
-  const auto looks = std::ranges::count_if(now_.stays, is_look);
-  if (looks >= kMostLooks) return false;
-  const double rest = looks < kAtOnce ? 0.0 : looks < kSoon ? kShortRest : kLongRest;
-  return now_.stays.back().seconds >= rest * now_.elapsed_seconds;
-}
-
 SearchAdvice Look::begin_look(SearchAdvice advice) const {
   advice.candidate = base_place_;
   const auto pace = pace_at_end(base_);
   if (!pace || pace->iterations < kFewest) return advice;
-  if (!is_time_for_another()) return advice;
+  if (!is_time_for_another(now_.stays, now_.elapsed_seconds)) return advice;
   double most = 0.0;
   for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
     if (i == base_place_) continue;
