@@ -24,6 +24,7 @@
 #include "elastic/planning/number_list.h"
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
+#include "elastic/vms/recurring_job.h"
 #include "elastic/vms/vm_calibration.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
@@ -383,6 +384,8 @@ class VmsCommand final {
     command_->add_option("--max-vms", question_.most_vms, "In all")->check(CLI::Range(1.0, 1000.0));
     command_->add_option("--max-vcpus", question_.most_vcpus, "Of all VMs together: a quota")
         ->check(kPositive);
+    command_->add_option("--batch-size", question_.batch, "B; else the best that was measured")
+        ->check(kPositive);
     command_->add_option("--mix", question_.most_types, "Types in one plan at most: 1 or 2")
         ->check(CLI::Range(1, 2));
     command_->add_flag("--spot", question_.spot, "Spot machines, too");
@@ -419,6 +422,33 @@ class VmsCommand final {
   bool json_ = false;
 };
 
+class AgainCommand final {
+ public:
+  explicit AgainCommand(CLI::App& app) {
+    command_ = app.add_subcommand("again", "On which cluster a job that comes again runs next");
+    command_->add_option("RUNS", runs_, "A table of whole runs: job,type,vms,dollars")
+        ->required()
+        ->check(CLI::ExistingFile);
+    command_->add_option("--job", job_, "Which of its jobs, or a new one")->required();
+    command_->add_option("--catalog", catalog_, "A CSV file (docs/machines.md)")
+        ->required()
+        ->check(CLI::ExistingFile);
+  }
+
+  bool is_called() const { return command_->parsed(); }
+
+  int run() const {
+    std::cout << elastic::next_run_text(
+        elastic::next_run(elastic::read_whole_runs(runs_), job_, elastic::read_vm_types(catalog_)));
+    return 0;
+  }
+
+ private:
+  CLI::App* command_ = nullptr;
+  std::filesystem::path runs_, catalog_;
+  std::string job_;
+};
+
 }  // namespace
 }  // namespace scavenger
 
@@ -433,9 +463,11 @@ int main(int argc, char** argv) {
   Commands commands(app);
   const PriceCommand prices(app);
   VmsCommand vms(app);
+  const AgainCommand again(app);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-plan", [&] {
     if (prices.is_called()) return prices.run();
+    if (again.is_called()) return again.run();
     if (vms.is_called()) return vms.run(arguments.sources.store);
     return app.get_subcommands().empty() ? plan(arguments)
                                          : commands.run(app, arguments.sources.store);

@@ -28,6 +28,7 @@ struct VmQuestion {
   double most_vms = 16.0;
   std::optional<double> most_vcpus;   // of all VMs together: a quota
   std::size_t most_types = 1;         // 2: mixes of two types count, too
+  std::optional<double> batch;        // B; nothing: the best of those that were measured
   double fixed_price_per_hour = 0.0;  // of the machine of the controller and its shards
   // Dollars that a probe may cost; nothing: kProbeShare of what the choice is expected to cost.
   std::optional<double> profile_budget;

@@ -101,6 +101,10 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
     batches_ = {question.running->batch};
     return;
   }
+  if (question.batch) {
+    batches_ = {*question.batch};
+    return;
+  }
   for (const perfmodel::TimeRow& row : known.record.times) batches_.insert(row.batch_size);
   if (basis_ == perfmodel::PlanBasis::kJob)
     for (const perfmodel::EpochRow& row : known.record.epochs) batches_.insert(row.batch_size);

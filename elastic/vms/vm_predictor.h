@@ -33,7 +33,7 @@ class VmPredictor final {
   std::optional<VmRow> row(std::span<const VmPart> parts, double batch) const;
 
   const perfmodel::MachineModel& model() const { return model_; }
-  const std::set<double>& batches() const { return batches_; }  // that were measured
+  const std::set<double>& batches() const { return batches_; }  // to choose from
   perfmodel::PlanBasis basis() const { return basis_; }
   double reference_batch() const { return reference_batch_; }
   // Those of the question, unless the length of the job is not known.

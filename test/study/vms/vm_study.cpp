@@ -18,8 +18,16 @@ namespace {
 struct Arguments {
   std::uint64_t jobs = 200;
   std::uint64_t first = 1;
-  bool ablations = false;
+  bool mixes = false;
+  std::vector<std::string> without;  // parts of the planner; "all": each of them
 };
+
+const std::vector<std::pair<std::string, VmTrialSetting>> kParts = {
+    {"variance", {.variance = false}},
+    {"transfer", {.transfer = false}},
+    {"auditions", {.auditions = 0}},
+    {"dynamic shares", {.sharing = perfmodel::Sharing::kEven}},
+    {"free B", {.free_batch = false}}};
 
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0.0;
@@ -104,15 +112,11 @@ void run(const Arguments& arguments) {
   std::cout << "\n| planner | jobs done within limits | choices that kept them | above the best: "
                "median / mean / p90 | auditions |\n| --- | --- | --- | --- | --- |\n";
   print_worth("all", all);
-  if (!arguments.ablations) return;
-  const std::vector<std::pair<std::string, VmTrialSetting>> without = {
-      {"without variance", {.variance = false}},
-      {"without transfer", {.transfer = false}},
-      {"without auditions", {.auditions = 0}},
-      {"with mixes of two types", {.most_types = 2}},
-      {"with even shares", {.sharing = perfmodel::Sharing::kEven}},
-      {"with B fixed", {.free_batch = false}}};
-  for (const auto& [name, setting] : without) print_worth(name, trials_of(arguments, setting));
+  if (arguments.mixes)
+    print_worth("with mixes of two types", trials_of(arguments, {.most_types = 2}));
+  for (const auto& [part, setting] : kParts)
+    if (std::ranges::count(arguments.without, part) + std::ranges::count(arguments.without, "all"))
+      print_worth("without " + part, trials_of(arguments, setting));
 }
 
 }  // namespace
@@ -123,7 +127,10 @@ int main(int count, char** words) {
   CLI::App app("Plans of machine types on simulated jobs");
   app.add_option("--jobs", arguments.jobs, "How many");
   app.add_option("--first", arguments.first, "Number of the first job");
-  app.add_flag("--ablations", arguments.ablations, "Also without each part of the planner");
+  app.add_option("--without", arguments.without,
+                 "Parts of the planner: variance, transfer, auditions, \"dynamic shares\", "
+                 "\"free B\", all");
+  app.add_flag("--mixes", arguments.mixes, "Also with mixes, which takes ten times as long");
   CLI11_PARSE(app, count, words);
   try {
     scavenger::elastic::run(arguments);

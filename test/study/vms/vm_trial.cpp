@@ -39,12 +39,6 @@ std::optional<double> best_figure(const SimulatedJob& job, const VmQuestion& que
   return best;
 }
 
-void keep_batch(KnownModel& known, double batch) {
-  const auto other = [batch](const auto& row) { return row.batch_size != batch; };
-  std::erase_if(known.record.times, other);
-  std::erase_if(known.record.epochs, other);
-}
-
 }  // namespace
 
 VmTrial run_vm_trial(std::uint64_t number, const VmTrialSetting& setting) {
@@ -54,7 +48,7 @@ VmTrial run_vm_trial(std::uint64_t number, const VmTrialSetting& setting) {
   question.sharing = setting.sharing;
   KnownModel known = job.measured();
   std::vector<VmType> types = job.types();
-  if (!setting.free_batch) keep_batch(known, job.batches()[1]);
+  if (!setting.free_batch) question.batch = job.batches()[1];
   if (!setting.variance) {
     question.variance = {0.0, 0.0, 0.0, 0.0, 1.0, 1.0};
     question.confidence = 0.5;

@@ -57,6 +57,15 @@ TEST_CASE("The cheapest plan is chosen, and a type that is given away is") {
   CHECK(plan.rows[plan.fallbacks[0]].base().type == "small");
 }
 
+TEST_CASE("A batch size that was asked for is in every row, also one that was not measured") {
+  VmQuestion question;
+  for (const double batch : {64.0, 128.0}) {
+    question.batch = batch;
+    for (const VmRow& row : make_vm_plan(small_model(), two_types(0.4), question).rows)
+      CHECK(row.batch == batch);
+  }
+}
+
 TEST_CASE("A limit that nothing keeps is named, with the plan that keeps it likeliest") {
   VmQuestion question;
   question.limits.max_seconds = 1.0;
