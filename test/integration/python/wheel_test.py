@@ -78,8 +78,6 @@ class WheelTest(job.JobTest):
         self.assertEqual(weights["1.num_batches_tracked"].dtype, torch.int64)
 
         config = json.loads((job.CONFIGS / "electrolyte_small.json").read_text())
-        config["space"] = {"Z": {"values": [2]}, "c": {"values": [0.5, 1]}, "sigma": {"values": [-0.01]}}
-        config["simulation"] = {**config["simulation"], "steps": 20000, "valid": {}}
         path = self.folder / "campaign.json"
         path.write_text(json.dumps(config))
         refused = subprocess.run([venv / "bin" / "scavenger-campaign", path], cwd=self.folder, text=True,
@@ -87,6 +85,8 @@ class WheelTest(job.JobTest):
         self.assertEqual(refused.returncode, 2, refused.stdout)
         self.assertIn("scavenger-worker, which trains the surrogate", refused.stdout)
         del config["surrogate"], config["selection"]
+        config["space"] = {"Z": {"values": [2]}, "c": {"values": [0.5, 1]}, "sigma": {"values": [-0.01]}}
+        config["simulation"] = {**config["simulation"], "steps": 20000, "valid": {}}
         path.write_text(json.dumps(config))
         call("scavenger-campaign", path, "--run", self.folder / "ions", "--quiet")
         self.assertEqual(json.loads((self.folder / "ions" / "report.json").read_text())["done"], 2)
