@@ -45,6 +45,11 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(alone["workers"], 1)
         self.assertGreater(alone["ratios"]["ours / PyTorch"], 0)
 
+    def test_throughput_of_a_model_in_python(self):
+        document = self.quick("python_bench")
+        self.check(document, ["ours", "ours, steps", "DDP"], ["ours / DDP", "ours, steps / DDP"])
+        self.assertGreater(document["cases"][0]["ratios"]["ours / PyTorch"], 0)
+
     def test_synchronisation_alone(self):
         self.check(self.quick("sync_bench"), ["shared memory", "TCP, S = 1", "TCP, spread", "Gloo", "Gloo / 4", "memory limit", "wire limit"],
                    ["Gloo / shared memory", "Gloo / TCP, S = 1"])
