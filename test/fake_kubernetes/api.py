@@ -86,12 +86,12 @@ class Api:
                 found = resources.discovery(path) or openapi.answer(path)
                 if found is None:
                     found = self._carry_out(account, method, target, parameters, headers, body, path)
+                if self.killing.is_due(request, "after"):
+                    self.killing.strike()
+                if is_change:
+                    self._trouble_after()
             except Refused as error:
                 return error.status, error.document(), {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-            if self.killing.is_due(request, "after"):
-                self.killing.strike()
-            if is_change:
-                self._trouble_after()
             if not isinstance(found, (dict, str, bytes)):
                 return 200, found, None
             return 201 if method == "POST" else 200, copy.deepcopy(found), {}

@@ -29,17 +29,19 @@ DATA = {"spec": {"volumes": [{"name": "data", "hostPath": {"path": str(job.FASHI
 @unittest.skipIf(kubectl() is None, "there is no kubectl (scripts/setup.sh --test)")
 @unittest.skipIf(os.geteuid() != 0, "Pods run in a root of their own, which needs root")
 class AppliedJobTest(job.JobTest):
+    settings = {"nodes": NODES, "notice_seconds": 5, "job_pause_seconds": 0.5, "token_seconds": 20}
+
     def setUp(self):
         super().setUp()
         root = os.environ.get("SCAVENGER_IMAGE_ROOT")
         image = {"/": root} if root else root_of_this_machine(self.folder / "root")
-        settings = {"nodes": NODES, "images": {IMAGE: image}, "notice_seconds": 5, "job_pause_seconds": 0.5, "token_seconds": 20}
+        settings = self.settings | {"images": {IMAGE: image}}
         self.cluster = Cluster(self, settings, "--processes", self.folder / "pods", "--tls", self.folder / "tls")
         self.run_place = self.folder / "pods/volumes/training/mlp/mlp"
 
     def kubectl(self, *words, text=None, check=0):
         done = subprocess.run([kubectl(), "--kubeconfig", self.cluster.kubeconfig, "--cache-dir", self.folder / "cache", "--namespace", "training", *words],
-                              input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180)
+                              input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=1000)
         self.assertEqual(done.returncode, check, done.stdout)
         return done.stdout
 
@@ -68,6 +70,16 @@ class AppliedJobTest(job.JobTest):
         ledger = self.cluster.ask("ledger")
         self.assertEqual((left, ledger["secrets"], ledger["violations"]), ([], [], []))
 
+    def lives(self, report):
+        """What the report says of each Pod that was ready, which has to be each that has ever run, and none besides."""
+        lives = {}
+        for event in report["machines"]["latest"]:
+            lives.setdefault(event["name"], []).append(event["change"])
+        ready = {name: changes for name, changes in lives.items() if "ready" in changes}
+        self.assertEqual(set(ready), {pod["name"] for pod in self.pods(True) if pod["running"]})
+        self.assertEqual([changes for changes in ready.values() if changes[-1] not in ("released", "lost")], [], lives)
+        return ready
+
     def test_it_trains_while_nodes_of_workers_and_that_of_the_controller_are_drained(self):
         said = self.apply(stop={"max_epochs": 12})
         self.assertIn("job.batch/mlp created", said)
@@ -88,14 +100,7 @@ class AppliedJobTest(job.JobTest):
         self.assertNotEqual(controllers[0]["node"], controllers[1]["node"])
         status = json.loads(self.kubectl("get", "job", "mlp", "-o", "json"))["status"]
         self.assertEqual((status["failed"], status["succeeded"]), (0, 1))  # an eviction is no failure
-        # The report knows the life of each Pod that has ever run, and of none besides.
-        lives = {}
-        for event in report["machines"]["latest"]:
-            lives.setdefault(event["name"], []).append(event["change"])
-        ran = {name: changes for name, changes in lives.items() if "ready" in changes}
-        self.assertEqual(set(ran), {pod["name"] for pod in self.pods(True) if pod["running"]})
-        self.assertEqual([changes for changes in ran.values() if changes[-1] not in ("released", "lost")], [], lives)
-        self.assertTrue(any("notice" in changes for changes in ran.values()), lives)
+        self.assertTrue(any("notice" in changes for changes in self.lives(report).values()))
         self.assertIn("test accuracy", self.kubectl("logs", "--follow", "job/mlp"))
 
     def test_wrong_input_ends_the_job_and_its_log_says_why(self):
@@ -113,7 +118,38 @@ class AppliedJobTest(job.JobTest):
         self.assertIn("job.batch/mlp unchanged", self.apply(stop={"max_epochs": 1000}))
         self.kubectl("delete", "job,pvc,configmap,role,rolebinding,serviceaccount", "mlp", "--timeout=60s")
         self.assert_nothing_is_left()
-        self.assertFalse(self.run_place.exists())
+
+
+@unittest.skipUnless("SCAVENGER_IMAGE_ROOT" in os.environ, "SCAVENGER_IMAGE_ROOT names no root of an unpacked image (docs/kubernetes.md)")
+class SearchOnSpotNodes(AppliedJobTest):
+    """By hand: Fashion-MNIST to its target, with a search, on nodes that come and go as docs/results/kubernetes.md says. It prints each Pod's life."""
+
+    settings = {"nodes": {"node-a": {"cpu": 2}, "node-b": {"cpu": 2}, **{f"spot-{name}": {"cpu": 1, **SPOT} for name in "abcde"}},
+                "notice_seconds": 5, "lives": {"mean_seconds": 20, "notice_share": 0.25, "drain_share": 0.25}, "token_seconds": 20, "seed": 3,
+                "faults": {"reply_lost": 0.02, "watch_cut": 0.02, "error_after": 0.02, "slow": 0.05}}
+    test_it_trains_while_nodes_of_workers_and_that_of_the_controller_are_drained = None
+    test_wrong_input_ends_the_job_and_its_log_says_why = None
+    test_apply_again_changes_nothing_and_delete_leaves_nothing = None
+
+    def test_to_the_target(self):
+        ready = json.loads((job.CONFIGS / "kubernetes_spot.json").read_text())
+        self.apply(**{key: ready[key] for key in ("model", "optimizer", "batch_size", "search")}, stop=ready["stop"])
+        self.wait_for_event(self.run_place, "checkpoint", count=3, timeout=400)
+        self.kubectl("drain", self.pods(False)[0]["node"], "--force", "--timeout=60s")
+        self.kubectl("wait", "--for=condition=complete", "job/mlp", "--timeout=900s")
+        self.assert_nothing_is_left()
+        report, ledger = job.report(self.run_place), self.cluster.ask("ledger")
+        lives = self.lives(report)
+        first = min(pod["created"] for pod in ledger["pods"])
+        print(f"\n{'Pod':42} {'node':7} {'asked':>6} {'ran':>6} {'gone':>6}  end, as the cluster / as the report has it")
+        for pod in sorted(ledger["pods"], key=lambda pod: pod["created"]):
+            times = [f"{pod[name] - first:6.1f}" if pod[name] else "     -" for name in ("created", "running", "gone")]
+            print(f"{pod['name']:42} {pod['node'] or '-':7} {' '.join(times)}  {pod['why'] or '-'} / {', '.join(lives.get(pod['name'], ['-']))}")
+        phases = [(phase["workers"], phase["batch_size"], phase["iterations"]) for phase in report["phases"]]
+        print(json.dumps({"status": report["status"], "totals": report["totals"], "starts": len(report["starts"]), "phases": phases, "search_steps": len(report["search_steps"]), "node_ends": ledger["node_ends"],
+                          "faults": ledger["faults"], "requests": ledger["requests"], "peaks": ledger["peaks"], "warnings": len(report["warnings"])}))
+        self.assertEqual(report["status"], "target_reached")
+        self.assertEqual([name for name, count in ledger["creations"].items() if count > 1], [])
 
 
 if __name__ == "__main__":
