@@ -30,10 +30,10 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
-#include "runtime/base/run_lock.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio_loop.h"
+#include "runtime/process/run_lock.h"
 
 namespace scavenger {
 namespace {

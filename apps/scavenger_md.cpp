@@ -14,8 +14,8 @@
 #include "md/simulation.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/log.h"
-#include "runtime/base/run_lock.h"
 #include "runtime/base/version.h"
+#include "runtime/process/run_lock.h"
 
 namespace scavenger {
 namespace {

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "elastic/coordinator/job/run_folder.h"
-#include "runtime/base/run_lock.h"
 #include "elastic/events/event_log.h"
 #include "elastic/history/iteration_condenser.h"
 #include "elastic/history/run_summary.h"
 #include "elastic/report/progress_display.h"
 #include "runtime/base/clock.h"
+#include "runtime/process/run_lock.h"
 
 namespace scavenger::elastic {
 

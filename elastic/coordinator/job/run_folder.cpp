@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "runtime/base/run_lock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
 #include "runtime/process/new_run_folder.h"
+#include "runtime/process/run_lock.h"
 
 namespace scavenger::elastic {
 namespace fs = std::filesystem;

@@ -4,8 +4,8 @@
 #include <fstream>
 #include <optional>
 
-#include "runtime/base/run_lock.h"
 #include "runtime/base/error.h"
+#include "runtime/process/run_lock.h"
 #include "test/unit/runtime/config/config_folder.h"
 
 using namespace scavenger;

@@ -1,4 +1,4 @@
-#include "runtime/base/run_lock.h"
+#include "runtime/process/run_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
