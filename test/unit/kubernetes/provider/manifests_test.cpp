@@ -17,20 +17,19 @@ json pod_of_job(const json& pod_template) {
 }  // namespace
 
 TEST_CASE("manifests: what the cluster would refuse is refused with its option") {
-  const auto refused = [](const JobManifest& job, const std::string& option) {
+  const auto refused = [](void (*spoil)(JobManifest&), const std::string& option) {
+    JobManifest job;
+    job.name = "mine";
+    spoil(job);
     CHECK_THROWS_WITH(job_manifests({}, job), Catch::Contains(option));
   };
-  refused({.name = "Mine", .config = "{}"}, "--name");
-  refused({.name = "mine-", .config = "{}"}, "--name");
-  refused({.name = std::string(64, 'a'), .config = "{}"}, "--name");
-  refused({.name = "a", .config = "{}", .namespace_name = "UPPER"}, "--namespace");
-  refused({.name = "a", .config = "{}", .namespace_name = "", .storage = "lots"}, "--storage");
-  JobManifest job{.name = "a", .config = "{}"};
-  job.cores = -1.0;
-  refused(job, "--cores");
-  job.cores = 1.0;
-  job.memory_gib = 0.0;
-  refused(job, "--memory-gib");
+  refused([](JobManifest& job) { job.name = "Mine"; }, "--name");
+  refused([](JobManifest& job) { job.name = "mine-"; }, "--name");
+  refused([](JobManifest& job) { job.name = std::string(64, 'a'); }, "--name");
+  refused([](JobManifest& job) { job.namespace_name = "UPPER"; }, "--namespace");
+  refused([](JobManifest& job) { job.storage = "lots"; }, "--storage");
+  refused([](JobManifest& job) { job.cores = -1.0; }, "--cores");
+  refused([](JobManifest& job) { job.memory_gib = 0.0; }, "--memory-gib");
 }
 
 TEST_CASE("manifests: the controller has the image and the volumes of the workers' template") {
