@@ -112,11 +112,11 @@ CLI::App* declare_electrolyte(CLI::App& app, Arguments& a) {
   return ions;
 }
 
-int simulate(const Arguments& a, md::System system) {
+int simulate(const Arguments& a, const md::System& system) {
   const std::filesystem::path folder = a.folder;
   std::filesystem::create_directories(folder);
   const RunLock lock(folder);
-  md::Simulation simulation(std::move(system), a.simulation, folder);
+  md::Simulation simulation(system, a.simulation, folder);
   const std::int64_t first = simulation.step();
   const SteadyClock clock;
   const double started = clock.now_seconds();

@@ -40,6 +40,15 @@ void write_all(const FileDescriptor& file, std::string_view content,
   }
 }
 
+// Where a link leads, also if nothing is there yet.
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i)
+    path = path.parent_path() / std::filesystem::read_symlink(path);
+  return path;
+}
+
 }  // namespace
 
 FileDescriptor open_regular_file(const std::filesystem::path& path) {
@@ -86,11 +95,8 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view c
 void write_output_file(const std::filesystem::path& path, std::string_view content) {
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
-  if (type == std::filesystem::file_type::not_found ||
-      type == std::filesystem::file_type::regular) {
-    const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-    return write_file_atomically(error ? path : target, content);
-  }
+  if (type == std::filesystem::file_type::not_found || type == std::filesystem::file_type::regular)
+    return write_file_atomically(behind_links(path), content);
   // A pipe that nobody reads is an error, and not a reason to wait.
   const FileDescriptor file = open_file(path, O_WRONLY | O_NONBLOCK, "write to");
   if (::fcntl(file.get(), F_SETFL, 0) != 0) fail("write to", path);

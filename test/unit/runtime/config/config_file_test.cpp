@@ -289,7 +289,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                            "data.sample_shape=[3,9,9]", "data.validation_share=0.25",
                            R"(data.columns={"label":"y","image":"a","missing":"error"})"});
   } else if (variant == "script") {
-    all = splits(R"({"format":"python","samples":8})");
+    all = splits(R"({"format":"python","samples":800})");
     all.insert(all.end(), {"data.scale=0.5", "evaluation.enabled=false",
                            R"(model={"type":"python","file":"/train.py","loop":"script",
                               "arguments":["--width","64"]})"});
