@@ -20,12 +20,12 @@ ENDLESS = [SYNTHETIC, "--set", "stop.target=null", "--set", "stop.max_epochs=100
 class FullOutputTest(job.JobTest):
     def test_an_answer_that_could_not_be_written_is_an_error(self):
         table = self.folder / "table.csv"
-        table.write_text("K,B,seconds\n1,64,0.1\n2,64,0.06\n1,128,0.19\n2,128,0.1\n")
-        for words in (["scavenger-train", SYNTHETIC, "--print-config"], ["scavenger-plan", table], ["scavenger-ctl", "list", "--json"],
+        table.write_text("workers,batch_size,iteration_seconds\n1,64,0.1\n2,64,0.06\n1,128,0.19\n2,128,0.1\n")
+        for words in (["scavenger-train", SYNTHETIC, "--print-config"], ["scavenger-plan", table, "--samples", 60000], ["scavenger-ctl", "list", "--json"],
                       ["scavenger-ctl", "--generate-completion", "bash"], ["scavenger-report", "--help"],
                       ["scavenger-campaign", job.CONFIGS / "electrolyte_small.json", "--print-config"]):
             with open("/dev/full", "wb") as full:
-                done = subprocess.run([job.programs / words[0], *words[1:]], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                done = subprocess.run([job.programs / words[0], *map(str, words[1:])], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, words)
             self.assertEqual(done.stderr.count("standard output: cannot be written"), 1, done.stderr)
         # Who has read enough is no error.
