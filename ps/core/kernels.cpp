@@ -11,6 +11,11 @@
 namespace scavenger::ps {
 namespace {
 
+// clang, as which clang-tidy reads this file, has other built-in functions and pragmas than gcc.
+#if defined(__x86_64__) && !defined(__clang__)
+#define SCAVENGER_X86_KERNELS
+#endif
+
 constexpr std::size_t kPrefetchFloats = 1024;
 
 bool starts_cache_line(const float* values) {
@@ -31,7 +36,7 @@ void finish_streaming() {
 
 namespace portable {
 constexpr std::size_t kWidth = 4;
-#if defined(__x86_64__)
+#ifdef SCAVENGER_X86_KERNELS
 #define SCAVENGER_STREAM(values, vector) __builtin_ia32_movntps(values, vector)
 #else
 #define SCAVENGER_STREAM(values, vector) store(values, vector)
@@ -40,7 +45,7 @@ constexpr std::size_t kWidth = 4;
 #undef SCAVENGER_STREAM
 }  // namespace portable
 
-#if defined(__x86_64__)
+#ifdef SCAVENGER_X86_KERNELS
 
 #pragma GCC push_options
 #pragma GCC target("avx2")
@@ -70,7 +75,7 @@ const Kernels& kernels(InstructionSet set) {
   switch (set) {
     case InstructionSet::kPortable:
       return portable::kKernels;
-#if defined(__x86_64__)
+#ifdef SCAVENGER_X86_KERNELS
     case InstructionSet::kAvx2:
       return avx2::kKernels;
     case InstructionSet::kAvx512:
