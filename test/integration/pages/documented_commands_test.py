@@ -85,11 +85,12 @@ class DocumentedCommandsTest(unittest.TestCase):
         if words[-1].startswith("--"):
             words = (*words, "VALUE")
         complaint = self.complaint(words)
-        for _ in range(3):
+        for _ in range(5):
             if "subcommand is required" in complaint:
                 words = (*words, "list" if words[-1] in ("gcp", "k8s") else "status")
             elif "is required;" in complaint:
-                words = (*words, "VALUE")
+                option = re.search(r": (--[a-z-]+) is required;", complaint)
+                words = (*words, option[1], "VALUE") if option else (*words, "VALUE")
             else:
                 break
             complaint = self.complaint(words)

@@ -55,7 +55,7 @@ using Lines = std::vector<std::string>;
 
 class ScriptedCampaign {
  public:
-  explicit ScriptedCampaign(CampaignConfig config, MachinePrice asked_price = {})
+  explicit ScriptedCampaign(CampaignConfig config, const MachinePrice& asked_price = {})
       : ScriptedCampaign(std::move(config), catalogue_of(asked_price)) {}
   ScriptedCampaign(CampaignConfig config, MachineCatalogue catalogue,
                    double wall_seconds = perfmodel::kNeverSeconds)
