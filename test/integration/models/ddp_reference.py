@@ -13,7 +13,8 @@ import torch.distributed
 import torch.multiprocessing
 from torch.nn.parallel import DistributedDataParallel
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "unit" / "runtime" / "torch" / "models"))
+TEST = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(TEST / "unit" / "runtime" / "torch" / "models"), str(TEST / "integration")]
 import reference_models
 import sample_order
 

@@ -12,6 +12,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+from sample_order import epoch_order  # noqa: E402
 
 HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 ITERATIONS, SAMPLES, BATCH = 30, 256, 32
@@ -96,7 +97,6 @@ class OptimizersTest(job.JobTest):
         return job.last_weights(self.run_folder(name))
 
     def plain_weights(self):
-        from sample_order import epoch_order
         scope = {}
         exec(textwrap.dedent(PLAIN), scope)
         order = [index for epoch in range(ITERATIONS * BATCH // SAMPLES + 1) for index in epoch_order(1, epoch, SAMPLES)]

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <catch2/catch.hpp>
+#include <initializer_list>
 #include <vector>
 
 #include "runtime/base/random.h"
@@ -113,8 +114,9 @@ TEST_CASE("every instruction set of this machine gives the bits of the portable 
   const Kernels& portable = kernels(InstructionSet::kPortable);
   for (const InstructionSet set : supported_instruction_sets()) {
     const Kernels& kernels_of_set = kernels(set);
-    for (const std::size_t n : {0, 1, 7, 15, 16, 17, 31, 64, 511, 512, 1000, 2048, 4099}) {
-      for (const std::size_t start : {0, 1, 3}) {
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 7, 15, 16, 17, 31, 64, 511,
+                                                                  512, 1000, 2048, 4099}) {
+      for (const std::size_t start : std::initializer_list<std::size_t>{0, 1, 3}) {
         INFO(name_of(set) << ", " << n << " floats from " << start);
 
         CHECK(run_sums(kernels_of_set, n, start) == run_sums(portable, n, start));
@@ -188,7 +190,7 @@ TEST_CASE("every instruction set rounds to bfloat16 and widens with the same bit
   std::vector<Bfloat16> expected(values.size());
   portable.to_bfloat16(values.data(), expected.data(), values.size());
   for (const InstructionSet set : supported_instruction_sets()) {
-    for (const std::size_t n : {0, 1, 15, 16, 17, 33, 4099}) {
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 15, 16, 17, 33, 4099}) {
       INFO(name_of(set) << ", " << n << " floats");
       std::vector<Bfloat16> halves(n + 1, 0x1234);
       std::vector<float> wide(n + 1, 42.0F);

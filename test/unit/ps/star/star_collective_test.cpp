@@ -111,27 +111,31 @@ std::vector<float> numbers(std::size_t size, std::uint32_t rank) {
 TEST_CASE("all get the sums, in whatever group they are and whoever is its centre") {
   for (const std::size_t workers : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
     Group group(workers);
-    for (std::uint32_t centre = 0; centre < workers; ++centre)
-      CHECK(group.run(centre, [workers](StarCollective& collective, std::uint32_t rank) {
-        bool is_right = true;
-        // One sum of several rounds, one of a few numbers, one of none.
-        for (int repeat = 0; repeat < 3; ++repeat) {
-          auto large = numbers(2 * kRoundFloats + 17, rank);
-          auto small = numbers(3, rank);
-          collective.begin_sum(large);
-          collective.begin_sum(small);
-          collective.begin_sum({});
-          for (int i = 0; i < 3; ++i) collective.finish_sum();
-          float ranks = 0.0F;
-          for (std::size_t other = 0; other < workers; ++other) ranks += static_cast<float>(other);
-          const auto expected = [&](std::size_t i) {
-            return static_cast<float>(workers) * static_cast<float>(i % 1000) + 1000.0F * ranks;
-          };
-          is_right &= small[2] == expected(2);
-          for (std::size_t i = 0; i < large.size(); ++i) is_right &= large[i] == expected(i);
-        }
-        return is_right;
-      }));
+    for (std::uint32_t centre = 0; centre < workers; ++centre) {
+      const bool are_right =
+          group.run(centre, [workers](StarCollective& collective, std::uint32_t rank) {
+            bool is_right = true;
+            // One sum of several rounds, one of a few numbers, one of none.
+            for (int repeat = 0; repeat < 3; ++repeat) {
+              auto large = numbers(2 * kRoundFloats + 17, rank);
+              auto small = numbers(3, rank);
+              collective.begin_sum(large);
+              collective.begin_sum(small);
+              collective.begin_sum({});
+              for (int i = 0; i < 3; ++i) collective.finish_sum();
+              float ranks = 0.0F;
+              for (std::size_t other = 0; other < workers; ++other)
+                ranks += static_cast<float>(other);
+              const auto expected = [&](std::size_t i) {
+                return static_cast<float>(workers) * static_cast<float>(i % 1000) + 1000.0F * ranks;
+              };
+              is_right &= small[2] == expected(2);
+              for (std::size_t i = 0; i < large.size(); ++i) is_right &= large[i] == expected(i);
+            }
+            return is_right;
+          });
+      CHECK(are_right);
+    }
   }
 }
 
