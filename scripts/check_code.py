@@ -96,14 +96,19 @@ def units_with(path, units):
 
 
 def flags_for(header, units):
-    """How the folder's own files are compiled, or those of a folder above it: compiler and flags."""
+    """How the folder's own files are compiled, those of a folder above it, or else the nearest ones: compiler and flags."""
+    units = [unit for unit in units if f"-I{root}" in unit.command]  # not what has no headers of ours
     folder = os.path.dirname(header)
     while folder:
         for unit in units:
             if unit.folder() == folder:
                 return compiler_and_flags(unit.command)
         folder = os.path.dirname(folder)
-    raise CannotCheck(f"nothing that is compiled stands in or above the folder of {header}")
+    nearness = {unit: len(os.path.commonpath([unit.sources[0], header])) for unit in units}
+    nearest = max(units, key=nearness.get, default=None)
+    if nearest and nearness[nearest]:
+        return compiler_and_flags(nearest.command)
+    raise CannotCheck(f"nothing that is compiled stands in the same part of the project as {header}")
 
 
 def compiler_and_flags(command):

@@ -29,12 +29,12 @@ void visit_fields(Fields& field, T& parameter) {
 
 inline void visit_interval(ConfigReader& field, SimulationCheckpoint& checkpoint) {
   const Json& interval = field.at("interval_seconds");
-  checkpoint.interval_seconds = interval == kAutomatic ? 0.0 : interval.get<double>();
+  checkpoint.interval_seconds = interval == kAutomaticWord ? 0.0 : interval.get<double>();
 }
 inline void visit_interval(ConfigWriter& field, const SimulationCheckpoint& checkpoint) {
   const bool is_automatic = checkpoint.interval_seconds == 0.0;
   field.put("interval_seconds",
-            is_automatic ? Json(kAutomatic) : Json(checkpoint.interval_seconds));
+            is_automatic ? Json(kAutomaticWord) : Json(checkpoint.interval_seconds));
 }
 
 template <typename Fields, MaybeConst<SimulationCheckpoint> T>

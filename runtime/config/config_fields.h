@@ -20,7 +20,7 @@ namespace scavenger {
 template <typename Fields, typename T>
 concept HasFields = requires(Fields& fields, T& part) { visit_fields(fields, part); };
 
-inline constexpr const char* kAutomatic = "auto";  // 0 in JobConfig
+inline constexpr const char* kAutomaticWord = "auto";  // 0 in JobConfig
 
 class ConfigReader final {
  public:
@@ -39,7 +39,7 @@ class ConfigReader final {
     (*this)(key, field);
   }
   void count_or_automatic(const char* key, std::uint32_t& field) {
-    field = object_.at(key) == kAutomatic ? 0 : object_.at(key).get<std::uint32_t>();
+    field = object_.at(key) == kAutomaticWord ? 0 : object_.at(key).get<std::uint32_t>();
   }
   // One of two names.
   void choice(const char* key, bool& field, const char*, const char* if_true) {
@@ -97,7 +97,7 @@ class ConfigWriter final {
     if (!(field == T{})) put(key, written(field));
   }
   void count_or_automatic(const char* key, std::uint32_t field) {
-    put(key, field == 0 ? Json(kAutomatic) : Json(field));
+    put(key, field == 0 ? Json(kAutomaticWord) : Json(field));
   }
   void choice(const char* key, bool field, const char* if_false, const char* if_true) {
     put(key, field ? if_true : if_false);
