@@ -1,24 +1,14 @@
 #include "ps/collective/host_replica.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "runtime/base/check.h"
 #include "runtime/training/clip_scale.h"
 
 namespace scavenger::ps {
 
 HostReplica::HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer)
-    : layout_(layout),
+    : HostMemoryReplica(layout, optimizer.clip_norm),
       optimizer_(optimizer),
-      clip_norm_(optimizer.clip_norm),
-      memory_(layout_, 0, optimizer_),
-      gradients_(layout_.flat_size()),
-      local_sqr_norms_(layout_.chunk_count()),
-      global_sqr_norms_(layout_.chunk_count()) {
-  SCAVENGER_CHECK(layout_.shard_count() == 1);
-  std::ranges::fill(gradients_.span(), 0.0F);
-}
+      memory_(layout_, 0, optimizer_) {}
 
 std::uint32_t HostReplica::state_vectors() const {
   return static_cast<std::uint32_t>(optimizer_.state_names().size());
@@ -30,33 +20,7 @@ std::span<float> HostReplica::vector(std::uint32_t index, std::uint64_t iteratio
   return index == 0 ? version.weights : version.state[index - 1];
 }
 
-void HostReplica::clear(std::uint64_t iteration) {
-  for (std::uint32_t index = 0; index <= state_vectors(); ++index)
-    std::ranges::fill(vector(index, iteration), 0.0F);
-}
-
-void HostReplica::load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-                       std::span<const float> values) {
-  std::memcpy(vector(index, iteration).subspan(first, values.size()).data(), values.data(),
-              values.size_bytes());
-}
-
-void HostReplica::save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-                       std::span<float> values) {
-  std::memcpy(values.data(), vector(index, iteration).subspan(first, values.size()).data(),
-              values.size_bytes());
-}
-
 // ---- An iteration. ----
-
-template <typename Do>
-void HostReplica::for_chunks(FlatRange range, const Do& what) const {
-  for (std::uint64_t first = range.first; first < range.last();) {
-    const std::uint32_t chunk = layout_.chunk_at(first);
-    what(chunk, layout_.range(chunk));
-    first = layout_.range(chunk).last();
-  }
-}
 
 void HostReplica::begin(const ReplicaStep& step) {
   step_ = optimizer_.step(step.learning_rate, step.step_number);
@@ -68,7 +32,7 @@ void HostReplica::weight(FlatRange range, float share) {
   alone_ = share == 1.0F;
   if (alone_) return;  // step() computes the norm
   for_chunks(range, [&](std::uint32_t chunk, const ChunkRange& part) {
-    const std::span<float> gradient = gradients_.span().subspan(part.first, part.size);
+    const std::span<float> gradient = gradient_of(part);
     const Contribution own{.gradient = gradient.data(), .share = share};
     reducer_.sum({&own, 1}, gradient, {&local_sqr_norms_[chunk], 1});
   });
@@ -76,7 +40,7 @@ void HostReplica::weight(FlatRange range, float share) {
 
 void HostReplica::step(FlatRange range) {
   for_chunks(range, [&](std::uint32_t chunk, const ChunkRange& part) {
-    const std::span<float> gradient = gradients_.span().subspan(part.first, part.size);
+    const std::span<float> gradient = gradient_of(part);
     const Contribution sum{.gradient = gradient.data(), .share = 1.0F};
     double sqr_norm = 0.0;
     global_sqr_norms_[chunk] = clips() ? reducer_.sum_with_norm({&sum, 1}, gradient, {&sqr_norm, 1})

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "ps/collective/host_memory_replica.h"
 #include "ps/core/chunk_layout.h"
 #include "ps/core/float_buffer.h"
 #include "ps/core/optimizer.h"
@@ -19,20 +20,13 @@
 namespace scavenger::ps {
 
 // Thread: as Replica.
-class HostReplica final : public Replica {
+class HostReplica final : public HostMemoryReplica {
  public:
   // Requires a layout with one shard.
   HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer);
 
   std::uint32_t state_vectors() const override;
   std::span<float> vector(std::uint32_t index, std::uint64_t iteration) override;
-  std::span<float> gradients() override { return gradients_.span(); }
-
-  void clear(std::uint64_t iteration) override;
-  void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-            std::span<const float> values) override;
-  void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-            std::span<float> values) override;
 
   void begin(const ReplicaStep& step) override;
   void weight(FlatRange range, float share) override;
@@ -40,24 +34,15 @@ class HostReplica final : public Replica {
   GradientNorms finish() override;
 
  private:
-  template <typename Do>
-  void for_chunks(FlatRange range, const Do& what) const;
-  bool clips() const { return clip_norm_ > 0.0; }
   double step_chunk(const ChunkRange& part, float scale, std::span<double> sqr_norm);
 
-  const ChunkLayout layout_;
   const Optimizer optimizer_;
-  const double clip_norm_;  // 0: gradients are not clipped
   ShardMemory memory_;
-  FloatBuffer gradients_;
-  ChunkReducer reducer_;
 
   // State of the iteration.
   std::optional<OptimizerStep> step_;
   Version from_, to_;
-  bool alone_ = true;                    // the only worker: the sum is its own gradient
-  std::vector<double> local_sqr_norms_;  // by chunk
-  std::vector<double> global_sqr_norms_;
+  bool alone_ = true;  // the only worker: the sum is its own gradient
 };
 
 }  // namespace scavenger::ps

@@ -10,15 +10,9 @@ namespace scavenger::ps {
 
 SteppedReplica::SteppedReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer,
                                StepWhole step)
-    : layout_(layout),
-      clip_norm_(optimizer.clip_norm),
+    : HostMemoryReplica(layout, optimizer.clip_norm),
       step_whole_(std::move(step)),
-      vectors_(1 + optimizer.state.size()),
-      gradients_(layout_.flat_size()),
-      local_sqr_norms_(layout_.chunk_count()),
-      global_sqr_norms_(layout_.chunk_count()) {
-  SCAVENGER_CHECK(layout_.shard_count() == 1);
-  std::ranges::fill(gradients_.span(), 0.0F);
+      vectors_(1 + optimizer.state.size()) {
   for (auto& versions : vectors_)
     for (FloatBuffer& version : versions) {
       version = FloatBuffer(layout_.flat_size());
@@ -35,34 +29,10 @@ std::span<float> SteppedReplica::vector(std::uint32_t index, std::uint64_t itera
   return vectors_[index][iteration % 2].span();
 }
 
-void SteppedReplica::clear(std::uint64_t iteration) {
-  for (std::uint32_t index = 0; index < vectors_.size(); ++index)
-    std::ranges::fill(vector(index, iteration), 0.0F);
-}
-
-void SteppedReplica::load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-                          std::span<const float> values) {
-  std::ranges::copy(values, vector(index, iteration).subspan(first, values.size()).begin());
-}
-
-void SteppedReplica::save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-                          std::span<float> values) {
-  std::ranges::copy(vector(index, iteration).subspan(first, values.size()), values.begin());
-}
-
 // ---- An iteration. ----
 
-template <typename Do>
-void SteppedReplica::for_chunks(FlatRange range, const Do& what) const {
-  for (std::uint64_t first = range.first; first < range.last();) {
-    const std::uint32_t chunk = layout_.chunk_at(first);
-    what(chunk, layout_.range(chunk));
-    first = layout_.range(chunk).last();
-  }
-}
-
 double SteppedReplica::scale(const ChunkRange& part, float factor) {
-  const std::span<float> gradient = gradients_.span().subspan(part.first, part.size);
+  const std::span<float> gradient = gradient_of(part);
   const Contribution own{.gradient = gradient.data(), .share = factor};
   double sqr_norm = 0.0;
   reducer_.sum({&own, 1}, gradient, {&sqr_norm, 1});
@@ -83,7 +53,7 @@ void SteppedReplica::step(FlatRange range) {
 
 GradientNorms SteppedReplica::finish() {
   const double global_sqr_norm = sum_in_chunk_order(global_sqr_norms_);
-  if (clip_norm_ > 0.0) {
+  if (clips()) {
     const float factor = clip_scale(global_sqr_norm, clip_norm_);
     for_chunks({0, layout_.flat_size()},
                [&](std::uint32_t, const ChunkRange& part) { scale(part, factor); });

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "ps/collective/host_memory_replica.h"
 #include "ps/core/chunk_layout.h"
 #include "ps/core/float_buffer.h"
 #include "ps/core/reduction.h"
@@ -28,20 +29,13 @@ struct WholeStep {
 using StepWhole = std::function<void(const WholeStep&)>;
 
 // Thread: as Replica.
-class SteppedReplica final : public Replica {
+class SteppedReplica final : public HostMemoryReplica {
  public:
   // Requires a layout with one shard.
   SteppedReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer, StepWhole step);
 
   std::uint32_t state_vectors() const override;
   std::span<float> vector(std::uint32_t index, std::uint64_t iteration) override;
-  std::span<float> gradients() override { return gradients_.span(); }
-
-  void clear(std::uint64_t iteration) override;
-  void load(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-            std::span<const float> values) override;
-  void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
-            std::span<float> values) override;
 
   void begin(const ReplicaStep& step) override { step_ = step; }
   void weight(FlatRange range, float share) override;
@@ -49,22 +43,14 @@ class SteppedReplica final : public Replica {
   GradientNorms finish() override;
 
  private:
-  template <typename Do>
-  void for_chunks(FlatRange range, const Do& what) const;
   // Multiplies a chunk's gradient; returns its squared norm before that.
   double scale(const ChunkRange& part, float factor);
 
-  const ChunkLayout layout_;
-  const double clip_norm_;  // 0: gradients are not clipped
   const StepWhole step_whole_;
   std::vector<std::array<FloatBuffer, 2>> vectors_;
-  FloatBuffer gradients_;
-  ChunkReducer reducer_;
 
   // State of the iteration.
   ReplicaStep step_;
-  std::vector<double> local_sqr_norms_;  // by chunk
-  std::vector<double> global_sqr_norms_;
 };
 
 }  // namespace scavenger::ps
