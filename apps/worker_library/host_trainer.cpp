@@ -79,7 +79,7 @@ const T* start_of(const std::vector<T>& values) {
 }
 
 scavenger_batch view_of(const Batch& batch, bool is_for_training,
-                        const IterationPlace& place = {}) {
+                        const WorkerIteration& begun = {}) {
   return {.struct_bytes = sizeof(scavenger_batch),
           .first_position = batch.first_position,
           .size = batch.size,
@@ -93,11 +93,11 @@ scavenger_batch view_of(const Batch& batch, bool is_for_training,
           .labels = start_of(batch.labels),
           .values = start_of(batch.values),
           .loss_terms = batch.loss_terms,
-          .iteration = place.iteration,
-          .rank = place.rank,
-          .workers = place.workers,
-          .global_batch_size = place.batch_size,
-          .is_probe = is_for_training && batch.size != place.share ? 1u : 0u};
+          .iteration = begun.iteration,
+          .rank = begun.rank,
+          .workers = begun.workers,
+          .global_batch_size = begun.batch_size,
+          .is_probe = is_for_training && batch.size != begun.share ? 1u : 0u};
 }
 
 }  // namespace
@@ -172,14 +172,14 @@ void HostTrainer::use_gradients(std::span<float> gradients) {
   require_ok(host_.use_gradients(host_.context, gradients.data()));
 }
 
-void HostTrainer::end(const std::optional<IterationPlace>& place) {
+void HostTrainer::end(const std::optional<WorkerIteration>& next) {
   if (host_.end == nullptr) return;
-  const IterationPlace last = place.value_or(IterationPlace{});
+  const WorkerIteration last = next.value_or(WorkerIteration{});
   const scavenger_end end{.struct_bytes = sizeof(scavenger_end),
                           .iterations = last.iteration,
-                          .took_part = place ? 1u : 0u,
+                          .took_part = next ? 1u : 0u,
                           .rank = last.rank,
-                          .workers = place ? last.workers : 0u,
+                          .workers = next ? last.workers : 0u,
                           .global_batch_size = last.batch_size};
   require_ok(host_.end(host_.context, &end));
 }
@@ -247,7 +247,7 @@ TrainingStep HostTrainer::forward_backward(const Batch& batch, std::uint64_t ran
   std::fill(told_.begin(), told_.end(), false);
   ready_ = &ready;
   failure_ = nullptr;
-  const scavenger_batch view = view_of(batch, true, place_);
+  const scavenger_batch view = view_of(batch, true, begun_);
   scavenger_step step{};
   step.struct_bytes = sizeof(step);
   const int status = host_.forward_backward(

@@ -15,8 +15,8 @@
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
-#include "runtime/training/iteration_place.h"
 #include "runtime/training/trainer.h"
+#include "runtime/training/worker_iteration.h"
 
 namespace scavenger {
 
@@ -49,9 +49,9 @@ class HostTrainer final : public Trainer {
   void expect(const Batch& batch) override;
 
   void use_threads(std::uint32_t threads);
-  void begin_iteration(const IterationPlace& place) { place_ = place; }
-  // The memory of weights and gradients goes after this. `place`: see Worker::run().
-  void end(const std::optional<IterationPlace>& place);
+  void begin_iteration(const WorkerIteration& begun) { begun_ = begun; }
+  // The memory of weights and gradients goes after this. `next`: see Worker::run().
+  void end(const std::optional<WorkerIteration>& next);
   bool can_step() const { return host_.step != nullptr; }
   void step(const ps::WholeStep& step);
   bool wants_announcements() const { return host_.expect != nullptr; }
@@ -80,7 +80,7 @@ class HostTrainer final : public Trainer {
   std::vector<std::uint64_t> offsets_;    // of parameters, in floats
   std::uint32_t batches_ahead_ = 2;
   std::span<float> gradients_;
-  IterationPlace place_;
+  WorkerIteration begun_;
   // Within forward_backward():
   const GradientReady* ready_ = nullptr;
   std::vector<bool> told_;      // by parameter

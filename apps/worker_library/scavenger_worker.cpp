@@ -40,11 +40,11 @@ Computation make_computation(const scavenger_worker_host& host, const Computatio
     computation.expect = [trainer = the_trainer](const Batch& batch) { trainer->expect(batch); };
   the_log = site.log;
   computation.batches_ahead = trainer->batches_ahead();
-  computation.begins_iteration = [trainer = the_trainer](const IterationPlace& place) {
-    trainer->begin_iteration(place);
+  computation.begins_iteration = [trainer = the_trainer](const WorkerIteration& begun) {
+    trainer->begin_iteration(begun);
   };
-  computation.at_end = [trainer = the_trainer](const std::optional<IterationPlace>& place) {
-    trainer->end(place);
+  computation.at_end = [trainer = the_trainer](const std::optional<WorkerIteration>& next) {
+    trainer->end(next);
   };
   if (trainer->can_step())
     computation.step = [trainer = the_trainer](const ps::WholeStep& step) { trainer->step(step); };

@@ -134,18 +134,18 @@ void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoTh
                  .use_threads = shop.computation.use_threads,
                  .post = [&link](ControlMessage message) { link.post(std::move(message)); },
                  .begins_iteration =
-                     [&](const IterationPlace& place) {
-                       link.note_iteration(place.iteration);
+                     [&](const WorkerIteration& begun) {
+                       link.note_iteration(begun.iteration);
                        if (shop.computation.begins_iteration)
-                         shop.computation.begins_iteration(place);
+                         shop.computation.begins_iteration(begun);
                      },
                  .expect = shop.computation.expect,
                  .batches_ahead = shop.computation.batches_ahead});
   say_joined(shop, ticket, link);
   asio::signal_set notice(io.context(), SIGTERM);
   announce_departure(notice, link);
-  const std::optional<IterationPlace> place = worker.run();
-  if (shop.computation.at_end) shop.computation.at_end(place);
+  const std::optional<WorkerIteration> next = worker.run();
+  if (shop.computation.at_end) shop.computation.at_end(next);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@
 #include "runtime/net/io_thread.h"
 #include "runtime/process/launch_ticket.h"
 #include "runtime/protocol/control_message.h"
-#include "runtime/training/iteration_place.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
+#include "runtime/training/worker_iteration.h"
 #include "runtime/worker/control_link.h"
 
 namespace scavenger {
@@ -41,8 +41,8 @@ struct Computation {
   // Both may be empty. The first tells which iteration is begun; the second, that the controller
   // has ended the worker, with what Worker::run() returned. After it, the memory of the weights is
   // gone.
-  std::function<void(const IterationPlace& place)> begins_iteration;
-  std::function<void(const std::optional<IterationPlace>& place)> at_end;
+  std::function<void(const WorkerIteration& begun)> begins_iteration;
+  std::function<void(const std::optional<WorkerIteration>& next)> at_end;
   // Announces a batch to the trainer some iterations before it is trained on; called on the
   // loader's thread. It may be empty.
   std::function<void(const Batch& batch)> expect;

@@ -34,7 +34,7 @@ Worker::~Worker() {
   parts_.commands.steer(nullptr);
 }
 
-std::optional<IterationPlace> Worker::run() {
+std::optional<WorkerIteration> Worker::run() {
   for (;;) {
     auto message =
         trains_ ? parts_.commands.next(loop_->iteration()) : std::optional(parts_.commands.wait());
@@ -47,7 +47,7 @@ std::optional<IterationPlace> Worker::run() {
   }
   if (!trains_) return std::nullopt;
   parts_.trainer.use_weights(synchroniser_->weights());
-  return loop_->place();
+  return loop_->next_iteration();
 }
 
 void Worker::obey(const ControlMessage& command) {
@@ -68,7 +68,7 @@ void Worker::obey(const ControlMessage& command) {
 }
 
 void Worker::run_iteration() {
-  surroundings_.begins_iteration(loop_->place());
+  surroundings_.begins_iteration(loop_->next_iteration());
   parts_.trainer.keep_buffers();
   const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {

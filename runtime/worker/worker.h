@@ -38,7 +38,7 @@ class Worker final {
     std::function<std::unique_ptr<Synchroniser>(const SyncGroup&)> make_synchroniser;
     std::function<void(std::uint32_t threads)> use_threads;
     std::function<void(ControlMessage)> post;
-    std::function<void(const IterationPlace& place)> begins_iteration;
+    std::function<void(const WorkerIteration& begun)> begins_iteration;
     // Gets each batch when it was assembled, on the loader's thread, some iterations before the
     // trainer gets it; it may be empty. Batches may come that are never trained on.
     std::function<void(const Batch& batch)> expect = {};
@@ -50,11 +50,11 @@ class Worker final {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Runs until Stop. If the worker took part in the training until then, returns the place of the
-  // iteration that would have come next, and the trainer uses the last weights, which stay until
-  // the destructor. Throws Error if the controller is lost, the loss is not finite, or a message is
-  // not for workers.
-  std::optional<IterationPlace> run();
+  // Runs until Stop. If the worker took part in the training until then, returns the iteration that
+  // would have come next, and the trainer uses the last weights, which stay until the destructor.
+  // Throws Error if the controller is lost, the loss is not finite, or a message is not for
+  // workers.
+  std::optional<WorkerIteration> run();
 
  private:
   void run_iteration();

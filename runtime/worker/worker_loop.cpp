@@ -28,7 +28,7 @@ WorkerLoop::WorkerLoop(Parts parts, const JobConfig& config, std::uint64_t sampl
       iteration_(membership_.first_iteration),
       last_report_seconds_(parts.clock.now_seconds()) {}
 
-IterationPlace WorkerLoop::place() const {
+WorkerIteration WorkerLoop::next_iteration() const {
   return {iteration_, rank_, membership_.workers(), membership_.batch_size,
           membership_.shares[rank_]};
 }

@@ -12,10 +12,10 @@
 #include "runtime/data/batch_assembler.h"
 #include "runtime/data/batch_loader.h"
 #include "runtime/protocol/control_message.h"
-#include "runtime/training/iteration_place.h"
 #include "runtime/training/membership.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
+#include "runtime/training/worker_iteration.h"
 #include "runtime/worker/half_batch_probe.h"
 
 namespace scavenger {
@@ -37,7 +37,7 @@ class WorkerLoop final {
              Membership membership, std::uint32_t rank, Report report);
 
   std::uint64_t iteration() const { return iteration_; }  // the next iteration to be done
-  IterationPlace place() const;                           // of that iteration
+  WorkerIteration next_iteration() const;                 // the same, and as what
 
   // Does one iteration. Returns false if the synchroniser gave up, so that iteration() is still to
   // be done. The time of an iteration lasts from its begin to that of the next one, without noise

@@ -173,7 +173,7 @@ TEST_CASE("a host learns which iteration a batch is of, and of the end") {
   bench.trainer.begin_iteration({.iteration = 8, .batch_size = 12, .share = 4});
   bench.pass();
   CHECK(host.seen.is_probe == 1);  // half of its samples
-  bench.trainer.end(IterationPlace{.iteration = 9, .rank = 2, .workers = 3, .batch_size = 6});
+  bench.trainer.end(WorkerIteration{.iteration = 9, .rank = 2, .workers = 3, .batch_size = 6});
   bench.trainer.end(std::nullopt);
   REQUIRE(host.ends.size() == 2);
   CHECK(host.ends[0].took_part == 1);

@@ -102,9 +102,9 @@ class WorkerThread final {
                    .use_threads = [](std::uint32_t) {},
                    .post = [this](ControlMessage message) { hear(std::move(message)); },
                    .begins_iteration =
-                       [this](const IterationPlace& place) {
+                       [this](const WorkerIteration& begun) {
                          const std::lock_guard lock(mutex_);
-                         begun_iteration_ = place.iteration;
+                         begun_iteration_ = begun.iteration;
                          said_changed_.notify_one();
                        }});
     worker.run();
