@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <span>
-
 namespace scavenger::gcp {
 
 std::string vm_name(const std::string& job_id, const std::string& role, std::uint32_t index,
@@ -29,12 +27,6 @@ std::string request_id(RandomStream& stream) {
       (stream.bits() & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // RFC 4122
   return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
                      high & 0xffff, low >> 48, low & 0xffffffffffffULL);
-}
-
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  fill_with_secret_bytes(std::as_writable_bytes(std::span(&seed, 1)));
-  return seed;
 }
 
 }  // namespace scavenger::gcp

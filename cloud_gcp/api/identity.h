@@ -28,7 +28,4 @@ std::string any_job_filter();
 // Returns a random UUID (version 4). A request that is repeated under its id makes one VM, not two.
 std::string request_id(RandomStream& stream);
 
-// Seeds a stream for ids with bits from the operating system.
-std::uint64_t random_seed();
-
 }  // namespace scavenger::gcp

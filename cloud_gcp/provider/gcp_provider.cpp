@@ -9,6 +9,7 @@
 #include "cloud_gcp/provider/gcp_catalogue.h"
 #include "cloud_gcp/provider/offer_check.h"
 #include "runtime/base/log.h"
+#include "runtime/http/backoff.h"
 #include "runtime/net/spawn.h"
 
 namespace scavenger::gcp {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "kubernetes/api/names.h"
 #include "runtime/base/json_text.h"
 #include "runtime/http/url.h"
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <span>
-
-#include "runtime/base/random.h"
 #include "runtime/http/url.h"
 
 namespace scavenger::kubernetes {
@@ -16,12 +13,6 @@ std::string pod_name(const std::string& job_id, std::uint32_t worker, std::uint3
 std::string job_query(const std::string& job_id) {
   const std::string selector = job_id.empty() ? kJobLabel : fmt::format("{}={}", kJobLabel, job_id);
   return "labelSelector=" + percent_encoded(selector);
-}
-
-std::uint64_t random_seed() {
-  std::uint64_t seed = 0;
-  fill_with_secret_bytes(std::as_writable_bytes(std::span(&seed, 1)));
-  return seed;
 }
 
 }  // namespace scavenger::kubernetes

@@ -1,5 +1,5 @@
 // How a job's Pods are called and marked, so that this process, the next one after a crash, and a
-// person find them again. Pure, but for the random bits.
+// person find them again. Pure.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,5 @@ std::string pod_name(const std::string& job_id, std::uint32_t worker, std::uint3
 
 // "labelSelector=..." that lists a job's Pods; of any job if `job_id` is empty.
 std::string job_query(const std::string& job_id);
-
-// Bits from the operating system, for a stream of names.
-std::uint64_t random_seed();
 
 }  // namespace scavenger::kubernetes
