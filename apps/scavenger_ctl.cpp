@@ -29,6 +29,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
+#include "runtime/provider/machine_visit.h"
 #include "runtime/provider/ssh/ssh_install.h"
 
 namespace scavenger {
@@ -165,6 +166,13 @@ bool asks_whether_to_delete(std::size_t count, const char* command) {
   return answer == "y" || answer == "yes";
 }
 
+// A visit that deletes all machines that it finds, if `is_certain` or if the user agrees.
+MachineVisit sweep_of(const std::string& job, const char* command, bool is_certain) {
+  return {.job = job, .may_delete = [=](std::size_t count) {
+            return is_certain || asks_whether_to_delete(count, command);
+          }};
+}
+
 class GcpCommand final {
  public:
   explicit GcpCommand(CLI::App& app) {
@@ -181,11 +189,8 @@ class GcpCommand final {
   int run() const {
     gcp::GcpSettings settings = gcp::settings_of_job(source_);
     if (!zones_.empty()) settings.zones = zones_;
-    gcp::VmVisit visit{.job = job_, .may_delete = {}};
-    if (sweep_->parsed())
-      visit.may_delete = [this](std::size_t count) {
-        return is_certain_ || asks_whether_to_delete(count, "gcp sweep");
-      };
+    const MachineVisit visit = sweep_->parsed() ? sweep_of(job_, "gcp sweep", is_certain_)
+                                                : MachineVisit{.job = job_, .may_delete = {}};
     return gcp::visit_job_vms(settings, visit, std::cout) ? 0 : 1;
   }
 
@@ -241,11 +246,8 @@ class KubernetesCommand final {
       std::cout << json_text(kubernetes::job_manifests(settings, job), {.indent = 2}) << "\n";
       return 0;
     }
-    kubernetes::PodVisit visit{.job = job_, .may_delete = {}};
-    if (sweep_->parsed())
-      visit.may_delete = [this](std::size_t count) {
-        return is_certain_ || asks_whether_to_delete(count, "k8s sweep");
-      };
+    const MachineVisit visit = sweep_->parsed() ? sweep_of(job_, "k8s sweep", is_certain_)
+                                                : MachineVisit{.job = job_, .may_delete = {}};
     return kubernetes::visit_job_pods(settings, visit, std::cout) ? 0 : 1;
   }
 

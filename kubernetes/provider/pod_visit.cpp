@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <exception>
-#include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "kubernetes/api/names.h"
 #include "kubernetes/provider/pod_view.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/error.h"
-#include "runtime/config/config_file.h"
 
 namespace scavenger::kubernetes {
 namespace {
@@ -28,7 +24,7 @@ std::string table_of_pods(const std::vector<PodView>& pods) {
   return text;
 }
 
-awaitable<bool> look_and_delete(const KubernetesSettings& settings, const PodVisit& visit,
+awaitable<bool> look_and_delete(const KubernetesSettings& settings, const MachineVisit& visit,
                                 KubeClient& client, std::ostream& out) {
   std::string space = settings.namespace_name;
   if (space.empty()) space = client.access().namespace_name;
@@ -47,9 +43,7 @@ awaitable<bool> look_and_delete(const KubernetesSettings& settings, const PodVis
     const ChangeResult result = co_await client.remove(path + "/" + pod.name, kSweepGraceSeconds);
     const bool is_done = result.outcome == Outcome::kDone;
     is_all &= is_done;
-    out << (is_done ? fmt::format("deleted {}\n", pod.name)
-                    : fmt::format("NOT deleted {}: {}\n", pod.name, result.fault->message))
-        << std::flush;
+    out << deletion_text(pod.name, is_done ? std::string() : result.fault->message) << std::flush;
   }
   co_return is_all;
 }
@@ -57,32 +51,16 @@ awaitable<bool> look_and_delete(const KubernetesSettings& settings, const PodVis
 }  // namespace
 
 KubernetesSettings settings_of_job(const std::filesystem::path& run_or_config) {
-  const bool is_run = std::filesystem::is_directory(run_or_config);
-  const std::filesystem::path file = is_run ? run_or_config / "config.json" : run_or_config;
-  const JobConfig config =
-      is_run ? read_resolved_config(file) : load_job_config(file, {}, DataFiles::kNotChecked);
-  if (config.provider.type != ProviderType::kKubernetes)
-    throw InputError(
-        {.what = "this job has no machines in Kubernetes",
-         .where = file,
-         .remedy = "name a run folder or a configuration whose provider is of type kubernetes"});
-  return kubernetes_settings(config.provider);
+  return kubernetes_settings(
+      provider_of_job(run_or_config, ProviderType::kKubernetes, "in Kubernetes"));
 }
 
-bool visit_job_pods(const KubernetesSettings& settings, const PodVisit& visit, std::ostream& out) {
+bool visit_job_pods(const KubernetesSettings& settings, const MachineVisit& visit,
+                    std::ostream& out) {
   asio::io_context io;
   const SteadyClock clock;
   KubeClient client(io, find_cluster(settings.access, clock), settings.patience, clock);
-  std::exception_ptr failure;
-  bool is_done = false;
-  asio::co_spawn(io, look_and_delete(settings, visit, client, out),
-                 [&](std::exception_ptr error, bool result) {
-                   failure = std::move(error);
-                   is_done = result;
-                 });
-  io.run();
-  if (failure) std::rethrow_exception(failure);
-  return is_done;
+  return finish_visit(io, look_and_delete(settings, visit, client, out));
 }
 
 }  // namespace scavenger::kubernetes

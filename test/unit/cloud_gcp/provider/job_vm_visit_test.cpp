@@ -40,10 +40,10 @@ TEST_CASE("gcp: the VMs of jobs are shown, and deleted only if that is allowed")
 
   std::size_t asked = 0;
   const auto answer = [&](bool is_allowed) {
-    return VmVisit{.job = {}, .may_delete = [&asked, is_allowed](std::size_t count) {
-                     asked = count;
-                     return is_allowed;
-                   }};
+    return MachineVisit{.job = {}, .may_delete = [&asked, is_allowed](std::size_t count) {
+                          asked = count;
+                          return is_allowed;
+                        }};
   };
   out.str("");
   CHECK(visit_job_vms(settings, {}, out));
