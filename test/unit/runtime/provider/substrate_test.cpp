@@ -1,4 +1,4 @@
-// Providers that need a running service, which test/integration/providers/providers_test.py starts
+// Providers that need a running service, which test/integration/providers/real_providers_test.py starts
 // and names in the environment.
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ Refusal refusal_of(ProviderTrial& trial) {
 
 #define SKIP_WITHOUT(variable)                                                                   \
   if (environment(variable).empty()) {                                                           \
-    WARN("skipped: " variable " is not set; test/integration/providers/providers_test.py does"); \
+    WARN("skipped: " variable " is not set; test/integration/providers/real_providers_test.py does"); \
     return;                                                                                      \
   }
 
