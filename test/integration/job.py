@@ -170,6 +170,16 @@ def largest_difference(a, b):
     return max(abs(x - y) for name in a for x, y in zip(floats(a[name]), floats(b[name])))
 
 
+def count_option(default):
+    """Takes `--count N` from the command line: how many random runs a test makes. `default` if it is not there."""
+    if "--count" not in sys.argv:
+        return default
+    place = sys.argv.index("--count")
+    words = sys.argv[place:place + 2]
+    del sys.argv[place:place + 2]
+    return int(words[1])
+
+
 def main():
     global programs
     programs = pathlib.Path(sys.argv.pop(1)).resolve()

@@ -176,8 +176,5 @@ def account(test, run, story):
 
 
 if __name__ == "__main__":
-    if "--count" in sys.argv:
-        place = sys.argv.index("--count")
-        count = int(sys.argv[place + 1])
-        del sys.argv[place:place + 2]
+    count = job.count_option(count)
     job.main()

@@ -7,21 +7,17 @@ import re
 import shutil
 import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 
 EXAMPLES = job.SOURCE / "examples"
 NEEDS = {"images": ("PIL",), "text": ("tokenizers", "transformers"), "tabular": ("pyarrow",)}
 SAMPLES = 1200
 
 
-@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")
-class ExamplesTest(job.JobTest):
-    def environment(self):
-        return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
-
+class ExamplesTest(user_code.UserCodeTest):
     def learn(self, name, least, *arguments):
         """Trains an example, which must reach an accuracy."""
         for module in NEEDS[name]:

@@ -1,20 +1,18 @@
 """Optimizers that the parameter server does not have: workers step them, as plain PyTorch does, through kills and resizes."""
 
 import contextlib
-import importlib.util
 import json
 import os
 import pathlib
 import signal
 import sys
 import textwrap
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 from sample_order import epoch_order  # noqa: E402
 
-HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 ITERATIONS, SAMPLES, BATCH = 30, 256, 32
 
 # Two groups with settings of their own, and a scheduler.
@@ -78,11 +76,7 @@ PLAIN = FILE + """
 """
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
-class OptimizersTest(job.JobTest):
-    def environment(self):
-        return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
-
+class OptimizersTest(user_code.UserCodeTest):
     def configure(self, **changes):
         (self.folder / "train.py").write_text(textwrap.dedent(FILE))
         config = {"name": "stepped", "data": {"train": {"format": "python"}, "test": {"format": "python"}},

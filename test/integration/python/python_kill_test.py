@@ -4,22 +4,19 @@ while it trains has the losses of one that was not, and each pause is told.
 Bounded by default; `python_kill_test.py BUILD/bin --count 50` is the long run. SCAVENGER_TEST_SEED repeats one.
 """
 
-import importlib.util
 import json
 import os
 import pathlib
 import random
-import signal
 import subprocess
 import sys
 import textwrap
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 
-HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 ITERATIONS_A_KILL = 200  # trained at least, so that there are instants to choose from
 BATCH = 32
 count = 1
@@ -64,11 +61,7 @@ SGD = {"type": "sgd", "learning_rate": 0.01, "momentum": 0.9}
 IN_PYTHON = {"type": "python"}
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
-class PythonKillTest(job.JobTest):
-    def environment(self):
-        return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
-
+class PythonKillTest(user_code.UserCodeTest):
     def configure(self, source, optimizer, iterations):
         (self.folder / "train.py").write_text(textwrap.dedent(source))
         path = self.folder / "job.json"
@@ -170,8 +163,5 @@ class PythonKillTest(job.JobTest):
 
 
 if __name__ == "__main__":
-    if "--count" in sys.argv:
-        place = sys.argv.index("--count")
-        count = int(sys.argv[place + 1])
-        del sys.argv[place:place + 2]
+    count = job.count_option(count)
     job.main()

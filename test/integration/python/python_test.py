@@ -1,19 +1,16 @@
 """A model of a user's Python file: the same weights as the built-in one, the same bits each time, and clear errors."""
 
-import importlib.util
 import json
-import os
 import pathlib
 import signal
 import subprocess
 import sys
 import textwrap
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 
-HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 ITERATIONS = 20
 FEATURES, CLASSES, HIDDEN = 16, 4, 32
 
@@ -33,41 +30,8 @@ MLP = """
     def make_model():
         return Mlp()
 """
-LOSS = """
-    def loss(model, batch):
-        inputs, targets = batch
-        return functional.cross_entropy(model(inputs), targets)
-"""
-# With random numbers, statistics and a counter that all must be right after a resume.
-NOISY = """
-    import torch
-    from torch import nn
-    from torch.nn import functional
-
-    def make_model():
-        return nn.Sequential(nn.Linear(16, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 4))
-""" + LOSS
-# Its data set cannot be pickled, and draws random numbers for each sample.
-OWN_DATA = NOISY + """
-    class Lines:
-        def __init__(self, size, first):
-            self.size, self.first, self.unpicklable = size, first, lambda: None
-
-        def __len__(self):
-            return self.size
-
-        def __getitem__(self, index):
-            generator = torch.Generator().manual_seed(self.first + index)
-            x = torch.randn(16, generator=generator)
-            if index == 5 and FAILS:
-                raise ValueError("sample 5 is broken")
-            return x + 0.01 * torch.randn(16), int(x[:4].argmax())
-
-    FAILS = False
-
-    def make_dataset(split):
-        return Lines(512, 0) if split == "train" else Lines(64, 512)
-
+NOISY = user_code.MODEL + user_code.LOSS
+OWN_DATA = NOISY + user_code.LINES + user_code.MAKE_DATASET + """
     def evaluate(model, batch):
         inputs, targets = batch
         outputs = model(inputs)
@@ -78,11 +42,7 @@ OWN_DATA = NOISY + """
 sys.path.insert(0, str(job.SOURCE / "python"))
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
-class PythonTest(job.JobTest):
-    def environment(self):
-        return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
-
+class PythonTest(user_code.UserCodeTest):
     def configure(self, source, **changes):
         """Writes train.py and a configuration that trains it, for ITERATIONS."""
         (self.folder / "train.py").write_text(textwrap.dedent(source))
@@ -114,7 +74,7 @@ class PythonTest(job.JobTest):
         python = self.configure(MLP.replace("return Mlp()", """model = Mlp()
         import pathlib, safetensors.torch
         model.load_state_dict(safetensors.torch.load_file(pathlib.Path(__file__).parent / "start.safetensors"))
-        return model""") + LOSS)
+        return model""") + user_code.LOSS)
         model = {"type": "mlp", "hidden": [HIDDEN], "start": {"weights": str(self.folder / "start.safetensors")}}
         for workers in (1, 2):
             built_in = self.weights_of(f"native{workers}", python, "--workers", workers, "--set",
@@ -125,7 +85,7 @@ class PythonTest(job.JobTest):
             self.assertGreater(job.largest_difference(begun, own), 1e-3)
 
     def test_without_a_loss_the_configured_one_is_minimised(self):
-        own = self.weights_of("own", self.configure(MLP + LOSS), "--workers", 1)
+        own = self.weights_of("own", self.configure(MLP + user_code.LOSS), "--workers", 1)
         configured = self.weights_of("configured", self.configure(MLP), "--workers", 1, "--set",
                                      "compute.micro_batch=24")
         self.assertLess(job.largest_difference(own, configured), 1e-5)
@@ -231,8 +191,8 @@ class PythonTest(job.JobTest):
             said = self.said_of(MLP + "\n    def loss(model, batch):\n        raise ValueError('no loss')\n")
             self.assert_told_once(said, "loss() failed in worker 0, on samples 0, 1", "ValueError: no loss")
         for name, source, words in [
-                ("data", OWN_DATA.replace("FAILS = False", "FAILS = True"), ["ValueError: sample 5 is broken",
-                                                                            "at sample 5"]),
+                ("data", OWN_DATA.replace("return x +", "assert index != 5, 'sample 5 is broken'; return x +"),
+                 ["AssertionError: sample 5 is broken", "at sample 5"]),
                 ("collate", OWN_DATA + "\n    def collate(samples):\n        raise ValueError('no batch')\n",
                  ["collate() failed on samples", "ValueError: no batch"]),
                 ("evaluate", OWN_DATA.replace("outputs = model(inputs)", "raise ValueError('no sums')"),

@@ -12,43 +12,16 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 
-HAS_TORCH = all(importlib.util.find_spec(name) for name in ("torch", "safetensors"))
 ITERATIONS = 40
 
-# With random numbers, statistics and a counter that all must be right after a loss; its data cannot be pickled.
-PARTS = """
-    import os
-    import torch
-    from torch import nn
-    from torch.nn import functional
-
-    def make_model():
-        return nn.Sequential(nn.Linear(16, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 4))
-
-    class Lines:
-        def __init__(self, size, first):
-            self.size, self.first, self.unpicklable = size, first, lambda: None
-
-        def __len__(self):
-            return self.size
-
-        def __getitem__(self, index):
-            generator = torch.Generator().manual_seed(self.first + index)
-            x = torch.randn(16, generator=generator)
-            return x + 0.01 * torch.randn(16), int(x[:4].argmax())
-
-    def loss_of(model, batch):
-        inputs, targets = batch
-        return functional.cross_entropy(model(inputs), targets)
-"""
-FILE = PARTS + """
-    def make_dataset(split):
-        return Lines(512, 0) if split == "train" else Lines(64, 512)
-
+PARTS = user_code.MODEL + user_code.LINES + user_code.LOSS.replace("def loss(", "def loss_of(")
+FILE = PARTS + user_code.MAKE_DATASET + """
     loss = loss_of
 """
 BEGIN = PARTS + """
+    import os
     import sys
     import scavenger
 
@@ -82,11 +55,7 @@ NOTED = BEGIN + """
 sys.path.insert(0, str(job.SOURCE / "python"))
 
 
-@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
-class ScriptTest(job.JobTest):
-    def environment(self):
-        return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
-
+class ScriptTest(user_code.UserCodeTest):
     def script(self, source, name="train.py"):
         path = self.folder / name
         path.write_text(textwrap.dedent(source))
