@@ -27,6 +27,7 @@
 #include "runtime/base/named_variant.h"
 #include "runtime/vocabulary/metric.h"
 #include "runtime/vocabulary/policy.h"
+#include "runtime/vocabulary/precision.h"
 #include "runtime/vocabulary/role.h"
 #include "runtime/vocabulary/split.h"
 #include "runtime/vocabulary/status.h"
@@ -82,6 +83,7 @@ struct Start {
   double time_before = 0.0;  // seconds of the job's life in earlier processes
   std::uint32_t workers = 0;
   double price_per_worker_hour = 0.0;
+  std::optional<Precision> precision;  // older logs do not say it
   std::uint64_t samples_per_epoch = 0;
   std::uint64_t parameter_count = 0;  // 0: not known yet
   std::optional<Target> target;

@@ -44,6 +44,7 @@ void visit_fields(Visitor& field, T& start) {
   field("time_before", start.time_before);
   field("workers", start.workers);
   field("price_per_worker_hour", start.price_per_worker_hour);
+  field("precision", start.precision);
   field("samples_per_epoch", start.samples_per_epoch);
   field("parameter_count", start.parameter_count);
   field("target", start.target);

@@ -12,6 +12,7 @@
 #include "elastic/report/progress_text.h"
 #include "elastic/report/savings_json.h"
 #include "runtime/base/json_text.h"
+#include "runtime/vocabulary/word_json.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -72,6 +73,7 @@ json identity_json(const RunNumbers& numbers, const std::string& folder) {
           {"cores", start.host.cores},
           {"memory_bytes", start.host.memory_bytes},
           {"config_digest", start.config_digest},
+          {"precision", start.precision ? json(*start.precision) : json(nullptr)},
           {"samples_per_epoch", start.samples_per_epoch},
           {"parameter_count",
            numbers.model ? numbers.model->fact.parameter_count : start.parameter_count},

@@ -17,6 +17,7 @@
 #include "runtime/config/provider_config.h"
 #include "runtime/vocabulary/metric.h"
 #include "runtime/vocabulary/policy.h"
+#include "runtime/vocabulary/precision.h"
 #include "runtime/vocabulary/split.h"
 
 namespace scavenger {
@@ -83,16 +84,12 @@ struct FaultsConfig {
 
 enum class Device { kAutomatic, kCpu, kCuda };
 
-// kTf32: a GPU rounds the factors of float32 products to 10 bits of mantissa.
-enum class Precision { kFloat32, kTf32, kBfloat16, kFloat16 };
-
 // The order of images in memory. kAutomatic: on the CPU by the sizes of image and weights of each
 // convolution; on a GPU channels last, unless products are of float32.
 enum class ImageOrder { kAutomatic, kChannelsFirst, kChannelsLast };
 
 // How a worker computes.
 struct ComputeConfig {
-  // The precision of matrix products and convolutions. Weights, gradients and sums stay float32.
   Precision precision = Precision::kFloat32;
   ImageOrder image_order = ImageOrder::kAutomatic;
   // cuDNN measures its kernels for each new shape of a convolution, and takes the fastest.

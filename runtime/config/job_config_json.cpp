@@ -30,10 +30,6 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCpu, "cpu"},
                                       {Device::kCuda, "cuda"}})
-NLOHMANN_JSON_SERIALIZE_ENUM(Precision, {{Precision::kFloat32, "float32"},
-                                         {Precision::kTf32, "tf32"},
-                                         {Precision::kBfloat16, "bfloat16"},
-                                         {Precision::kFloat16, "float16"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ImageOrder, {{ImageOrder::kAutomatic, "auto"},
                                           {ImageOrder::kChannelsFirst, "channels_first"},
                                           {ImageOrder::kChannelsLast, "channels_last"}})

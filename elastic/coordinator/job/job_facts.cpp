@@ -196,6 +196,7 @@ fact::Start make_start_event(const JobStart& start, const DataSize& data,
   event.time_before = seconds_before;
   event.workers = start.config.cluster.workers;
   event.price_per_worker_hour = start.config.cluster.price_per_worker_hour;
+  event.precision = start.config.compute.precision;
   event.samples_per_epoch = data.train_samples;
   if (const auto& target = start.config.stop.target)
     event.target = fact::Target{target->metric, target->split, target->value};

@@ -54,7 +54,7 @@ const Page = {
   facts(run) {
     const { identity } = run, facts = [["run folder", identity.folder], ["job", identity.job_id], ["started", identity.utc], ["version", `${identity.version} (${identity.commit})`],
       ["host", `${identity.host}: ${identity.cpu}, ${identity.cores} cores, ${Format.bytes(identity.memory_bytes)}`], ["parameters", Format.count(identity.parameter_count)],
-      ["samples in an epoch", Format.count(identity.samples_per_epoch)], ["digest of the configuration", identity.config_digest]];
+      ["samples in an epoch", Format.count(identity.samples_per_epoch)], ["precision of products", identity.precision ?? Format.missing], ["digest of the configuration", identity.config_digest]];
     return html("dl", { class: "facts" }, facts.map(([name, value]) => [html("dt", {}, name), html("dd", {}, value)]));
   },
 

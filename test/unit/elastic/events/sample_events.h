@@ -25,6 +25,7 @@ inline fact::Start sample_start() {
           .time_before = 0.0,
           .workers = 2,
           .price_per_worker_hour = 3.6,
+          .precision = Precision::kTf32,
           .samples_per_epoch = 1000,
           .parameter_count = 123456,
           .target = fact::Target{.metric = Metric::kAccuracy, .split = Split::kTest, .value = 0.9},

@@ -50,6 +50,10 @@ TEST_CASE("A report of an eventful run fits the published schema") {
   CHECK(report_schema().faults(report_of(eventful_run())) == std::vector<std::string>{});
 }
 
+TEST_CASE("A report names the precision of products") {
+  CHECK(report_of(eventful_run())["environment"]["precision"] == "tf32");
+}
+
 TEST_CASE("A report of a run that has not begun fits the published schema") {
   CHECK(report_schema().faults(report_of(RunSummary())) == std::vector<std::string>{});
 }
