@@ -1,5 +1,5 @@
-// Providers that need a running service, which test/integration/providers/real_providers_test.py starts
-// and names in the environment.
+// Providers that need a running service, which test/integration/providers/real_providers_test.py
+// starts and names in the environment.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -53,10 +53,11 @@ Refusal refusal_of(ProviderTrial& trial) {
 
 }  // namespace
 
-#define SKIP_WITHOUT(variable)                                                                   \
-  if (environment(variable).empty()) {                                                           \
-    WARN("skipped: " variable " is not set; test/integration/providers/real_providers_test.py does"); \
-    return;                                                                                      \
+#define SKIP_WITHOUT(variable)                                                   \
+  if (environment(variable).empty()) {                                           \
+    WARN("skipped: " variable                                                    \
+         " is not set; test/integration/providers/real_providers_test.py does"); \
+    return;                                                                      \
   }
 
 TEST_CASE("ssh: the contract of providers", "[ssh]") {
