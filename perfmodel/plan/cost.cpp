@@ -31,10 +31,6 @@ Estimate product(const Estimate& a, const Estimate& b, double factor) {
 
 }  // namespace
 
-double price_per_hour(const MachineShape& shape, const ResourceRates& rates) {
-  return shape.vcpus * rates.per_vcpu_hour + shape.memory_gib * rates.per_gib_hour;
-}
-
 double billed_seconds(double seconds, const Billing& billing) {
   SCAVENGER_CHECK(seconds >= 0.0);
   const double rounded =

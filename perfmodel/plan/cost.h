@@ -9,17 +9,6 @@
 
 namespace scavenger::perfmodel {
 
-// A machine that is sold by its parts (custom VMs): price = vCPUs x rate + GiB x rate.
-struct MachineShape {
-  double vcpus = 0.0;
-  double memory_gib = 0.0;
-};
-struct ResourceRates {
-  double per_vcpu_hour = 0.0;  // dollars; on-demand or spot, as the caller looked them up
-  double per_gib_hour = 0.0;
-};
-double price_per_hour(const MachineShape& shape, const ResourceRates& rates);
-
 struct Billing {
   double minimum_seconds = 60.0;     // a VM's bill starts with these
   double granularity_seconds = 1.0;  // and then grows in steps of these
