@@ -1,8 +1,8 @@
 #include "elastic/report/json_report.h"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "elastic/events/json_number.h"
 #include "elastic/report/savings_json.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
@@ -11,11 +11,6 @@ namespace scavenger::elastic {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-// JSON knows no NaN and no infinity.
-json number(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
 
 // An event as it stands in events.jsonl.
 json event_json(const LoggedEvent& logged) {
@@ -41,45 +36,45 @@ json list_json(const LatestList<T>& list) {
 
 json moments_json(const RunningMoments& moments) {
   return {{"count", moments.count()},
-          {"mean", number(moments.mean())},
-          {"standard_error", number(moments.standard_error())}};
+          {"mean", number_or_null(moments.mean())},
+          {"standard_error", number_or_null(moments.standard_error())}};
 }
 
 json statistics_json(const SeriesStatistics& series) {
   json statistics = moments_json(series.moments());
-  statistics["minimum"] = number(series.minimum());
-  statistics["p5"] = number(series.quantile(0.05));
-  statistics["p50"] = number(series.quantile(0.50));
-  statistics["p95"] = number(series.quantile(0.95));
-  statistics["maximum"] = number(series.maximum());
+  statistics["minimum"] = number_or_null(series.minimum());
+  statistics["p5"] = number_or_null(series.quantile(0.05));
+  statistics["p50"] = number_or_null(series.quantile(0.50));
+  statistics["p95"] = number_or_null(series.quantile(0.95));
+  statistics["maximum"] = number_or_null(series.maximum());
   const RobustMean robust = series.robust_mean();
-  statistics["robust_mean"] = number(robust.mean);
-  statistics["robust_standard_error"] = number(robust.standard_error);
+  statistics["robust_mean"] = number_or_null(robust.mean);
+  statistics["robust_standard_error"] = number_or_null(robust.standard_error);
   statistics["outliers"] = robust.outliers;
   return statistics;
 }
 
 json measured_json(const noise::Measured& measured) {
-  return {{"value", number(measured.value)},
-          {"low", number(measured.interval.low)},
-          {"high", number(measured.interval.high)}};
+  return {{"value", number_or_null(measured.value)},
+          {"low", number_or_null(measured.interval.low)},
+          {"high", number_or_null(measured.interval.high)}};
 }
 
 json estimate_json(const noise::NoiseEstimate& estimate) {
   return {{"iterations", estimate.iterations},
           {"stable", estimate.stable},
           {"noise_scale", measured_json(estimate.noise_scale)},
-          {"gradient_sqr_norm", number(estimate.moments.gradient_sqr_norm)},
-          {"gradient_sqr_norm_error", number(estimate.standard_errors.gradient_sqr_norm)},
-          {"trace_per_sample", number(estimate.moments.trace_per_sample)},
-          {"trace_per_sample_error", number(estimate.standard_errors.trace_per_sample)}};
+          {"gradient_sqr_norm", number_or_null(estimate.moments.gradient_sqr_norm)},
+          {"gradient_sqr_norm_error", number_or_null(estimate.standard_errors.gradient_sqr_norm)},
+          {"trace_per_sample", number_or_null(estimate.moments.trace_per_sample)},
+          {"trace_per_sample_error", number_or_null(estimate.standard_errors.trace_per_sample)}};
 }
 
 // With gamma and gamma / K at a configuration.
 json noise_json(const std::optional<NoiseNumbers>& noise, double workers, double batch_size) {
   if (!noise) return nullptr;
   json object = {{"noise_phase", noise->phase},
-                 {"learning_rate", number(noise->learning_rate)},
+                 {"learning_rate", number_or_null(noise->learning_rate)},
                  {"last_iteration", noise->last_iteration}};
   object.update(estimate_json(noise->estimate));
   const noise::Measured gamma = noise::gamma_at(noise->estimate, workers, batch_size);
@@ -117,8 +112,8 @@ json curve_json(const DownsampledCurve& curve) {
     const bool any = point.count > 0;
     columns["first_iteration"].push_back(point.first_iteration);
     columns["last_iteration"].push_back(point.last_iteration);
-    columns["epoch"].push_back(number(point.epoch));
-    columns["time"].push_back(number(point.time));
+    columns["epoch"].push_back(number_or_null(point.epoch));
+    columns["time"].push_back(number_or_null(point.time));
     columns["count"].push_back(point.count);
     columns["mean"].push_back(any ? json(point.mean) : json(nullptr));
     columns["minimum"].push_back(any ? json(point.minimum) : json(nullptr));
