@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-namespace scavenger::surrogate {
+#include "runtime/config/model_config.h"
 
-enum class Activation { kRelu, kTanh };
+namespace scavenger::surrogate {
 
 struct DenseWeights {
   std::size_t inputs = 0;
