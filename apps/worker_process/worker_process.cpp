@@ -27,7 +27,7 @@ namespace scavenger {
 namespace {
 
 // The data and the model of this worker, before it knows its place in the job.
-struct Workshop {
+struct WorkerSetup {
   JobConfig config;
   DataSet train;
   DataSet test;
@@ -37,7 +37,7 @@ struct Workshop {
   Trainer& trainer() const { return *computation.trainer; }
 };
 
-Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make, ControlLink& link) {
+WorkerSetup set_up(const LaunchTicket& ticket, const MakeComputation& make, ControlLink& link) {
   JobConfig config = parse_resolved_config(ticket.config, "launch ticket");
   const std::filesystem::path cache = default_cache_folder();
   DataSet train = DataSet::open(config.data, Split::kTrain, cache);
@@ -48,64 +48,65 @@ Workshop set_up(const LaunchTicket& ticket, const MakeComputation& make, Control
 }
 
 // The hub is made on its thread, which serves at once.
-void open_hub(Workshop& shop, const LaunchTicket& ticket, IoThread& io,
+void open_hub(WorkerSetup& setup, const LaunchTicket& ticket, IoThread& io,
               std::unique_ptr<ps::StarHub>& hub) {
-  if (shop.config.sync.strategy != SyncStrategy::kAllReduce) return;
+  if (setup.config.sync.strategy != SyncStrategy::kAllReduce) return;
   asio::post(io.context(), asio::use_future([&] {
                hub = std::make_unique<ps::StarHub>(io.context(), Endpoint{ticket.listen_host, 0},
                                                    ticket.credentials);
              }))
       .get();
-  shop.hub = hub.get();
-  shop.computation.meeting_port = hub->port();
+  setup.hub = hub.get();
+  setup.computation.meeting_port = hub->port();
 }
 
-std::unique_ptr<Synchroniser> make_own_all_reduce(const Workshop& shop,
+std::unique_ptr<Synchroniser> make_own_all_reduce(const WorkerSetup& setup,
                                                   const AllReduceParts& parts) {
-  if (!shop.computation.step)
+  if (!setup.computation.step)
     throw ConfigError({.what = "this worker has no optimizer of its own",
                        .where = "sync.strategy",
                        .remedy = "use parameter_server"});
   auto replica = std::make_unique<ps::SteppedReplica>(whole_layout(parts), parts.config.optimizer,
-                                                      shop.computation.step);
-  auto collective =
-      std::make_unique<ps::StarCollective>(parts.io.context(), *shop.hub, parts.ticket.credentials);
+                                                      setup.computation.step);
+  auto collective = std::make_unique<ps::StarCollective>(parts.io.context(), *setup.hub,
+                                                         parts.ticket.credentials);
   return make_collective_synchroniser(parts, std::move(replica), std::move(collective));
 }
 
-void say_joined(const Workshop& shop, const LaunchTicket& ticket, ControlLink& link) {
+void say_joined(const WorkerSetup& setup, const LaunchTicket& ticket, ControlLink& link) {
   Joined joined;
-  joined.port = shop.computation.meeting_port;
+  joined.port = setup.computation.meeting_port;
   joined.role = Role::kWorker;
   joined.index = ticket.index;
   joined.pid = ::getpid();
   joined.version_line = version_line("scavenger");
-  joined.parameters = shop.trainer().parameters();
-  joined.buffers = shop.trainer().buffers();
+  joined.parameters = setup.trainer().parameters();
+  joined.buffers = setup.trainer().buffers();
   link.post(std::move(joined));
 }
 
-std::unique_ptr<Synchroniser> make_synchroniser(const Workshop& shop, const LaunchTicket& ticket,
-                                                const SyncGroup& group, IoThread& io,
-                                                ControlLink& link, const Clock& clock) {
-  const AllReduceParts parts{shop.config, ticket, shop.trainer(), shop.train.size(),
-                             io,          link,   clock};
-  if (shop.hub != nullptr) return make_own_all_reduce(shop, parts);
-  if (shop.config.sync.strategy != SyncStrategy::kParameterServer)
-    return shop.computation.make_all_reduce(parts);
-  const std::uint64_t flat_size = shop.trainer().parameters().flat_size();
-  const std::uint64_t chunk_bytes = shop.config.ps.chunk_bytes;
+std::unique_ptr<Synchroniser> make_synchroniser(const WorkerSetup& setup,
+                                                const LaunchTicket& ticket, const SyncGroup& group,
+                                                IoThread& io, ControlLink& link,
+                                                const Clock& clock) {
+  const AllReduceParts parts{setup.config, ticket, setup.trainer(), setup.train.size(), io,
+                             link,         clock};
+  if (setup.hub != nullptr) return make_own_all_reduce(setup, parts);
+  if (setup.config.sync.strategy != SyncStrategy::kParameterServer)
+    return setup.computation.make_all_reduce(parts);
+  const std::uint64_t flat_size = setup.trainer().parameters().flat_size();
+  const std::uint64_t chunk_bytes = setup.config.ps.chunk_bytes;
   if (!ticket.has_shared_file) {
     const auto shards = static_cast<std::uint32_t>(group.shards.size());
     return std::make_unique<ps::HostSynchroniser>(
         io.context(), clock, ps::ChunkLayout(flat_size, chunk_bytes, shards), ticket.credentials,
-        ps::WireFormat(shop.config.sync.wire_precision));
+        ps::WireFormat(setup.config.sync.wire_precision));
   }
-  const OptimizerConfig& optimizer = shop.config.optimizer;
+  const OptimizerConfig& optimizer = setup.config.optimizer;
   const auto vectors = static_cast<std::uint32_t>(ps::Optimizer(optimizer).state_names().size());
   return std::make_unique<ps::ShmSynchroniser>(
       ps::Segment::attach(kInheritedFile, {flat_size, chunk_bytes, vectors}), clock,
-      ps::ShmSynchroniser::Options{optimizer, shop.train.size(),
+      ps::ShmSynchroniser::Options{optimizer, setup.train.size(),
                                    std::thread::hardware_concurrency()});
 }
 
@@ -121,31 +122,31 @@ void announce_departure(asio::signal_set& notice, ControlLink& link) {
 
 void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoThread& io,
                    std::unique_ptr<ps::StarHub>& hub, const Clock& clock, ControlLink& link) {
-  Workshop shop = set_up(ticket, make, link);
-  open_hub(shop, ticket, io, hub);
-  Trainer& trainer = shop.trainer();
+  WorkerSetup setup = set_up(ticket, make, link);
+  open_hub(setup, ticket, io, hub);
+  Trainer& trainer = setup.trainer();
   log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
-           ticket.threads, shop.computation.place);
-  Worker worker({shop.config, shop.train, shop.test, trainer, link.commands(), clock},
+           ticket.threads, setup.computation.place);
+  Worker worker({setup.config, setup.train, setup.test, trainer, link.commands(), clock},
                 {.make_synchroniser =
                      [&](const SyncGroup& group) {
-                       return make_synchroniser(shop, ticket, group, io, link, clock);
+                       return make_synchroniser(setup, ticket, group, io, link, clock);
                      },
-                 .use_threads = shop.computation.use_threads,
+                 .use_threads = setup.computation.use_threads,
                  .post = [&link](ControlMessage message) { link.post(std::move(message)); },
                  .begins_iteration =
                      [&](const WorkerIteration& begun) {
                        link.note_iteration(begun.iteration);
-                       if (shop.computation.begins_iteration)
-                         shop.computation.begins_iteration(begun);
+                       if (setup.computation.begins_iteration)
+                         setup.computation.begins_iteration(begun);
                      },
-                 .expect = shop.computation.expect,
-                 .batches_ahead = shop.computation.batches_ahead});
-  say_joined(shop, ticket, link);
+                 .expect = setup.computation.expect,
+                 .batches_ahead = setup.computation.batches_ahead});
+  say_joined(setup, ticket, link);
   asio::signal_set notice(io.context(), SIGTERM);
   announce_departure(notice, link);
   const std::optional<WorkerIteration> next = worker.run();
-  if (shop.computation.at_end) shop.computation.at_end(next);
+  if (setup.computation.at_end) setup.computation.at_end(next);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 namespace scavenger {
 
-Worker::Worker(Parts parts, Surroundings surroundings)
+Worker::Worker(Parts parts, Hooks hooks)
     : parts_(parts),
-      surroundings_(std::move(surroundings)),
+      hooks_(std::move(hooks)),
       training_assembler_(
           BatchAssembler::for_training(parts.train, parts.config.data, parts.config.seed)),
       train_evaluator_(BatchAssembler::for_evaluation(parts.train, parts.config.data)),
@@ -20,9 +20,9 @@ Worker::Worker(Parts parts, Surroundings surroundings)
       loader_(
           [this](const BatchPlace& place, Batch& batch) {
             training_assembler_.assemble(place, batch);
-            if (surroundings_.expect) surroundings_.expect(batch);
+            if (hooks_.expect) hooks_.expect(batch);
           },
-          parts.clock, surroundings_.batches_ahead + 1),
+          parts.clock, hooks_.batches_ahead + 1),
       probe_(parts.trainer, parts.clock,
              parts.config.noise.per_layer ? group_by_layer(parts.trainer.parameters())
                                           : one_group(parts.trainer.parameters()),
@@ -68,7 +68,7 @@ void Worker::obey(const ControlMessage& command) {
 }
 
 void Worker::run_iteration() {
-  surroundings_.begins_iteration(loop_->next_iteration());
+  hooks_.begins_iteration(loop_->next_iteration());
   parts_.trainer.keep_buffers();
   const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {
@@ -86,7 +86,7 @@ void Worker::say_room() {
   const SampleMemory memory = parts_.trainer.sample_memory();
   log_info("a sample takes {} bytes in a pass, which has room for {}", memory.bytes_per_sample,
            memory.room_samples);
-  surroundings_.post(memory);
+  hooks_.post(memory);
 }
 
 // Reports a lost connection. An interrupted worker is not stuck.
@@ -94,7 +94,7 @@ void Worker::say_stuck() {
   const std::string problem = synchroniser_->problem();
   if (problem.empty()) return;
   log_warning("iteration {} cannot end: {}", loop_ ? loop_->iteration() : 0, problem);
-  surroundings_.post(Stuck{problem});
+  hooks_.post(Stuck{problem});
 }
 
 // ---- Memberships. ----
@@ -102,10 +102,10 @@ void Worker::say_stuck() {
 void Worker::on_configure_worker(const ConfigureWorker& message) {
   const SyncGroup& group = message.group;
   if (!synchroniser_) {
-    synchroniser_ = surroundings_.make_synchroniser(group);
+    synchroniser_ = hooks_.make_synchroniser(group);
     parts_.commands.steer(synchroniser_.get());
   }
-  surroundings_.use_threads(group.threads);
+  hooks_.use_threads(group.threads);
   load_from(group);
   settle_buffers(message);
   trains_ = false;
@@ -125,9 +125,9 @@ void Worker::on_configure_worker(const ConfigureWorker& message) {
   loop_.emplace(WorkerLoop::Parts{parts_.trainer, *synchroniser_, loader_, parts_.clock,
                                   needs_halves && group.rank == 0 ? &probe_ : nullptr},
                 parts_.config, parts_.train.size(), group.membership, group.rank,
-                [this](IterationStats stats) { surroundings_.post(std::move(stats)); });
+                [this](IterationStats stats) { hooks_.post(std::move(stats)); });
   trains_ = has_weights_ = true;
-  surroundings_.post(Ready{group.membership.epoch});
+  hooks_.post(Ready{group.membership.epoch});
   log_info("membership {}: rank {} of {}, {} samples of each batch of {}, from iteration {}",
            group.membership.epoch, group.rank, group.membership.workers(),
            group.membership.shares[group.rank], group.membership.batch_size,
@@ -178,7 +178,7 @@ void Worker::on_halt(const Halt&) {
     answer.has_weights = holder->held_iteration().has_value();
     if (answer.has_weights) answer.iteration = *holder->held_iteration();
   }
-  surroundings_.post(std::move(answer));
+  hooks_.post(std::move(answer));
 }
 
 std::vector<float> Worker::buffers() const {
@@ -203,11 +203,11 @@ void Worker::on_evaluate(const Evaluate& message) {
   BatchAssembler& assembler = message.split == Split::kTrain ? train_evaluator_ : test_evaluator_;
   if (const auto sums = evaluate_range(parts_.trainer, assembler, message,
                                        [this] { return parts_.commands.interrupted(); }))
-    surroundings_.post(*sums);
+    hooks_.post(*sums);
 }
 
 void Worker::on_send_buffers(const SendBuffers&) {
-  surroundings_.post(Buffers{buffers()});
+  hooks_.post(Buffers{buffers()});
 }
 
 // The buffers of another worker, so that all workers evaluate the same model.
@@ -222,7 +222,7 @@ void Worker::on_snapshot(const Snapshot& message) {
   if (holder == nullptr)
     throw ProtocolError(
         {.what = "a snapshot was asked of a worker that keeps none", .where = {}, .remedy = {}});
-  surroundings_.post(SnapshotTaken{message.iteration, holder->begin_snapshot(message.iteration)});
+  hooks_.post(SnapshotTaken{message.iteration, holder->begin_snapshot(message.iteration)});
 }
 
 }  // namespace scavenger

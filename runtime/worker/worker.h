@@ -34,7 +34,7 @@ class Worker final {
     const Clock& clock;
   };
   // Functions that connect the worker to its process.
-  struct Surroundings {
+  struct Hooks {
     std::function<std::unique_ptr<Synchroniser>(const SyncGroup&)> make_synchroniser;
     std::function<void(std::uint32_t threads)> use_threads;
     std::function<void(ControlMessage)> post;
@@ -45,7 +45,7 @@ class Worker final {
     std::size_t batches_ahead = 2;  // that are assembled before their use
   };
 
-  Worker(Parts parts, Surroundings surroundings);
+  Worker(Parts parts, Hooks hooks);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -75,7 +75,7 @@ class Worker final {
   void say_stuck();
 
   Parts parts_;
-  Surroundings surroundings_;
+  Hooks hooks_;
   BatchAssembler training_assembler_;
   BatchAssembler train_evaluator_;
   BatchAssembler test_evaluator_;
