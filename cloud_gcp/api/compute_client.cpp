@@ -330,7 +330,7 @@ awaitable<ChangeResult> ComputeClient::create(std::string zone, std::string meth
         result.may_be_partial = names.size() > 1;
       }
       if (!waited.operation && waited.fault && waited.fault->kind == FaultKind::kPermission)
-        result = {Outcome::kRefused, waited.fault, true, false};
+        result = {.outcome = Outcome::kRefused, .fault = waited.fault, .may_still_come = true};
     } else if (begun.fault->kind == FaultKind::kExists) {
       result.outcome = Outcome::kDone;
     } else if (begun.fault->kind != FaultKind::kUncertain) {

@@ -117,7 +117,7 @@ class GcpProvider final : public Lessor {
   std::map<const OfferChoice*, std::shared_ptr<BulkRequest>> bulk_requests_;  // that still gather
   std::map<MachineId, Vm> vms_;
   OfferLives lives_;                              // of spot VMs
-  std::optional<Refusal> hopeless_;               // no VM can be of use any more
+  std::optional<Refusal> permanent_refusal_;      // no VM can be of use any more
   std::map<std::string, std::string> disposals_;  // under way: name, and zone
   bool is_closing_ = false;
 };

@@ -44,7 +44,7 @@ RefusalKind kind_of(FaultKind kind) {
 }  // namespace
 
 awaitable<Machine> GcpProvider::obtain(MachineId id, const MachineRequest& request) {
-  if (hopeless_) throw MachineRefused(*hopeless_);
+  if (permanent_refusal_) throw MachineRefused(*permanent_refusal_);
   OfferChoice& offers = offers_for(request.type, request.spot);
   const double give_up = clock_.now_seconds() + settings_.wait_seconds;
   std::optional<Machine> machine = co_await take_with_others(id, request, offers);
@@ -241,7 +241,7 @@ awaitable<void> GcpProvider::hand_over_ticket(MachineId id, Vm vm, std::string t
       if (const auto* refused = dynamic_cast<const CloudError*>(&error)) fault = refused->fault();
     }
     if (fault && is_hopeless(*fault)) {  // nor will any other VM have one
-      hopeless_ = refusal_of(*fault, vm.offer);
+      permanent_refusal_ = refusal_of(*fault, vm.offer);
       lose(id, {"cannot be given its ticket"});
       co_return;
     }

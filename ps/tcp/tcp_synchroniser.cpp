@@ -192,7 +192,9 @@ std::optional<SyncResult> TcpSynchroniser::finish() {
   if (!wait_for_weights()) return std::nullopt;
   SyncResult result;
   result.wait_seconds = clock_.now_seconds() - start_seconds;
-  // Adds in the order of chunks, so that the sums do not depend on the order of arrival.
+  // Adds in the order of chunks, so that the sums do not depend on the order of arrival. No lock is
+  // needed: all weights are here, so the io thread writes no norms before the next
+  // expect_weights().
   result.local_gradient_sqr_norm =
       std::accumulate(local_sqr_norms_.begin(), local_sqr_norms_.end(), 0.0);
   result.global_gradient_sqr_norm =
