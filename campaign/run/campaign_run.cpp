@@ -272,7 +272,7 @@ message::Run CampaignRun::command_of(TaskId task, PointIndex point, std::uint64_
 }
 
 void CampaignRun::carry_out(const action::StartTask& start) {
-  tasks_[start.task] = {start.machine, start.point, {}, {}};
+  tasks_[start.task] = {.machine = start.machine, .point = start.point, .files = {}};
   std::vector<TaskFile> files =
       filled_files(campaign_.config(), campaign_.space(), start.point, inputs_);
   if (start.kept > 0) {
@@ -321,7 +321,7 @@ void CampaignRun::on_task_message(MachineId machine, const TaskMessage& message)
     if (ended->how == "kept") return feed(event::SegmentEnded{ended->task});
     feed(event::TaskFailed{ended->task, ended->how, ended->reason, ended->log_tail});
   } else if (const auto* file = std::get_if<message::PutFile>(&message)) {
-    if (TaskLink* const link = link_of(file->task, machine)) begin_file(*link, *file);
+    if (TaskLink* const link = link_of(file->task, machine)) link->files.begin(*file);
   } else if (const auto* all = std::get_if<message::Delivered>(&message)) {
     if (TaskLink* const link = link_of(all->task, machine)) keep(all->task, *link, all->is_final);
   }
@@ -329,38 +329,8 @@ void CampaignRun::on_task_message(MachineId machine, const TaskMessage& message)
 
 // ---- What comes home. ----
 
-void CampaignRun::begin_file(TaskLink& link, const message::PutFile& file) {
-  std::uint64_t bytes = file.bytes;
-  for (const TaskFile& other : link.files) bytes += other.content.size();
-  if (link.arriving || bytes > 2 * kMostFileBytes)
-    throw ProtocolError(
-        {.what = "more files came than a segment has", .where = file.name, .remedy = {}});
-  TaskFile begun;
-  begun.name = file.name;
-  begun.is_checkpoint = file.is_checkpoint;
-  link.files.push_back(std::move(begun));
-  link.arriving = file;
-  if (file.bytes == 0) finish_file(link);
-}
-
 void CampaignRun::on_piece(MachineId machine, const Piece& piece) {
-  TaskLink* const link = link_of(piece.task, machine);
-  if (link == nullptr) return;
-  if (!link->arriving)
-    throw ProtocolError({.what = "a piece belongs to no file", .where = {}, .remedy = {}});
-  std::string& content = link->files.back().content;
-  content += piece.bytes;
-  if (content.size() > link->arriving->bytes)
-    throw ProtocolError({.what = "a file is longer than was said", .where = {}, .remedy = {}});
-  if (content.size() == link->arriving->bytes) finish_file(*link);
-}
-
-void CampaignRun::finish_file(TaskLink& link) {
-  if (sha256_hex(link.files.back().content) != link.arriving->sha256)
-    throw ProtocolError({.what = "a file has another hash than was said",
-                         .where = link.arriving->name,
-                         .remedy = {}});
-  link.arriving.reset();
+  if (TaskLink* const link = link_of(piece.task, machine)) link->files.add(piece.bytes);
 }
 
 // The step that a stopped segment has reached; one that was not stopped has reached its end.
@@ -380,7 +350,7 @@ std::uint64_t CampaignRun::reached_by(const TaskRecord& task,
 }
 
 void CampaignRun::keep(TaskId id, TaskLink& link, bool is_final) {
-  auto files = std::make_shared<std::vector<TaskFile>>(std::exchange(link.files, {}));
+  auto files = std::make_shared<std::vector<TaskFile>>(link.files.take());
   const TaskRecord& task = campaign_.tasks().at(id);
   const std::uint64_t until = reached_by(task, *files);
   const std::uint64_t number = campaign_.simulations().at(link.point).segments.size() + 1;

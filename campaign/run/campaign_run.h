@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "campaign/core/campaign.h"
+#include "campaign/run/arriving_files.h"
 #include "campaign/run/campaign_folder.h"
 #include "campaign/run/host_links.h"
 #include "campaign/run/simulation_store.h"
 #include "campaign/run/surrogate_training.h"
-#include "runtime/base/digest.h"
 #include "runtime/net/event_loop.h"
 #include "runtime/provider/provider.h"
 
@@ -59,8 +59,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
   struct TaskLink {
     MachineId machine = 0;
     PointIndex point = 0;
-    std::vector<TaskFile> files;
-    std::optional<message::PutFile> arriving;  // the last of the files is not whole
+    ArrivingFiles files;
   };
 
   double seconds() const;
@@ -98,8 +97,6 @@ class CampaignRun final : private ProviderListener, private HostListener {
   std::uint32_t cores_of(const Machine& machine) const;
   void forget_tasks_of(MachineId machine);
   TaskLink* link_of(TaskId task, MachineId machine);
-  void begin_file(TaskLink& link, const message::PutFile& file);
-  void finish_file(TaskLink& link);
   void keep(TaskId id, TaskLink& link, bool is_final);
   std::uint64_t reached_by(const TaskRecord& task, const std::vector<TaskFile>& files) const;
   message::Run command_of(TaskId task, PointIndex point, std::uint64_t from,

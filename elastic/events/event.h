@@ -23,12 +23,13 @@
 
 #include "elastic/events/half_batches.h"
 #include "elastic/events/iteration_block.h"
+#include "elastic/events/machine_events.h"
+#include "elastic/events/process_events.h"
+#include "elastic/events/search_events.h"
 #include "elastic/events/vm_step.h"
 #include "runtime/base/named_variant.h"
 #include "runtime/vocabulary/metric.h"
-#include "runtime/vocabulary/policy.h"
 #include "runtime/vocabulary/precision.h"
-#include "runtime/vocabulary/role.h"
 #include "runtime/vocabulary/split.h"
 #include "runtime/vocabulary/status.h"
 
@@ -90,65 +91,6 @@ struct Start {
   Limits limits;
 
   bool operator==(const Start&) const = default;
-};
-
-struct ProcessStarted {
-  static constexpr std::string_view kName = "process_started";
-
-  Role role = Role::kWorker;
-  std::uint32_t index = 0;  // which worker or shard, for its whole life
-  std::int64_t pid = 0;
-  std::string log;  // path within the run folder
-
-  bool operator==(const ProcessStarted&) const = default;
-};
-
-struct ProcessJoined {
-  static constexpr std::string_view kName = "process_joined";
-
-  Role role = Role::kWorker;
-  std::uint32_t index = 0;
-  std::int64_t pid = 0;
-  double start_seconds = 0.0;  // from being started to being ready to work
-
-  bool operator==(const ProcessJoined&) const = default;
-};
-
-// A process is gone that should not be. An orderly end is not an event.
-struct ProcessLost {
-  static constexpr std::string_view kName = "process_lost";
-
-  Role role = Role::kWorker;
-  std::uint32_t index = 0;
-  std::int64_t pid = 0;
-  std::string how;       // "killed by signal 9"
-  std::string log_tail;  // the last lines of its log
-
-  bool operator==(const ProcessLost&) const = default;
-};
-
-// An exception in the user's own code, which ends the job.
-struct UserError {
-  static constexpr std::string_view kName = "user_error";
-
-  std::uint32_t worker = 0;  // its index
-  std::string what;          // the function, the worker and its samples
-  std::string traceback;     // as the user's language prints it
-
-  bool operator==(const UserError&) const = default;
-};
-
-// The job goes on after losses, or with a worker that has come.
-struct Recovery {
-  static constexpr std::string_view kName = "recovery";
-
-  std::uint32_t membership_epoch = 0;  // of the membership with which it goes on
-  std::vector<std::string> lost;       // "worker 1"; empty: nobody was
-  std::uint64_t iteration = 0;         // from which it went on
-  std::uint64_t iterations_lost = 0;   // done before, and lost with the state of a shard
-  double seconds = 0.0;                // from the news of the first loss to the next iteration done
-
-  bool operator==(const Recovery&) const = default;
 };
 
 // From first_iteration on, these workers train with this batch size. Where more iterations were
@@ -339,108 +281,6 @@ struct TargetReached {
   double epoch = 0.0;
 
   bool operator==(const TargetReached&) const = default;
-};
-
-enum class MachineChange { kRequested, kReady, kNotice, kLost, kReleased, kRefused };
-inline constexpr std::array<Named<MachineChange>, 6> kMachineChanges{{
-    {MachineChange::kRequested, "requested"},
-    {MachineChange::kReady, "ready"},
-    {MachineChange::kNotice, "notice"},
-    {MachineChange::kLost, "lost"},
-    {MachineChange::kReleased, "released"},
-    {MachineChange::kRefused, "refused"},
-}};
-static_assert(is_complete(kMachineChanges, MachineChange::kRefused));
-constexpr const auto& table_of(MachineChange) {
-  return kMachineChanges;
-}
-
-// A change in the life of a machine that was asked for: from requested to released, lost or
-// refused.
-struct Machine {
-  static constexpr std::string_view kName = "machine";
-
-  std::string name;
-  MachineChange change = MachineChange::kRequested;
-  std::uint32_t worker = 0;  // for which it is
-  std::string machine_type;
-  std::string zone;
-  bool spot = false;
-  double price_per_hour = 0.0;            // dollars
-  double on_demand_price_per_hour = 0.0;  // of the same machine if it were not spot
-  double minimum_seconds = 0.0;           // that are charged in any case
-  double charged_seconds = 0.0;           // when it got ready: that had been charged before
-  std::string reason;                     // of a notice, a loss, a refusal
-
-  bool operator==(const Machine&) const = default;
-};
-
-enum class SearchPhase { kColdStart, kProfiling, kSettled, kAgain, kEnded };
-inline constexpr std::array<Named<SearchPhase>, 5> kSearchPhases{{
-    {SearchPhase::kColdStart, "cold_start"},
-    {SearchPhase::kProfiling, "profiling"},
-    {SearchPhase::kSettled, "settled"},
-    {SearchPhase::kAgain, "again"},
-    {SearchPhase::kEnded, "ended"},
-}};
-static_assert(is_complete(kSearchPhases, SearchPhase::kEnded));
-constexpr const auto& table_of(SearchPhase) {
-  return kSearchPhases;
-}
-
-// The search for the best configuration goes a step on.
-struct SearchStep {
-  static constexpr std::string_view kName = "search_step";
-
-  std::uint64_t iteration = 0;
-  SearchPhase phase = SearchPhase::kColdStart;
-  std::uint32_t workers = 0;     // K that the job is to have now
-  std::uint32_t batch_size = 0;  // B
-  std::string reason;
-
-  bool operator==(const SearchStep&) const = default;
-};
-
-// What a configuration is expected to take.
-struct PredictedConfiguration {
-  std::uint32_t workers = 0;
-  std::uint32_t batch_size = 0;
-  double iteration_seconds = 0.0;
-  double iteration_seconds_low = 0.0;  // of its 95 % interval
-  double iteration_seconds_high = 0.0;
-  double epochs = 0.0;  // of the whole job to its target; see Prediction::relative
-  double seconds = 0.0;
-  double seconds_low = 0.0;
-  double seconds_high = 0.0;
-  double cost = 0.0;
-  bool measured = false;      // its seconds per iteration were
-  bool extrapolated = false;  // beyond what was measured
-  bool pareto = false;        // no other is better in both time and cost
-  bool knee = false;
-
-  bool operator==(const PredictedConfiguration&) const = default;
-};
-
-// What the performance model says of all candidates, and which one the policy takes.
-struct Prediction {
-  static constexpr std::string_view kName = "prediction";
-
-  std::uint64_t iteration = 0;
-  Policy policy = Policy::kKnee;
-  // Epochs are in units of those at reference_batch, and times and costs with them: no run to the
-  // target is known.
-  bool relative = false;
-  double reference_batch = 0.0;
-  std::string time_form;
-  std::string statistical_form;
-  double noise_scale = 0.0;       // B_s that it was made with; not finite: none
-  std::uint32_t noise_phase = 0;  // of the learning rate, in which it was measured
-  std::uint32_t workers = 0;      // of the chosen one; of the nearest if none is within the limits
-  std::uint32_t batch_size = 0;   // of the chosen one
-  std::string reason;
-  std::vector<PredictedConfiguration> candidates;
-
-  bool operator==(const Prediction&) const = default;
 };
 
 struct Warning {

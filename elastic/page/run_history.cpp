@@ -9,6 +9,7 @@
 #include "elastic/history/evaluation_metric.h"
 #include "elastic/history/iteration_timers.h"
 #include "elastic/history/series_digest.h"
+#include "elastic/report/progress_text.h"
 #include "elastic/report/quantity_text.h"
 
 namespace scavenger::elastic {

@@ -12,7 +12,7 @@
 #include "elastic/history/downsampled_curve.h"
 #include "elastic/history/recent_pace.h"
 #include "elastic/history/run_summary.h"
-#include "elastic/report/progress_text.h"
+#include "elastic/report/event_text.h"
 
 namespace scavenger::elastic {
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "elastic/report/event_text.h"
 #include "elastic/report/quantity_text.h"
 
 namespace scavenger::elastic {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "elastic/events/event.h"
 #include "elastic/history/recent_pace.h"
 #include "elastic/history/run_numbers.h"
+#include "runtime/vocabulary/status.h"
 
 namespace scavenger::elastic {
 
@@ -24,15 +24,6 @@ struct StatusText {
   std::string outlook;
 };
 StatusText status_text(const RunNumbers& numbers, const RecentPace& pace, double seconds);
-
-// How much an event matters to people who watch.
-enum class Attention { kNone, kDetail, kMilestone, kProblem };
-struct EventText {
-  Attention attention = Attention::kNone;
-  std::string text;
-};
-// `numbers` with the event already in them.
-EventText event_text(const LoggedEvent& logged, const RunNumbers& numbers);
 
 // "fashion_mlp: target reached: test accuracy 88.12 % after 4.20 epochs, 1,968 iterations, 72.1 s".
 std::string end_line(const RunNumbers& numbers);

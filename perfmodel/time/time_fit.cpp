@@ -164,6 +164,7 @@ TimeFit::Mode TimeFit::climb(const TimeParameters& start) {
     const auto residuals = [&](std::span<const double> x) {
       TimeParameters trial{};
       for (std::size_t j = 0; j < free_.size(); ++j) trial[free_[j]] = x[j];
+      // The errors of ln tau, and what each parameter changes them by.
       std::vector<double> errors(n);
       Matrix slopes(free_.size(), n);  // one row per parameter, to be whitened like the errors
       for (std::size_t i = 0; i < n; ++i) {
@@ -172,6 +173,7 @@ TimeFit::Mode TimeFit::climb(const TimeParameters& start) {
         for (std::size_t j = 0; j < free_.size(); ++j)
           slopes(j, i) = parts.gradient[free_[j]] / parts.seconds;
       }
+      // Whitened, they are independent and of variance 1. Each prior is one more observation.
       Residuals result{cholesky->whiten(errors), Matrix(n + free_.size(), free_.size())};
       for (std::size_t j = 0; j < free_.size(); ++j) {
         const auto column = cholesky->whiten(slopes.row(j));

@@ -4,6 +4,7 @@
 
 #include "elastic/history/run_summary.h"
 #include "elastic/history/time_to_go.h"
+#include "elastic/report/event_text.h"
 #include "test/unit/elastic/events/sample_events.h"
 
 namespace scavenger::elastic {
