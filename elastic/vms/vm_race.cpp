@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "elastic/vms/audition_shares.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_predictor.h"
 #include "elastic/vms/vm_race_numbers.h"
@@ -26,7 +27,6 @@ constexpr double kShareWait = 15.0;     // until a worker has the share that was
 constexpr double kMargin = 0.05;
 // Before one was seen: of a machine on request.
 constexpr double kUsualStartSeconds = 90.0;
-constexpr double kProbes = 3.0;  // shares of an audition
 
 const VmStep* last_of(const RunNumbers& numbers) {
   return numbers.vm_steps.latest.empty() ? nullptr : &numbers.vm_steps.latest.back().fact;
@@ -162,29 +162,16 @@ class RaceLook final {
                           : std::vector<RunEvent>{};
     // Other shares than were wished come only if there was no room for those.
     if (share_here(worker) != last_.share && numbers_.seconds - last_time_ < kShareWait) return {};
-    // By the shares that the controller gave: others than were wished if there was no room.
-    std::vector<std::pair<std::uint32_t, ShareTime>> known;
-    for (const PhaseNumbers& phase : numbers_.phases) {
-      if (phase.begin_time < audition_time()) continue;
-      for (const WorkerNumbers& one : phase.workers) {
-        if (one.rank >= phase.membership.indices.size() ||
-            phase.membership.indices[one.rank] != worker)
-          continue;
-        const auto is_same = [&](const auto& entry) { return entry.first == one.share; };
-        if (std::ranges::any_of(known, is_same)) continue;
-        if (const auto time = share_time(numbers_, worker, one.share, audition_time()))
-          known.emplace_back(one.share, *time);
-      }
-    }
+    const std::vector<MeasuredShare> known = measured_shares(numbers_, worker, audition_time());
     const bool here_is_known = std::ranges::any_of(
-        known, [&](const auto& entry) { return entry.first == share_here(worker); });
+        known, [&](const MeasuredShare& one) { return one.share == share_here(worker); });
     if (!here_is_known) return {};  // it is being measured
-    const std::uint32_t next = next_share(known);
+    const std::uint32_t next =
+        next_audition_share(known, incumbent_.workers, membership_.batch_size);
     if (next == 0) return decide();
-    VmStep further =
-        step(VmPhase::kProbing, type, incumbent_.workers + 1,
-             fmt::format("worker {} took {:.3g} s for {} samples: measures it with {}", worker,
-                         known.back().second.seconds, known.back().first, next));
+    VmStep further = step(VmPhase::kProbing, type, incumbent_.workers + 1,
+                          fmt::format("worker {} took {:.3g} s for {} samples: measures it with {}",
+                                      worker, known.back().time.seconds, known.back().share, next));
     further.worker = worker;
     further.share = next;
     return {further};
@@ -194,30 +181,6 @@ class RaceLook final {
     for (std::size_t rank = 0; rank < membership_.indices.size(); ++rank)
       if (membership_.indices[rank] == worker) return membership_.shares[rank];
     return 0;
-  }
-
-  // 0: enough is known. The largest share is the one with which it would take kMostSlowdown times
-  // the others' time: by a line through what was measured, or through the origin, which says less.
-  std::uint32_t next_share(const std::vector<std::pair<std::uint32_t, ShareTime>>& known) const {
-    if (known.size() >= static_cast<std::size_t>(kProbes)) return 0;
-    const auto [share, time] = known.back();
-    double base = 0.0, each = time.seconds / share;
-    if (known.size() > 1) {
-      const auto& [other_share, other] = known.front();
-      const double slope = (time.seconds - other.seconds) /
-                           (static_cast<double>(share) - static_cast<double>(other_share));
-      if (slope > 0.0) {
-        each = slope;
-        base = std::max(0.0, time.seconds - slope * share);
-      }
-    }
-    const std::uint32_t others = incumbent_.workers;
-    const double even = static_cast<double>(membership_.batch_size) / (others + 1.0);
-    double largest = std::min((kMostSlowdown * time.others - base) / each, 2.0 * even);
-    largest = std::min(largest, static_cast<double>(membership_.batch_size - others));
-    const double wanted = known.size() == 1 ? std::sqrt(share * std::max(largest, 1.0)) : largest;
-    const auto next = static_cast<std::uint32_t>(std::max(0.0, std::round(wanted)));
-    return next > share ? next : 0;
   }
 
   // ---- A decision. ----
@@ -252,7 +215,7 @@ class RaceLook final {
     running.tried = tried();
     question.running = running;
     question.start_seconds = mean_start_seconds(numbers_).value_or(kUsualStartSeconds);
-    question.probe_seconds = kProbes * (kMeasuredIterations + 5.0) * seconds_each;
+    question.probe_seconds = kSharesOfAudition * (kMeasuredIterations + 5.0) * seconds_each;
     if (setting_.stop.max_seconds > 0.0)
       question.limits.max_seconds = std::max(1.0, setting_.stop.max_seconds - numbers_.seconds);
     if (setting_.stop.max_cost > 0.0)
