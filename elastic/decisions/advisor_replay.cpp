@@ -32,8 +32,8 @@ std::optional<std::string> AdvisorReplay::add(const LoggedEvent& logged) {
   const bool waits = std::holds_alternative<fact::NoiseStable>(logged.event);
   if (measured_ && !waits) {
     measured_ = false;
-    for (RunEvent& event : advisor_.decide(summary_.numbers()))
-      expected_.push_back(std::move(event));
+    if (decide_)
+      for (RunEvent& event : decide_(summary_.numbers())) expected_.push_back(std::move(event));
   }
   std::optional<std::string> difference;
   if (advisor_.is_decision(logged.event)) {
@@ -44,6 +44,8 @@ std::optional<std::string> AdvisorReplay::add(const LoggedEvent& logged) {
     difference = "the log lacks " + line_of(expected_.front());
     expected_.clear();
   }
+  if (const auto* start = std::get_if<fact::Start>(&logged.event))
+    decide_ = advisor_.decide_of(*start);
   summary_.apply(logged);
   measured_ |= is_measurement(logged.event);
   return difference;

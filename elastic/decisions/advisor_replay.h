@@ -1,5 +1,5 @@
 // Decides again what an advisor (the search for K and B, the search for the machine type) has
-// decided in a recorded run, from its event log alone.
+// decided in a recorded run, from its event log and the configurations of its processes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,10 @@ namespace scavenger::elastic {
 // An advisor that decides after each measurement. Its functions are pure.
 struct ReplayedAdvisor {
   // Returns what is to be logged, in this order: mostly nothing.
-  std::function<std::vector<RunEvent>(const RunNumbers&)> decide;
+  using Decide = std::function<std::vector<RunEvent>(const RunNumbers&)>;
+  // Returns how the advisor decides in a process that has begun so, since a resumed job may have
+  // other limits. Empty: that process has no such advisor.
+  std::function<Decide(const fact::Start&)> decide_of;
   // Whether it is this advisor that logs such events.
   bool (*is_decision)(const RunEvent&) = nullptr;
   // Whether a decision need not follow from measurements: the first one, one of the user's.
@@ -41,6 +44,7 @@ class AdvisorReplay final {
   std::optional<std::string> compare(const RunEvent& recorded);
 
   const ReplayedAdvisor advisor_;
+  ReplayedAdvisor::Decide decide_;  // of the process whose events these are
   RunSummary summary_;
   bool measured_ = false;  // and nothing was decided on it yet
   std::deque<RunEvent> expected_;

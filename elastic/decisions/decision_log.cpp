@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "elastic/decisions/controller_json.h"
+#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/version.h"
@@ -72,6 +73,7 @@ void DecisionLog::begin(const std::string& config_json, const ControllerPlan& pl
                         {"version", version()},
                         {"commit", commit()},
                         {"plan", to_json(plan)},
+                        {"config_digest", sha256_hex(config_json)},
                         {"config", parse_json(config_json)}}}}));
 }
 

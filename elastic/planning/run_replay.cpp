@@ -8,10 +8,12 @@
 
 #include "elastic/decisions/decision_log.h"
 #include "elastic/decisions/decision_replay.h"
+#include "elastic/decisions/recorded_configs.h"
 #include "elastic/providers/job_provider.h"
 #include "elastic/rate/rate_replay.h"
 #include "elastic/search/search_replay.h"
 #include "elastic/vms/vm_race_replay.h"
+#include "elastic/vms/vm_race_setting.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -38,12 +40,18 @@ void add(const char* who, std::uint64_t decisions, const std::vector<std::string
 }  // namespace
 
 RunReplay replay_run(const std::filesystem::path& run_folder) {
+  const RecordedConfigs configs(run_folder);
   std::optional<ReplayedLog> search;
-  if (searches(run_folder)) search = replay_search(run_folder, catalogue_of);
+  if (configs.any([](const JobConfig& config) { return config.search.mode != SearchMode::kOff; }))
+    search = replay_search(run_folder, configs.in_order(), catalogue_of);
   std::optional<ReplayedLog> machines;
-  if (seeks_machine_type(run_folder)) machines = replay_race(run_folder, catalogue_of);
+  if (configs.any([](const JobConfig& config) { return seeks_machine_type(config.provider); }))
+    machines = replay_race(run_folder, configs.in_order(), catalogue_of);
   std::optional<ReplayedLog> rates;
-  if (follows_noise(run_folder)) rates = replay_rates(run_folder);
+  if (configs.any([](const JobConfig& config) { return follows_noise(config.optimizer); }))
+    rates = replay_rates(run_folder, [config_of = configs.in_order()](const fact::Start& start) {
+      return config_of(start).optimizer;
+    });
   RunReplay replay;
   // Jobs of older versions have no record of the controller's.
   if ((!search && !rates && !machines) || std::filesystem::exists(decision_file(run_folder))) {

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <variant>
 
 #include "elastic/rate/rate_rule.h"
-#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 
@@ -21,6 +21,8 @@ std::optional<std::string> RateReplay::compare(const fact::RateDecision& recorde
 
 std::optional<std::string> RateReplay::add(const LoggedEvent& logged) {
   std::optional<std::string> difference;
+  if (const auto* start = std::get_if<fact::Start>(&logged.event))
+    optimizer_ = optimizer_of_(*start);
   if (const auto* decision = std::get_if<fact::RateDecision>(&logged.event)) {
     difference = compare(*decision);
     ++decisions_;
@@ -29,20 +31,13 @@ std::optional<std::string> RateReplay::add(const LoggedEvent& logged) {
   return difference;
 }
 
-namespace {
-
-OptimizerConfig optimizer_of(const std::filesystem::path& run_folder) {
-  return read_resolved_config(run_folder / "config.json").optimizer;
+bool follows_noise(const OptimizerConfig& optimizer) {
+  return optimizer.batch_size_rule == BatchSizeRule::kAdaScale;
 }
 
-}  // namespace
-
-bool follows_noise(const std::filesystem::path& run_folder) {
-  return optimizer_of(run_folder).batch_size_rule == BatchSizeRule::kAdaScale;
-}
-
-ReplayedLog replay_rates(const std::filesystem::path& run_folder) {
-  return replay_log(run_folder, RateReplay(optimizer_of(run_folder)));
+ReplayedLog replay_rates(const std::filesystem::path& run_folder,
+                         RateReplay::OptimizerOf optimizer_of) {
+  return replay_log(run_folder, RateReplay(std::move(optimizer_of)));
 }
 
 }  // namespace scavenger::elastic

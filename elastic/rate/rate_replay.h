@@ -1,8 +1,9 @@
-// Decides again what a recorded run has decided about its learning rate, from its event log alone.
+// Decides again what a recorded run has decided about its learning rate.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +17,10 @@ namespace scavenger::elastic {
 // Takes the events of a log in their order. Pure; one thread.
 class RateReplay final {
  public:
-  explicit RateReplay(OptimizerConfig optimizer) : optimizer_(std::move(optimizer)) {}
+  // Returns the optimizer of the process that has begun so.
+  using OptimizerOf = std::function<OptimizerConfig(const fact::Start&)>;
+
+  explicit RateReplay(OptimizerOf optimizer_of) : optimizer_of_(std::move(optimizer_of)) {}
 
   // What the log should have said here, in words; nothing if it says that.
   std::optional<std::string> add(const LoggedEvent& logged);
@@ -25,15 +29,17 @@ class RateReplay final {
  private:
   std::optional<std::string> compare(const fact::RateDecision& recorded) const;
 
-  const OptimizerConfig optimizer_;
+  const OptimizerOf optimizer_of_;
+  OptimizerConfig optimizer_;
   RunSummary summary_;
   std::uint64_t decisions_ = 0;
 };
 
-// Whether the noise decides about the learning rate of a run. Throws InputError if it is none.
-bool follows_noise(const std::filesystem::path& run_folder);
+// Whether the noise decides about the learning rate.
+bool follows_noise(const OptimizerConfig& optimizer);
 
-// Reads a run folder. Throws InputError if it is none.
-ReplayedLog replay_rates(const std::filesystem::path& run_folder);
+// Reads a run folder, whose processes had these optimizers.
+ReplayedLog replay_rates(const std::filesystem::path& run_folder,
+                         RateReplay::OptimizerOf optimizer_of);
 
 }  // namespace scavenger::elastic

@@ -6,8 +6,6 @@
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
-#include "runtime/base/error.h"
-#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -25,28 +23,33 @@ bool is_end(const RunEvent& event) {
 
 }  // namespace
 
-AdvisorReplay search_replay(SearchSetting setting) {
+AdvisorReplay search_replay(
+    std::function<std::optional<SearchSetting>(const fact::Start&)> setting_of) {
+  const auto decide_of = [setting_of = std::move(setting_of)](const fact::Start& start) {
+    ReplayedAdvisor::Decide decide;
+    if (std::optional<SearchSetting> setting = setting_of(start))
+      decide = [setting = std::move(*setting)](const RunNumbers& numbers) {
+        return continue_search(setting, numbers);
+      };
+    return decide;
+  };
   return AdvisorReplay(
-      {.decide = [setting = std::move(setting)](
-                     const RunNumbers& numbers) { return continue_search(setting, numbers); },
-       .is_decision = is_decision,
-       .may_come_from_outside = is_end});
+      {.decide_of = decide_of, .is_decision = is_decision, .may_come_from_outside = is_end});
 }
 
-bool searches(const std::filesystem::path& run_folder) {
-  return read_resolved_config(run_folder / "config.json").search.mode != SearchMode::kOff;
-}
-
-ReplayedLog replay_search(const std::filesystem::path& run_folder,
-                          const CatalogueOf& catalogue_of) {
-  const JobConfig config = read_resolved_config(run_folder / "config.json");
-  if (config.search.mode == SearchMode::kOff)
-    throw InputError({.what = "this job did not search for its configuration",
-                      .where = run_folder.string(),
-                      .remedy = "name a run of scavenger-train --search"});
-  return replay_log(
-      run_folder, search_replay({config, search_grid(config.search), read_stored_models(run_folder),
-                                 machine_pool(config, catalogue_of(config))}));
+ReplayedLog replay_search(const std::filesystem::path& run_folder, ConfigOf config_of,
+                          CatalogueOf catalogue_of) {
+  const auto setting_of = [stored = read_stored_models(run_folder),
+                           config_of = std::move(config_of),
+                           catalogue_of = std::move(catalogue_of)](const fact::Start& start) {
+    const JobConfig& config = config_of(start);
+    std::optional<SearchSetting> setting;
+    if (config.search.mode != SearchMode::kOff)
+      setting = SearchSetting{config, search_grid(config.search), stored,
+                              machine_pool(config, catalogue_of(config))};
+    return setting;
+  };
+  return replay_log(run_folder, search_replay(setting_of));
 }
 
 }  // namespace scavenger::elastic

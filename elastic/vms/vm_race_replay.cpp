@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "elastic/vms/vm_race.h"
-#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -23,22 +22,32 @@ bool may_come_from_outside(const RunEvent& event) {
 
 }  // namespace
 
-AdvisorReplay race_replay(VmRaceSetting setting) {
-  return AdvisorReplay(
-      {.decide = [setting = std::move(setting)](
-                     const RunNumbers& numbers) { return continue_race(setting, numbers); },
-       .is_decision = is_race_step,
-       .may_come_from_outside = may_come_from_outside});
+AdvisorReplay race_replay(
+    std::function<std::optional<VmRaceSetting>(const fact::Start&)> setting_of) {
+  const auto decide_of = [setting_of = std::move(setting_of)](const fact::Start& start) {
+    ReplayedAdvisor::Decide decide;
+    if (std::optional<VmRaceSetting> setting = setting_of(start))
+      decide = [setting = std::move(*setting)](const RunNumbers& numbers) {
+        return continue_race(setting, numbers);
+      };
+    return decide;
+  };
+  return AdvisorReplay({.decide_of = decide_of,
+                        .is_decision = is_race_step,
+                        .may_come_from_outside = may_come_from_outside});
 }
 
-bool seeks_machine_type(const std::filesystem::path& run_folder) {
-  return seeks_machine_type(read_resolved_config(run_folder / "config.json").provider);
-}
-
-ReplayedLog replay_race(const std::filesystem::path& run_folder,
-                        const std::function<MachineCatalogue(const JobConfig&)>& catalogue_of) {
-  const JobConfig config = read_resolved_config(run_folder / "config.json");
-  return replay_log(run_folder, race_replay(vm_race_setting(config, catalogue_of(config))));
+ReplayedLog replay_race(const std::filesystem::path& run_folder, ConfigOf config_of,
+                        std::function<MachineCatalogue(const JobConfig&)> catalogue_of) {
+  const auto setting_of = [config_of = std::move(config_of),
+                           catalogue_of = std::move(catalogue_of)](const fact::Start& start) {
+    const JobConfig& config = config_of(start);
+    std::optional<VmRaceSetting> setting;
+    if (seeks_machine_type(config.provider))
+      setting = vm_race_setting(config, catalogue_of(config));
+    return setting;
+  };
+  return replay_log(run_folder, race_replay(setting_of));
 }
 
 }  // namespace scavenger::elastic

@@ -1,24 +1,26 @@
-// Decides again what a recorded search for the machine type has decided, from its event log alone.
+// Decides again what a recorded search for the machine type has decided.
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "elastic/decisions/advisor_replay.h"
+#include "elastic/decisions/recorded_configs.h"
 #include "elastic/events/log_replay.h"
 #include "elastic/vms/vm_race_setting.h"
 #include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger::elastic {
 
-// Takes the events of a log in their order.
-AdvisorReplay race_replay(VmRaceSetting setting);
+// Takes the events of a log in their order. `setting_of` returns what the process that has begun so
+// was told, or nothing if it does not search.
+AdvisorReplay race_replay(
+    std::function<std::optional<VmRaceSetting>(const fact::Start&)> setting_of);
 
-// Returns whether a run has such a search. Throws InputError if the folder is no run.
-bool seeks_machine_type(const std::filesystem::path& run_folder);
-
-// Reads a run folder. `catalogue_of` returns what the job's provider has to offer.
-ReplayedLog replay_race(const std::filesystem::path& run_folder,
-                        const std::function<MachineCatalogue(const JobConfig&)>& catalogue_of);
+// Reads a run folder, whose processes had these configurations. `catalogue_of` returns what the
+// job's provider has to offer.
+ReplayedLog replay_race(const std::filesystem::path& run_folder, ConfigOf config_of,
+                        std::function<MachineCatalogue(const JobConfig&)> catalogue_of);
 
 }  // namespace scavenger::elastic

@@ -127,8 +127,9 @@ TEST_CASE("Jobs that search on spot machines settle, reach their target, and cos
       return step != nullptr && step->phase == fact::SearchPhase::kSettled;
     });
     const JobConfig config = read_resolved_config(job.folder() / "config.json");
-    AdvisorReplay replay = search_replay(
-        {config, search_grid(config.search), {}, machine_pool(config, job.catalogue())});
+    const SearchSetting setting{
+        config, search_grid(config.search), {}, machine_pool(config, job.catalogue())};
+    AdvisorReplay replay = search_replay([&](const fact::Start&) { return setting; });
     for (const LoggedEvent& logged : events) CHECK(replay.add(logged).value_or("") == "");
     spot.add(taken);
     on_demand.add(kept);

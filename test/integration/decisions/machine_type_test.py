@@ -121,7 +121,9 @@ class VmsTest(job.JobTest):
         process.kill()
         process.wait()
         steps = len(self.steps())
-        again = self.start("--resume", self.run_folder(), "--quiet")
+        # With so little left no audition would have repaid itself: the replay of this run, as after each test, has to judge
+        # the killed process by what it was told.
+        again = self.start("--resume", self.run_folder(), "--quiet", "--set", "stop.max_epochs=300")
         found = self.wait_for_event(self.run_folder(), "vm_step", count=steps + 1, timeout=120)
         self.assertEqual((found[steps]["phase"], found[steps]["workers"], found[steps]["machine_type"]),
                          ("dismissed", 2, "narrow"))

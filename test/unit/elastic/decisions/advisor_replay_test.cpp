@@ -10,9 +10,14 @@
 namespace scavenger::elastic {
 namespace {
 
-std::vector<RunEvent> warn_each_twenty(const RunNumbers& numbers) {
-  if (numbers.iterations % 20 != 0) return {};
-  return {fact::Warning{.text = "after " + std::to_string(numbers.iterations)}};
+// A resumed process was told otherwise.
+ReplayedAdvisor::Decide warn_each_twenty(const fact::Start& start) {
+  return [each = start.resumed_from_iteration ? 30U : 20U](const RunNumbers& numbers) {
+    std::vector<RunEvent> warnings;
+    if (numbers.iterations % each == 0)
+      warnings.push_back(fact::Warning{.text = "after " + std::to_string(numbers.iterations)});
+    return warnings;
+  };
 }
 
 bool is_warning(const RunEvent& event) {
@@ -34,7 +39,7 @@ RunEvent ten_iterations(std::uint64_t first) {
 // The differences that a replay finds after a job of one worker has begun.
 std::vector<std::string> differences(std::vector<RunEvent> events, std::uint64_t decisions) {
   events.insert(events.begin(), {sample_start(), sample_membership(1, {64})});
-  AdvisorReplay replay({.decide = warn_each_twenty,
+  AdvisorReplay replay({.decide_of = warn_each_twenty,
                         .is_decision = is_warning,
                         .may_come_from_outside = is_of_the_user});
   std::vector<std::string> found;
@@ -84,6 +89,17 @@ TEST_CASE("A decision that a kill has swallowed is no difference") {
   resumed.resumed_from_iteration = 0;
   resumed.time_before = 3.0;
   CHECK(differences({ten_iterations(0), ten_iterations(10), resumed}, 0).empty());
+}
+
+TEST_CASE("What each process decided is compared with what that process was told") {
+  fact::Start resumed = sample_start();
+  resumed.resumed_from_iteration = 20;
+  resumed.time_before = 4.0;
+  const auto trains = [](std::uint64_t first) { return sample_iterations(2, first, 10, 1); };
+  CHECK(differences({ten_iterations(0), ten_iterations(10), warning("after 20"), resumed,
+                     sample_membership(2, {64}, 20), trains(20), warning("after 30"), trains(30)},
+                    2)
+            .empty());
 }
 
 }  // namespace scavenger::elastic

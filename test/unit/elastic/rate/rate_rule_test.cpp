@@ -67,7 +67,7 @@ class NoisyJob final {
 
 std::vector<std::string> differences(const OptimizerConfig& optimizer,
                                      const std::vector<LoggedEvent>& events) {
-  RateReplay replay(optimizer);
+  RateReplay replay([&](const fact::Start&) { return optimizer; });
   std::vector<std::string> found;
   for (const LoggedEvent& logged : events)
     if (const auto difference = replay.add(logged)) found.push_back(*difference);

@@ -139,7 +139,7 @@ TEST_CASE("A replay of an automatic search makes the same decisions") {
   job.truth.slower = 2.0;
   job.train(120.0);
   REQUIRE(looks_of(job) > 0);
-  AdvisorReplay replay = search_replay(job.setting());
+  AdvisorReplay replay = search_replay(job.setting_of());
   for (const LoggedEvent& logged : job.events()) REQUIRE(replay.add(logged) == std::nullopt);
   CHECK(replay.decisions() >= job.numbers().search_steps.total);
 }

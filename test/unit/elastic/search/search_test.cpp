@@ -239,12 +239,12 @@ TEST_CASE(
   job.settle();
   job.truth.slower = 3.0;
   job.train(3000.0);
-  AdvisorReplay replay = search_replay(job.setting());
+  AdvisorReplay replay = search_replay(job.setting_of());
   for (const LoggedEvent& logged : job.events()) REQUIRE(replay.add(logged) == std::nullopt);
   CHECK(replay.decisions() >= job.numbers().search_steps.total);
 
   const auto differences = [&](const auto& change) {
-    AdvisorReplay changed = search_replay(job.setting());
+    AdvisorReplay changed = search_replay(job.setting_of());
     int found = 0;
     for (LoggedEvent logged : job.events()) {
       if (!change(logged)) continue;

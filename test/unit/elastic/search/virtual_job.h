@@ -131,6 +131,10 @@ class VirtualJob final {
   }
   const RunNumbers& numbers() const { return summary_.numbers(); }
   const SearchSetting& setting() const { return setting_; }
+  // As search_replay() asks for it.
+  auto setting_of() const {
+    return [setting = setting_](const fact::Start&) { return setting; };
+  }
   const std::vector<LoggedEvent>& events() const { return events_; }
   std::size_t measured() const { return measured_.size(); }
   void log(RunEvent event) {

@@ -250,7 +250,7 @@ const std::vector<TrueType> kTypes = {{.name = "base", .cores = 2.0, .speed = 2.
                                       {.name = "good", .cores = 4.0, .speed = 9.0, .price = 2.1}};
 
 void check_replay(const RaceJob& job, const VmRaceSetting& setting) {
-  AdvisorReplay replay = race_replay(setting);
+  AdvisorReplay replay = race_replay([&](const fact::Start&) { return setting; });
   for (const LoggedEvent& logged : job.events()) {
     const auto difference = replay.add(logged);
     INFO(difference.value_or(""));
