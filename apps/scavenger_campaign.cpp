@@ -61,12 +61,16 @@ void declare(CLI::App& app, Arguments& arguments) {
       app.add_option("CONFIG", arguments.config,
                      "What to simulate: a JSON file, see configs/electrolyte_small.json");
   auto* resume =
-      app.add_option("--resume", arguments.resume, "Go on with the campaign in this run folder");
+      app.add_option("--resume", arguments.resume, "Go on with the campaign in this run folder")
+          ->check(kNamed);
   config->excludes(resume);
   auto* replay = app.add_option("--replay", arguments.replay,
-                                "Check that the log of this run folder leads to its decisions");
+                                "Check that the log of this run folder leads to its decisions")
+                     ->check(kNamed);
   replay->excludes(config)->excludes(resume);
-  app.add_option("--run", arguments.run, "The run folder (runs/NAME)")->excludes(resume);
+  app.add_option("--run", arguments.run, "The run folder (runs/NAME)")
+      ->check(kNamed)
+      ->excludes(resume);
   app.add_option("--set", arguments.overrides,
                  "Replaces a value of the configuration: --set machines.count=4")
       ->excludes(resume);

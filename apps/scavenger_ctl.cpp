@@ -24,13 +24,13 @@
 #include "kubernetes/provider/manifests.h"
 #include "kubernetes/provider/pod_visit.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
 #include "runtime/base/version.h"
 #include "runtime/net/asio.h"
 #include "runtime/provider/machine_visit.h"
 #include "runtime/provider/ssh/ssh_install.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger {
 namespace {
@@ -241,7 +241,7 @@ class KubernetesCommand final {
     if (!namespace_.empty()) settings.namespace_name = namespace_;
     if (render_->parsed()) {
       kubernetes::JobManifest job = manifest_;
-      job.config = read_file(source_);
+      job.config = read_input_file(source_, "name a configuration");
       job.namespace_name = settings.namespace_name;
       std::cout << json_text(kubernetes::job_manifests(settings, job), {.indent = 2}) << "\n";
       return 0;

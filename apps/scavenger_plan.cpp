@@ -31,6 +31,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/version.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger {
 namespace {
@@ -302,7 +303,8 @@ class PriceCommand final {
   bool is_called() const { return command_->parsed(); }
 
   int run() const {
-    const std::string text = catalog_.empty() ? gcp_price_text() : read_file(catalog_);
+    const std::string text =
+        catalog_.empty() ? gcp_price_text() : read_input_file(catalog_, "name a catalog of prices");
     if (refreshed_.empty()) {
       const std::string name = catalog_.empty() ? "built-in prices" : catalog_.string();
       std::cout << gcp::price_table(gcp::PriceCatalog::parse(text, name), region_, machine_types_);

@@ -38,6 +38,7 @@
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/vms/vm_race_setting.h"
+#include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
@@ -102,10 +103,12 @@ void declare(CLI::App& app, Arguments& arguments) {
                                 "a Python script with a loop of its own (docs/python_loop.md)");
   app.add_option("WORDS", arguments.script_words, "After --: the command line of that script");
   auto* resume = app.add_option("--resume", arguments.resume,
-                                "Go on with the job in this run folder, from its last checkpoint");
+                                "Go on with the job in this run folder, from its last checkpoint")
+                     ->check(kNamed);
   config->excludes(resume);
   auto* evaluate = app.add_option("--evaluate", arguments.evaluate,
-                                  "Train nothing: print the metrics of the job in this run folder");
+                                  "Train nothing: print the metrics of the job in this run folder")
+                       ->check(kNamed);
   evaluate->excludes(config)->excludes(resume);
   app.add_option("--split", arguments.split, "With --evaluate: on which data, test or train")
       ->capture_default_str()
@@ -136,6 +139,7 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--set", arguments.overrides,
                  "Replace a value of the configuration: --set optimizer.learning_rate=0.05");
   app.add_option("--run", arguments.run, "The run folder of a new job (runs/NAME where free)")
+      ->check(kNamed)
       ->excludes(resume);
   app.add_flag("--print-config", arguments.print_config,
                "Print the complete configuration and end");
@@ -364,6 +368,8 @@ int train(const Arguments& arguments) {
   }
   if (elastic::seeks_machine_type(start.config.provider))
     elastic::vm_race_setting(start.config, machines.catalogue(start.config, cores));
+  if (!start.config.model_store.path.empty())
+    perfmodel::require_store_place(start.config.model_store.path);
   elastic::check_endpoints_are_free(start.config);
   machines.check(start.config);
   std::optional<elastic::NewRunFolder> made;  // outlives all that writes to it

@@ -36,7 +36,7 @@ std::optional<int> parse_command_line(CLI::App& app, Words&&... words) {
   } catch (const CLI::ParseError& answer) {
     if (answer.get_exit_code() == 0)
       return run_user_program(app.get_name().c_str(), [&] { return app.exit(answer); });
-    std::cerr << app.get_name() << ": " << answer.what() << "; see " << app.get_name()
+    std::cerr << told_by(app.get_name(), answer.what()) << "; see " << app.get_name()
               << " --help\n";
     return 2;
   }
@@ -56,5 +56,13 @@ inline const CLI::Validator kPositive =
     number_that([](double number) { return number > 0.0; }, "above 0", "POSITIVE");
 inline const CLI::Validator kNotNegative =
     number_that([](double number) { return number >= 0.0; }, "from 0 on", "NONNEGATIVE");
+
+// An empty name is a mistake, such as a variable of a shell that is not set, and must not mean that
+// the option was left out.
+inline const CLI::Validator kNamed{[](std::string& word) {
+                                     return word.empty() ? std::string("the name is empty")
+                                                         : std::string();
+                                   },
+                                   ""};
 
 }  // namespace scavenger

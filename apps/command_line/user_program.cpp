@@ -27,16 +27,21 @@ void finish_standard_output() {
                      .remedy = "make room on the disk that it goes to"});
 }
 
+std::string told_by(const std::string& name, const std::string& text) {
+  const bool names_itself = text.starts_with(name + ":") || text.starts_with(name + " ");
+  return names_itself ? text : name + ": " + text;
+}
+
 int run_user_program(const char* name, const std::function<int()>& body) {
   try {
     const int code = body();
     finish_standard_output();
     return code;
   } catch (const InputError& error) {
-    std::cerr << name << ": " << error.what() << "\n";
+    std::cerr << told_by(name, error.what()) << "\n";
     return 2;
   } catch (const std::exception& error) {
-    std::cerr << name << ": " << error.what() << "\n";
+    std::cerr << told_by(name, error.what()) << "\n";
     return 1;
   }
 }

@@ -1,7 +1,7 @@
 #include "cloud_gcp/provider/gcp_settings.h"
 
-#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
+#include "runtime/schema/input_file.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger::gcp {
@@ -36,7 +36,8 @@ GcpSettings gcp_settings(const ProviderConfig& config) {
 
 PriceCatalog price_catalog(const GcpSettings& settings) {
   if (settings.prices.empty()) return PriceCatalog::built_in();
-  return PriceCatalog::parse(read_file(settings.prices), settings.prices);
+  return PriceCatalog::parse(read_input_file(settings.prices, "name a catalog of prices"),
+                             settings.prices);
 }
 
 }  // namespace scavenger::gcp

@@ -13,8 +13,8 @@
 #include "elastic/plan/run_record.h"
 #include "perfmodel/store/observation_table.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -48,10 +48,10 @@ bool is_export(const std::string& text) {
 RecordedRun read_source(const std::string& source, const PlanSources& sources) {
   std::error_code ignored;
   if (fs::is_directory(source, ignored)) return read_run(source);
-  if (!fs::exists(source, ignored))
-    refuse("there is no such file or folder", source,
-           "name a run folder, a table (CSV or JSON), or what scavenger-plan export wrote");
-  const std::string text = read_file(source);
+  const char* const remedy =
+      "name a run folder, a table (CSV or JSON), or what scavenger-plan export wrote";
+  if (!fs::exists(source, ignored)) refuse("there is no such file or folder", source, remedy);
+  const std::string text = read_input_file(source, remedy);
   if (is_export(text)) return {perfmodel::parse_model_record(text, source), {}, {}, {}};
   return {
       perfmodel::read_observation_table(

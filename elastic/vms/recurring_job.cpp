@@ -10,7 +10,7 @@
 
 #include "perfmodel/machines/cluster_search.h"
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -47,7 +47,7 @@ perfmodel::ClusterPlace place_of(const RunCluster& cluster, const std::vector<Vm
 }  // namespace
 
 std::vector<WholeRun> read_whole_runs(const std::filesystem::path& file) {
-  std::istringstream lines(read_file(file));
+  std::istringstream lines(read_input_file(file, "name a table of whole runs"));
   std::string line;
   std::getline(lines, line);
   if (line != kRunsHeader)

@@ -18,6 +18,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
+#include "runtime/schema/input_file.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger::elastic {
@@ -99,7 +100,7 @@ Calibration read_calibration_run(const std::filesystem::path& run_folder, const 
 }
 
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
-  std::istringstream lines(read_file(file));
+  std::istringstream lines(read_input_file(file, "name what scavenger-ctl calibrate has written"));
   std::string line;
   std::getline(lines, line);
   if (line != kHeader)

@@ -10,11 +10,13 @@
 #include <sstream>
 
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
+
+constexpr const char* kTableRemedy = "name a table of machine types (docs/machines.md)";
 
 [[noreturn]] void refuse(const std::filesystem::path& file, std::size_t line, std::string what) {
   throw InputError({.what = std::move(what),
@@ -102,7 +104,8 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
   static const std::set<std::string> kColumns = {
       "type",    "family", "vcpu",       "coremark",    "mem_gb_s", "nic_gbit",
       "ram_gib", "price",  "spot_price", "spot_losses", "max_count"};
-  std::istringstream lines{std::string(without_byte_order_mark(read_file(file)))};
+  std::istringstream lines{
+      std::string(without_byte_order_mark(read_input_file(file, kTableRemedy)))};
   std::string line;
   std::getline(lines, line);
   const std::vector<std::string> header = cells_of(line);
@@ -153,7 +156,8 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
 }
 
 std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path& file) {
-  std::istringstream lines{std::string(without_byte_order_mark(read_file(file)))};
+  std::istringstream lines{
+      std::string(without_byte_order_mark(read_input_file(file, kTableRemedy)))};
   std::string line;
   std::getline(lines, line);
   if (!line.starts_with("MACHINE_TYPE;CPU;vCores;COREMARK_SCORE"))

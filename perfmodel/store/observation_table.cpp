@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/text.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger::perfmodel {
 namespace {
@@ -208,7 +208,8 @@ void add_row(const Line& line, const TableFormat& format, double samples_per_epo
 
 ModelRecord read_observation_table(const std::filesystem::path& path, const TableFormat& format,
                                    double samples_per_epoch) {
-  const std::string text(without_byte_order_mark(read_file(path)));
+  const std::string text(
+      without_byte_order_mark(read_input_file(path, "name a table, as CSV or JSON")));
   const bool is_json = text.find_first_not_of(" \t\r\n") != std::string::npos &&
                        text[text.find_first_not_of(" \t\r\n")] == '[';
   const std::vector<Line> lines =

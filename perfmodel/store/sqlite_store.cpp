@@ -36,6 +36,24 @@ CREATE TABLE fit (model TEXT PRIMARY KEY REFERENCES model(id) ON DELETE CASCADE,
 
 }  // namespace
 
+void require_store_place(const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto refuse = [](std::string what, const fs::path& where) {
+    throw InputError({.what = std::move(what),
+                      .where = where.string(),
+                      .remedy = "name a file of SQLite; a store is made where there is none"});
+  };
+  if (fs::exists(path, ignored)) {
+    if (!fs::is_regular_file(path, ignored)) refuse("is not a regular file, so no store", path);
+    return;
+  }
+  fs::path folder = fs::absolute(path, ignored).parent_path();
+  while (!fs::exists(folder, ignored) && folder.has_relative_path()) folder = folder.parent_path();
+  if (!fs::is_directory(folder, ignored))
+    refuse("is not a folder, so no store can be in it", folder);
+}
+
 // One statement, its parameters bound in order, its columns read in order.
 class SqliteStore::Statement final {
  public:
@@ -112,6 +130,12 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, StoreAccess access,
     : path_(path) {
   const bool writes = access == StoreAccess::kReadWrite;
   std::error_code ignored;
+  require_store_place(path);
+  if (!writes && !std::filesystem::exists(path, ignored))
+    throw InputError({.what = "there is no store",
+                      .where = path.string(),
+                      .remedy = "a job makes one (model_store.path), and so does scavenger-plan "
+                                "record SOURCES --store FILE"});
   if (writes && path.has_parent_path())
     std::filesystem::create_directories(path.parent_path(), ignored);
   const int flags = writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;

@@ -20,12 +20,16 @@ inline constexpr int kStoreSchemaVersion = 1;
 
 enum class StoreAccess { kReadOnly, kReadWrite };
 
+// Throws InputError if there is no store at this path, and none can be made there: what is there is
+// no regular file (a pipe would be waited for), or one of its folders is a file. Makes nothing.
+void require_store_place(const std::filesystem::path& path);
+
 // Thread: one at a time. All calls throw SystemError where the file is locked by others for longer
 // than the patience, cannot be written, or is damaged.
 class SqliteStore final : public ModelStore {
  public:
-  // Makes the file where it is not there and access allows it. Throws InputError where it is no
-  // store, or a newer one.
+  // Makes the file if it is not there and access allows it. Throws InputError if it is not there
+  // otherwise, is no store, or a newer one.
   explicit SqliteStore(const std::filesystem::path& path,
                        StoreAccess access = StoreAccess::kReadWrite, double patience_seconds = 5.0);
   ~SqliteStore() override;

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import os
 import pathlib
 import socket
 import struct
@@ -58,6 +59,8 @@ class BadInputTest(job.JobTest):
         self.refuse(SYNTHETIC, "--batch-size", 0, says=["--batch-size", '"0" is no number above 0', "--help"])
         self.refuse(SYNTHETIC, "--workers", "many", says=["--workers", '"many"'])
         self.refuse(SYNTHETIC, "--no-such-option", says=["--no-such-option"])
+        self.refuse(SYNTHETIC, "--run", "", says=["--run: the name is empty"])
+        self.refuse("--resume", "", says=["--resume: the name is empty"])
 
     def test_a_wrong_command_line_of_a_program_that_trains_nothing(self):
         for line, says in ((("scavenger-plan", "--price", "-1"), '"-1" is no number from 0 on'),
@@ -69,6 +72,46 @@ class BadInputTest(job.JobTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(says, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def plan_refuses(self, *words, says):
+        done = subprocess.run([job.programs / "scavenger-plan", *map(str, words)], text=True, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertIn(says, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertEqual(done.stderr.count("scavenger-plan: "), int("scavenger-plan vms" not in done.stderr), done.stderr)
+
+    def test_what_never_ends_is_neither_a_table_nor_a_store_nor_waited_for(self):
+        pipe, table, machines = (self.folder / name for name in ("pipe", "table.csv", "machines.csv"))
+        os.mkfifo(pipe)
+        machines.write_text("type,vcpu,price\nsmall,2,0.1\n")
+        table.write_text("workers,batch_size,iteration_seconds\n1,64,0.1\n2,64,0.06\n2,128,0.1\n")
+        for endless in (pipe, pathlib.Path("/dev/zero")):
+            says = f"{endless}: is not a regular file"
+            self.plan_refuses(endless, says=says)
+            self.plan_refuses("vms", endless, "--catalog", machines, says=says)
+            self.plan_refuses("vms", table, "--catalog", endless, says=says)
+            self.plan_refuses("vms", table, "--coremark", endless, says=says)
+            self.plan_refuses("vms", table, "--calibrations", endless, says=says)
+            self.plan_refuses("again", endless, "--job", "x", "--catalog", machines, says=says)
+            self.plan_refuses("prices", "--catalog", endless, says=says)
+            self.plan_refuses("list", "--store", endless, says=says)
+            self.plan_refuses("record", table, "--store", endless, says=says)
+            self.refuse(SYNTHETIC, "--set", f"model_store.path={endless}", "--run", self.run_folder(),
+                        says=[f"{endless}: is not a regular file"])
+
+    def test_a_store_that_is_not_there(self):
+        for store in (self.folder / "none.sqlite", self.folder / "nowhere" / "none.sqlite"):
+            self.plan_refuses("list", "--store", store, says=f"{store}: there is no store; a job makes one")
+        (self.folder / "file").write_text("")
+        self.refuse(SYNTHETIC, "--set", f"model_store.path={self.folder / 'file' / 'store'}", "--run", self.run_folder(),
+                    says=["file: is not a folder"])
+
+    def test_a_message_has_the_programs_name_once(self):
+        empty = self.folder / "machines.csv"
+        empty.write_text("type,vcpu,price\nsmall,2,0.1\n")
+        table = self.folder / "table.csv"
+        table.write_text("workers,batch_size,iteration_seconds,machine\n1,64,0.1,small\n2,64,0.06,small\n2,128,0.1,small\n")
+        self.plan_refuses("vms", table, "--catalog", empty, "--types", "x*", says="scavenger-plan vms: ")
 
     def test_more_workers_than_samples_in_a_batch(self):
         self.refuse(SYNTHETIC, "--workers", 65, "--run", self.run_folder(), says=["65", "64"])

@@ -1,6 +1,7 @@
 #include "perfmodel/store/sqlite_store.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -169,8 +170,29 @@ TEST_CASE("a store that may not be written says so, and can be read") {
   SqliteStore store(place.path, StoreAccess::kReadOnly);
   CHECK(store.list().size() == 1);
   CHECK_THROWS_WITH(store.record(sample_record("job2")), Catch::Contains("may not be written"));
-  CHECK_THROWS_WITH(SqliteStore(place.folder.path() / "none.sqlite", StoreAccess::kReadOnly),
-                    Catch::Contains("cannot open the store"));
+}
+
+TEST_CASE("what is no store, and a place where there can be none, are refused with the remedy") {
+  const StoreFolder place;
+  const auto folder = place.folder.path();
+  for (const auto& none : {folder / "none.sqlite", folder / "nowhere" / "none.sqlite"}) {
+    CHECK_THROWS_AS(SqliteStore(none, StoreAccess::kReadOnly), InputError);
+    CHECK_THROWS_WITH(SqliteStore(none, StoreAccess::kReadOnly),
+                      Catch::StartsWith(none.string() + ": there is no store") &&
+                          Catch::Contains("scavenger-plan record"));
+  }
+  CHECK(std::filesystem::is_empty(folder));
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  write_file_atomically(folder / "file", "");
+  std::filesystem::create_symlink("/dev/zero", folder / "zero");
+  for (const StoreAccess access : {StoreAccess::kReadOnly, StoreAccess::kReadWrite}) {
+    for (const auto& other : {folder / "pipe", folder / "zero", folder}) {
+      CHECK_THROWS_AS(SqliteStore(other, access), InputError);
+      CHECK_THROWS_WITH(SqliteStore(other, access), Catch::Contains("is not a regular file"));
+    }
+    CHECK_THROWS_WITH(SqliteStore(folder / "file" / "x" / "none.sqlite", access),
+                      Catch::Contains("file: is not a folder"));
+  }
 }
 
 TEST_CASE("a newer store, another program's file and no database at all are refused") {
