@@ -44,16 +44,16 @@ Counts counts_of(const ElectrolyteSettings& settings, double side_nm) {
 }
 
 void check(const ElectrolyteSettings& settings) {
-  check_range("slit_nm", settings.slit_nm, 0.5, 100.0);
-  check_range("concentration", settings.concentration, 0.0, 10.0);
-  check_range("surface_charge", settings.surface_charge, -1.0, 0.0);
-  check_range("positive_valency", settings.positive_valency, 1, 4);
-  check_range("negative_valency", settings.negative_valency, -4, -1);
-  check_range("positive_diameter_nm", settings.positive_diameter_nm, 0.05, 5.0);
-  check_range("negative_diameter_nm", settings.negative_diameter_nm, 0.05, 5.0);
-  check_range("side_nm", settings.side_nm, 0.0, 1000.0);
-  check_range("permittivity", settings.permittivity, 1.0, 1000.0);
-  check_range("kelvin", settings.kelvin, 1.0, 10000.0);
+  check_range("--slit", settings.slit_nm, 0.5, 100.0);
+  check_range("--concentration", settings.concentration, 0.0, 10.0);
+  check_range("--surface-charge", settings.surface_charge, -1.0, 0.0);
+  check_range("--positive-valency", settings.positive_valency, 1, 4);
+  check_range("--negative-valency", settings.negative_valency, -4, -1);
+  check_range("--positive-diameter", settings.positive_diameter_nm, 0.05, 5.0);
+  check_range("--negative-diameter", settings.negative_diameter_nm, 0.05, 5.0);
+  check_range("--side", settings.side_nm, 0.0, 1000.0);
+  check_range("--permittivity", settings.permittivity, 1.0, 1000.0);
+  check_range("--kelvin", settings.kelvin, 1.0, 10000.0);
 }
 
 // A lattice of at least `ions` places that are `gap` or more from the walls.

@@ -77,9 +77,9 @@ PairForce law_of(const FluidSettings& settings, double cutoff) {
 
 System make_fluid(const FluidSettings& settings) {
   check_particles(settings.atoms);
-  check_range("density", settings.density, 1e-6, 1.5);
-  check_range("temperature", settings.temperature, 1e-3, 1e3);
-  check_range("cutoff", settings.cutoff, 1.0, 100.0);
+  check_range("--density", settings.density, 1e-6, 1.5);
+  check_range("--temperature", settings.temperature, 1e-3, 1e3);
+  check_range("--cutoff", settings.cutoff, 1.0, 100.0);
   const double cutoff = settings.force == FluidForce::kRepulsive ? kMinimum : settings.cutoff;
   const double side = std::cbrt(static_cast<double>(settings.atoms) / settings.density);
   if (2.0 * cutoff > side) {

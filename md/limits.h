@@ -21,6 +21,7 @@ inline void check_particles(std::int64_t particles) {
                                           kMostParticles)});
 }
 
+// `name`: the option of scavenger-md.
 inline void check_range(const char* name, double value, double least, double most) {
   if (value >= least && value <= most) return;
   throw InputError({.what = fmt::format("{} is {}", name, value),

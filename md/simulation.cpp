@@ -1,10 +1,14 @@
 #include "md/simulation.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "md/limits.h"
 #include "runtime/base/file.h"
@@ -17,12 +21,12 @@ constexpr std::int64_t kStepsBetweenQuestions = 20;
 
 System checked(System system, const SimulationSettings& settings) {
   const MotionSettings& motion = settings.motion;
-  check_range("time_step", motion.time_step, 1e-6, 0.05);
-  check_range("friction", motion.friction, 0.0, 100.0);
-  check_range("equilibration_steps", static_cast<double>(motion.equilibration_steps), 0, 1e12);
-  check_range("sample_every", static_cast<double>(settings.sample_every), 1, 1e9);
-  check_range("samples_per_block", static_cast<double>(settings.samples_per_block), 1, 1e9);
-  check_range("bin_width", settings.bin_width, 0.005, 10.0);
+  check_range("--time-step", motion.time_step, 1e-6, 0.05);
+  check_range("--friction", motion.friction, 0.0, 100.0);
+  check_range("--equilibration-steps", static_cast<double>(motion.equilibration_steps), 0, 1e12);
+  check_range("--sample-every", static_cast<double>(settings.sample_every), 1, 1e9);
+  check_range("--samples-per-block", static_cast<double>(settings.samples_per_block), 1, 1e9);
+  check_range("--bin-width", settings.bin_width, 0.005, 10.0);
   return system;
 }
 
@@ -36,6 +40,32 @@ std::string identity_of(const System& system, const SimulationSettings& settings
       settings.bin_width);
 }
 
+// The option of scavenger-md that a word of an identity is of.
+std::string option_of(const std::string& key) {
+  if (key == "slit_nm" || key == "side_nm") return "--" + key.substr(0, key.find('_'));
+  if (key == "valencies" || key == "diameters") return key;
+  if (key == "equilibration") return "--equilibration-steps";
+  if (key == "constant_energy") return "--ensemble nve";
+  std::string option = "--" + key;
+  std::ranges::replace(option, '_', '-');
+  return option;
+}
+
+// How a state's identity differs from what is asked for, in the words of the command line.
+std::string difference(const std::string& there, const std::string& wanted) {
+  std::istringstream one(there), other(wanted);
+  std::vector<std::string> parts;
+  for (std::string a, b; one >> a && other >> b;) {
+    if (a == b) continue;
+    const std::size_t sign = b.find('=');
+    if (sign == std::string::npos || a.substr(0, sign) != b.substr(0, sign))
+      return a + ", not " + b;
+    parts.push_back(fmt::format("{} {}, not {}", option_of(b.substr(0, sign)), a.substr(sign + 1),
+                                b.substr(sign + 1)));
+  }
+  return parts.empty() ? there : fmt::format("{}", fmt::join(parts, "; "));
+}
+
 std::optional<State> state_of(const std::filesystem::path& folder, const System& system,
                               const SimulationSettings& settings) {
   std::optional<State> state = read_state(folder);
@@ -43,7 +73,7 @@ std::optional<State> state_of(const std::filesystem::path& folder, const System&
   const std::string wanted = identity_of(system, settings);
   if (state->identity != wanted || state->phase.positions.size() != system.particles()) {
     throw InputError({.what = "the folder holds the state of another simulation: " +
-                              state->identity + "; asked for: " + wanted,
+                              difference(state->identity, wanted),
                       .where = folder.string(),
                       .remedy = "use another folder, or remove its state.bin and state.before"});
   }

@@ -111,11 +111,30 @@ class SimulationTest(unittest.TestCase):
         self.assertIn("diverged: step", text)
         self.assertFalse((self.folder / "diverged" / "result.json").exists())
 
-    def test_wrong_settings_are_refused_in_one_line(self):
-        for arguments in (("--until", 10, "--concentration", 99), ("--until", 0), ("--until", 10, "--time-step", 1)):
-            code, text = self.run_to_end("wrong", *arguments)
-            self.assertEqual(code, 2, text)
-            self.assertEqual(text.count("\n"), 1, text)
+    def refused(self, *arguments):
+        """What a simulation with these settings alone is told, in one line."""
+        words = [job.programs / "scavenger-md", "electrolyte", "--folder", self.folder / "wrong", *arguments]
+        done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertEqual(done.stdout.count("\n"), 1, done.stdout)
+        return done.stdout
+
+    def test_wrong_settings_are_refused_in_the_words_of_the_command_line(self):
+        self.assertIn("--until", self.refused("--until", 0))
+        for option, value in (("--concentration", 99), ("--time-step", 1), ("--slit", 0.1), ("--side", -1), ("--positive-diameter", 9),
+                              ("--sample-every", 0)):
+            self.assertIn(f"{option} is {value}", self.refused("--until", 10, option, value))
+
+    def test_the_state_of_another_simulation_is_refused_with_what_differs(self):
+        small = ("--side", 5, "--concentration", 0.5, "--folder", self.folder / "taken", "--until", 10)
+        words = [job.programs / "scavenger-md", "electrolyte", "--slit", 2, *small]
+        subprocess.run(list(map(str, words)), check=True, stdout=subprocess.DEVNULL, timeout=60)
+        done = subprocess.run([*map(str, words), "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("another simulation: --seed 1, not 7; use another folder", done.stderr)
+        words[3] = 3
+        done = subprocess.run(list(map(str, words)), stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertIn("another simulation: --slit 2, not 3; use another folder", done.stderr)
 
 
 if __name__ == "__main__":
