@@ -85,7 +85,11 @@ void Ledger::close(MachineId machine, double now_seconds) {
 
 void Ledger::move(Spent from, Spent to, const Amount& amount) {
   spend(to, amount);
-  spend(from, {-amount.seconds, -amount.dollars, -amount.on_demand_dollars});
+  // Sums that were added in another order may leave a rounding error below zero.
+  Amount& left = spent_[static_cast<std::size_t>(from)];
+  left.seconds = std::max(0.0, left.seconds - amount.seconds);
+  left.dollars = std::max(0.0, left.dollars - amount.dollars);
+  left.on_demand_dollars = std::max(0.0, left.on_demand_dollars - amount.on_demand_dollars);
 }
 
 Amounts Ledger::amounts(double now_seconds) const {

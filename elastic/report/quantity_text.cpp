@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace scavenger::elastic {
@@ -29,7 +30,10 @@ std::string format_count(std::uint64_t count) {
 }
 
 std::string format_dollars(double dollars) {
-  return dollars < 1.0 ? fmt::format("${:.4f}", dollars) : fmt::format("${:.2f}", dollars);
+  const double size = std::abs(dollars);
+  const bool is_negative = dollars <= -0.00005;  // others are rounding errors of sums
+  return (is_negative ? "-" : "") +
+         (size < 1.0 ? fmt::format("${:.4f}", size) : fmt::format("${:.2f}", size));
 }
 
 std::string format_brief_seconds(double seconds) {

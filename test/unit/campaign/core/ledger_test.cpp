@@ -1,6 +1,7 @@
 #include "campaign/core/ledger.h"
 
 #include <catch2/catch.hpp>
+#include <vector>
 
 namespace scavenger::campaign {
 namespace {
@@ -34,6 +35,27 @@ TEST_CASE("What is charged at the least is idle time", "[ledger]") {
   ledger.close(1, 20.0);
   CHECK(ledger.dollars(20.0) == Approx(60.0));
   CHECK(seconds_of(ledger.amounts(20.0), Spent::kIdle) == Approx(40.0));
+}
+
+TEST_CASE("What turns out to be of another kind leaves nothing below zero", "[ledger]") {
+  Ledger ledger;
+  ledger.open(1, 1, {0.7, 0.9, 0.0}, 0.0);
+  double now = 0.0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<Amount> kept;
+    for (int segment = 0; segment < 3; ++segment) {
+      ledger.enter(1, 0, Ledger::Phase::kRun, now);
+      now += 0.1 + 0.37 * segment + 0.013 * round;
+      ledger.enter(1, 0, Ledger::Phase::kCheckpoint, now);
+      kept.push_back(ledger.settle(1, 0, Spent::kUseful));
+    }
+    // Sums do not come back to zero exactly.
+    for (const Amount& amount : kept) ledger.move(Spent::kUseful, Spent::kDiscarded, amount);
+    const Amount left = ledger.amounts(now)[static_cast<std::size_t>(Spent::kUseful)];
+    REQUIRE(left.seconds >= 0.0);
+    REQUIRE(left.dollars >= 0.0);
+    REQUIRE(left.on_demand_dollars >= 0.0);
+  }
 }
 
 TEST_CASE("Open slots count up to the moment that is asked for", "[ledger]") {

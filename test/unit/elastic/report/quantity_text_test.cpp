@@ -16,6 +16,14 @@ TEST_CASE("Small sums show fractions of a cent") {
   CHECK(format_dollars(12.345) == "$12.35");
 }
 
+TEST_CASE(
+    "A sum that is less than nothing has its sign before the dollars, a rounding error none") {
+  CHECK(format_dollars(-1e-18) == "$0.0000");
+  CHECK(format_dollars(-0.0) == "$0.0000");
+  CHECK(format_dollars(-0.25) == "-$0.2500");
+  CHECK(format_dollars(-3.5) == "-$3.50");
+}
+
 TEST_CASE("Brief times keep three digits") {
   CHECK(format_brief_seconds(0.00042) == "420 us");
   CHECK(format_brief_seconds(0.003142) == "3.14 ms");
