@@ -126,14 +126,16 @@ class Chart final {
     const bool chosen = plan_.choice == index || plan_.nearest == index;
     const auto& time = row.outcome.seconds;
     const auto& cost = row.outcome.cost;
+    const bool has_limits = plan_.limits.max_seconds || plan_.limits.max_cost;
     const auto positive = [](double value) { return std::max(value, 1e-9); };
     const double cx = x_.at(positive(time.q50)), cy = y_.at(positive(cost.q50));
     std::string out = fmt::format(
-        "<g class=\"{} {}\"><title>{}: {} to {}, ${:.3g} to ${:.3g}; limits hold with {:.0f} %; "
-        "{}</title>",
+        "<g class=\"{} {}\"><title>{}: {} to {}, ${:.3g} to ${:.3g}; {}{}</title>",
         name_of(row.evidence), chosen ? "chosen" : "other", escaped_html(name_text(row)),
         vm_duration_text(time.q10), vm_duration_text(time.q90), cost.q10, cost.q90,
-        100.0 * row.outcome.within_both, name_of(row.evidence));
+        has_limits ? fmt::format("limits hold with {:.0f} %; ", 100.0 * row.outcome.within_both)
+                   : "",
+        name_of(row.evidence));
     out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>",
                        x_.at(positive(time.q10)), x_.at(positive(time.q90)), cy, cy);
     out += fmt::format("<line x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>", cx, cx,
@@ -160,11 +162,12 @@ std::string table_html(const VmPlan& plan) {
     const auto& cost = row.outcome.cost;
     out += fmt::format(
         "<tr{}><td>{}</td><td>{:.0f} %</td><td>{} / {} / {}</td><td>{:.3g} / {:.3g} / {:.3g}</td>"
-        "<td>{:.0f} %</td><td>{:.0f} %</td><td>{}</td></tr>\n",
+        "<td>{}</td><td>{}</td><td>{}</td></tr>\n",
         plan.choice == i ? " class=\"choice\"" : "", escaped_html(name_text(row)),
         100.0 * row.spot_share(), vm_duration_text(time.q10), vm_duration_text(time.q50),
-        vm_duration_text(time.q90), cost.q10, cost.q50, cost.q90, 100.0 * row.outcome.within_time,
-        100.0 * row.outcome.within_cost, name_of(row.evidence));
+        vm_duration_text(time.q90), cost.q10, cost.q50, cost.q90,
+        vm_probability_text(row.outcome.within_time, plan.limits.max_seconds),
+        vm_probability_text(row.outcome.within_cost, plan.limits.max_cost), name_of(row.evidence));
   }
   return out + "</table>\n";
 }

@@ -24,14 +24,20 @@ std::string type_text(const VmRow& row) {
   return fmt::format("{}", fmt::join(names, " + "));
 }
 
-std::string row_text(const VmRow& row) {
-  return fmt::format("{:24} {:>4.0f} {:>7.0f} {:>5} {:>28} {:>28} {:>6.0f} % {:>6.0f} %  {}\n",
+std::string row_text(const VmRow& row, const perfmodel::OutcomeLimits& limits) {
+  return fmt::format("{:24} {:>4.0f} {:>7.0f} {:>5} {:>28} {:>28} {:>8} {:>8}  {}\n",
                      type_text(row), row.vms(), row.batch,
                      row.spot_share() > 0.0 ? fmt::format("{:.0f} %", 100.0 * row.spot_share())
                                             : std::string("no"),
                      spread_text(row.outcome.seconds, true), spread_text(row.outcome.cost, false),
-                     100.0 * row.outcome.within_time, 100.0 * row.outcome.within_cost,
+                     vm_probability_text(row.outcome.within_time, limits.max_seconds),
+                     vm_probability_text(row.outcome.within_cost, limits.max_cost),
                      name_of(row.evidence));
+}
+
+// Null: there is no such limit.
+nlohmann::json probability_json(double probability, bool is_limited) {
+  return is_limited ? nlohmann::json(probability) : nlohmann::json();
 }
 
 nlohmann::json json_of(const perfmodel::Quantiles& q) {
@@ -46,7 +52,7 @@ nlohmann::json json_of(const VmGroup& group) {
           {"price_per_hour", group.price_per_hour}};
 }
 
-nlohmann::json json_of(const VmRow& row) {
+nlohmann::json json_of(const VmRow& row, const perfmodel::OutcomeLimits& limits) {
   nlohmann::json document = {{"type", row.base().type},
                              {"vms", row.vms()},
                              {"batch_size", row.batch},
@@ -58,10 +64,11 @@ nlohmann::json json_of(const VmRow& row) {
                              {"seconds", json_of(row.outcome.seconds)},
                              {"cost", json_of(row.outcome.cost)},
                              {"losses", row.outcome.losses},
-                             {"probability_max_time", row.outcome.within_time},
-                             {"probability_max_cost", row.outcome.within_cost},
-                             {"probability_both", row.outcome.within_both},
                              {"evidence", name_of(row.evidence)}};
+  const bool has_time = limits.max_seconds.has_value(), has_cost = limits.max_cost.has_value();
+  document["probability_max_time"] = probability_json(row.outcome.within_time, has_time);
+  document["probability_max_cost"] = probability_json(row.outcome.within_cost, has_cost);
+  document["probability_both"] = probability_json(row.outcome.within_both, has_time || has_cost);
   for (const VmGroup& group : row.groups) document["groups"].push_back(json_of(group));
   if (row.guard)
     document["deadline_guard"] = {{"slack_seconds", row.guard->slack_seconds},
@@ -77,6 +84,10 @@ std::string vm_duration_text(double seconds) {
   if (seconds < 120.0) return fmt::format("{:.0f} s", seconds);
   if (seconds < 7200.0) return fmt::format("{:.0f} min", seconds / 60.0);
   return fmt::format("{:.1f} h", seconds / 3600.0);
+}
+
+std::string vm_probability_text(double probability, const std::optional<double>& limit) {
+  return limit ? fmt::format("{:.0f} %", 100.0 * probability) : "-";
 }
 
 std::vector<std::string> vm_decision_lines(const VmPlan& plan) {
@@ -123,7 +134,7 @@ std::string vm_plan_text(const VmPlan& plan, const std::string& title) {
   text += fmt::format("{:24} {:>4} {:>7} {:>5} {:>28} {:>28} {:>8} {:>8}  {}\n", "type", "VMs", "B",
                       "spot", "time", "cost", "P(time)", "P(cost)", "evidence");
   for (std::size_t i = 0; i < std::min(plan.rows.size(), kMostRows); ++i)
-    text += row_text(plan.rows[i]);
+    text += row_text(plan.rows[i], plan.limits);
   if (plan.rows.size() > kMostRows)
     text += fmt::format("... and {} more (--json has them)\n", plan.rows.size() - kMostRows);
   text += "\n";
@@ -145,7 +156,7 @@ std::string vm_plan_json(const VmPlan& plan, const std::string& title) {
                              {"fallbacks", plan.fallbacks},
                              {"pruned", nlohmann::json::array()},
                              {"rows", nlohmann::json::array()}};
-  for (const VmRow& row : plan.rows) document["rows"].push_back(json_of(row));
+  for (const VmRow& row : plan.rows) document["rows"].push_back(json_of(row, plan.limits));
   for (const PrunedType& one : plan.pruned)
     document["pruned"].push_back({{"type", one.type}, {"why", one.why}});
   if (plan.choice) document["choice"] = *plan.choice;

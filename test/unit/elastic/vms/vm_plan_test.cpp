@@ -187,6 +187,31 @@ TEST_CASE("A machine that the catalogue lacks is told") {
   CHECK(plan.rows.size() == 1);
 }
 
+TEST_CASE("A limit that is not there, or was set aside, has no probability") {
+  VmQuestion question;
+  question.limits.max_seconds = 1e9;
+  const auto rows_of = [](const VmPlan& plan) {
+    return nlohmann::json::parse(vm_plan_json(plan, "digits")).at("rows");
+  };
+  const VmPlan limited = make_vm_plan(small_model(), two_types(0.4), question);
+  CHECK(vm_plan_text(limited, "digits").find("100 %        -  ") != std::string::npos);
+  CHECK(rows_of(limited)[0].at("probability_max_time") == 1.0);
+  CHECK(rows_of(limited)[0].at("probability_max_cost").is_null());
+  CHECK(rows_of(limited)[0].at("probability_both") == 1.0);
+
+  KnownModel unknown_epochs = small_model();
+  unknown_epochs.record.epochs.clear();
+  unknown_epochs.record.noise.clear();
+  const VmPlan aside = make_vm_plan(unknown_epochs, two_types(0.4), question);
+  const std::string text = vm_plan_text(aside, "digits"), page = vm_plan_page(aside, "digits");
+  CHECK(text.find("limits were set aside") != std::string::npos);
+  CHECK(text.find("100 %") == std::string::npos);
+  CHECK(page.find("limits hold") == std::string::npos);
+  CHECK(page.find("<td>-</td><td>-</td>") != std::string::npos);
+  for (const char* name : {"probability_max_time", "probability_max_cost", "probability_both"})
+    CHECK(rows_of(aside)[0].at(name).is_null());
+}
+
 TEST_CASE("The document has every row, and nothing to choose from is an error") {
   const auto document = nlohmann::json::parse(
       vm_plan_json(make_vm_plan(small_model(), two_types(0.4), {}), "digits"));
