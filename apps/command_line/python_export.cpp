@@ -54,7 +54,9 @@ void export_from_python(const std::filesystem::path& program_folder, const JobCo
   question["to"] = form;
   question["file"] = std::filesystem::absolute(destination).string();
   question["data_shape"] = checkpoint.history.value("data_shape", nlohmann::json::object());
-  const CommandResult result = ask_python(program_folder, "export", json_text(question));
+  const CommandResult result = ask_python(
+      program_folder,
+      {"export", json_text(question), config.model.path.string() + " has not made its model yet"});
   if (!result.succeeded()) throw_python_failure(result, config.model.path);
 }
 

@@ -17,10 +17,10 @@
 namespace scavenger {
 namespace {
 
-nlohmann::ordered_json answer_of(const std::filesystem::path& program_folder, const char* word,
-                                 const std::string& input, const std::filesystem::path& file,
+nlohmann::ordered_json answer_of(const std::filesystem::path& program_folder,
+                                 PythonQuestion question, const std::filesystem::path& file,
                                  const char* remedy) {
-  const CommandResult result = ask_python(program_folder, word, input);
+  const CommandResult result = ask_python(program_folder, std::move(question));
   if (!result.succeeded()) throw_python_failure(result, file, remedy);
   auto answer = try_parse_json<nlohmann::ordered_json>(result.last_line());
   if (!answer || !answer->is_object()) throw_python_failure(result, file, remedy);
@@ -33,7 +33,10 @@ nlohmann::ordered_json describe(const std::filesystem::path& program_folder,
   const nlohmann::json input = {
       {"file", std::filesystem::absolute(script).lexically_normal().string()},
       {"arguments", std::vector<std::string>(arguments.begin(), arguments.end())}};
-  return answer_of(program_folder, "describe", json_text(input), script, "");
+  return answer_of(program_folder,
+                   {"describe", json_text(input),
+                    script.string() + " has not come to its loop over scavenger.loader() yet"},
+                   script, "");
 }
 
 void take_size(std::uint64_t found, std::uint64_t first, const char* place,
@@ -79,8 +82,11 @@ void inspect_python_model(const std::filesystem::path& program_folder, JobConfig
     train = data.at("train").at("samples").get<std::uint64_t>();
     test = data.at("test").at("samples").get<std::uint64_t>();
   } else {
-    const auto answer = answer_of(program_folder, "inspect", json_text(to_json(config)),
-                                  config.model.path, kPythonRemedy);
+    const auto answer =
+        answer_of(program_folder,
+                  {"inspect", json_text(to_json(config)),
+                   config.model.path.string() + " has not made its model and data sets yet"},
+                  config.model.path, kPythonRemedy);
     take_optimizer(answer, config);
     train = answer.value("train_samples", std::uint64_t{0});
     test = answer.value("test_samples", std::uint64_t{0});

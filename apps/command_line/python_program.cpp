@@ -2,31 +2,64 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <iostream>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
 
 namespace scavenger {
 namespace {
 
-// Python may read its modules from a slow disk, and a data set may index its files.
-constexpr double kLimitSeconds = 600.0;
+// Says what is waited for, until it is destroyed or stopped.
+class DelayNotes final {
+ public:
+  DelayNotes(asio::io_context& io, const std::string& delay, const PythonPatience& patience)
+      : timer_(io), delay_(delay), patience_(patience) {
+    wait(patience_.first_note_seconds);
+  }
+  void stop() { timer_.cancel(); }
+
+ private:
+  void wait(double seconds) {
+    timer_.expires_after(std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(seconds)));
+    waited_seconds_ += seconds;
+    timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      log_warning("{}, after {:g} s; it is waited for until {:g} s have passed (Ctrl-C ends it)",
+                  delay_, waited_seconds_, patience_.limit_seconds);
+      wait(patience_.further_note_seconds);
+    });
+  }
+
+  asio::steady_timer timer_;
+  const std::string& delay_;
+  const PythonPatience& patience_;
+  double waited_seconds_ = 0.0;
+};
 
 }  // namespace
 
-CommandResult ask_python(const std::filesystem::path& program_folder, const std::string& word,
-                         std::string input) {
+CommandResult ask_python(const std::filesystem::path& program_folder, PythonQuestion question,
+                         const PythonPatience& patience) {
   asio::io_context io;
   CommandResult result;
   std::exception_ptr failure;
+  DelayNotes notes(io, question.delay, patience);
   const auto run = [&]() -> awaitable<void> {
-    std::vector<std::string> words = {(program_folder / "scavenger-python-worker").string(), word};
-    result = co_await run_command(std::move(words), std::move(input), kLimitSeconds);
+    std::vector<std::string> words = {(program_folder / "scavenger-python-worker").string(),
+                                      question.word};
+    result =
+        co_await run_command(std::move(words), std::move(question.input), patience.limit_seconds);
   };
-  asio::co_spawn(io, run(), [&](std::exception_ptr error) { failure = std::move(error); });
+  asio::co_spawn(io, run(), [&](std::exception_ptr error) {
+    failure = std::move(error);
+    notes.stop();
+  });
   io.run();
   if (failure) std::rethrow_exception(failure);
   return result;
@@ -38,7 +71,7 @@ void throw_python_failure(const CommandResult& result, const std::filesystem::pa
   std::string words = result.output;
   std::string problem = result.last_line();
   if (result.is_late) {
-    problem = fmt::format("it took more than {} s", kLimitSeconds);
+    problem = fmt::format("it took more than {:g} s", PythonPatience{}.limit_seconds);
   } else if (const auto last = words.rfind(problem); last != std::string::npos) {
     words.erase(last);  // it is told once
   }

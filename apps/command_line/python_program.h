@@ -8,10 +8,25 @@
 
 namespace scavenger {
 
-// Runs the program `scavenger-python-worker WORD` of this folder, with `input` as its standard
-// input. What the user's file prints comes first, and the answer is the last line.
-CommandResult ask_python(const std::filesystem::path& program_folder, const std::string& word,
-                         std::string input);
+// How long an answer may take, and when people are told what is waited for.
+struct PythonPatience {
+  double first_note_seconds = 10.0;
+  double further_note_seconds = 60.0;  // from note to note
+  // Python may read its modules from a slow disk, and a data set may index its files.
+  double limit_seconds = 600.0;
+};
+
+struct PythonQuestion {
+  std::string word;   // inspect, describe, export
+  std::string input;  // on standard input
+  // For people, if it takes long: "train.py has not come to its first batch yet".
+  std::string delay;
+};
+
+// Runs the program `scavenger-python-worker WORD` of this folder. What the user's file prints comes
+// first, and the answer is the last line. Warns in the log while it takes long.
+CommandResult ask_python(const std::filesystem::path& program_folder, PythonQuestion question,
+                         const PythonPatience& patience = {});
 
 // What to do about a model's file that fails.
 inline constexpr const char* kPythonRemedy =

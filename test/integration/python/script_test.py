@@ -169,6 +169,15 @@ class ScriptTest(user_code.UserCodeTest):
                 self.assert_told_once(said, words)
                 self.assertFalse(self.run_folder().exists(), "something has started")
 
+    def test_a_script_that_does_not_come_to_its_loop_is_told_of(self):
+        script = self.script(BEGIN + "\n    import time\n    time.sleep(100000)\n" + LOOP)
+        process = self.start(script, "--run", self.run_folder(), "--quiet")
+        said = process.stdout.readline()
+        self.assertIn("train.py has not come to its loop over scavenger.loader() yet, after 10 s", said)
+        self.assertFalse(self.run_folder().exists(), "something has started")
+        process.send_signal(signal.SIGINT)
+        self.assertNotEqual(process.wait(timeout=60), 0)
+
     def test_a_loop_that_is_left_ends_the_job(self):
         said = self.said_of(BEGIN + LOOP + "        break\n", "--workers", 1, check=None)
         self.assert_told_once(said, "left its loop in iteration 0")
