@@ -1,7 +1,9 @@
 """A running job is told by scavenger-ctl to go on with another K and B: it does not stop, and no sample is lost."""
 
+import concurrent.futures
 import json
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -78,6 +80,28 @@ class ReshapeTest(job.JobTest):
 
     def test_k_and_b_change_while_it_trains_by_all_reduce(self):
         self.reshape_at_work("--set", "sync.strategy=gloo")
+
+    def test_three_clients_that_resize_at_once(self):
+        """Whoever asks last is obeyed, also while the change before is under way, and no sample is lost."""
+        run = self.run_folder()
+        process = self.start(*ENDLESS, "--workers", 2, "--batch-size", 96, "--run", run)
+        self.wait_for_event(run, "iterations")
+
+        def client(seed):
+            chance = random.Random(seed)
+            for _ in range(12):
+                self.ctl(run, "resize", "--workers", chance.randint(1, 4), "--batch-size", chance.choice((64, 96, 128)))
+                if chance.random() < 0.5:  # else the next one comes while this change is under way
+                    self.wait_for_event(run, "iterations", len(job.trained(run)) + 1)
+
+        with concurrent.futures.ThreadPoolExecutor(3) as clients:
+            list(clients.map(client, range(3)))  # raises what went wrong in one
+        self.resize(run, 2, 160)
+        self.stop(run, process)
+        last = job.events(run, "membership")[-1]
+        self.assertEqual((last["workers"], last["batch_size"]), (2, 160))
+        self.assertGreaterEqual(len(job.events(run, "membership")), 3)
+        self.assert_no_sample_is_lost(run)
 
     def test_a_job_that_was_reshaped_reaches_its_target(self):
         """The first evaluation comes when all changes are made, and what they have trained is good enough."""

@@ -106,6 +106,7 @@ class OneRun(ReportTest):
                 self.assertIn(event["reason"], page.inner_text("#section-decisions"))
             self.assertIn("killed by signal 9", page.inner_text("#notes"))
             self.assertIn("worker 1", page.inner_text("#recoveries"))
+            self.assertEqual(page.evaluate("Format.interval(1280, null, Format.count)"), "1,280 or more")
             self.assert_quiet(chromium, [file])
 
     def test_a_chart_is_read_by_mouse_keyboard_and_legend(self):
