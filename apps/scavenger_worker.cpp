@@ -68,6 +68,7 @@ Computation make_computation(const ComputationSite& site) {
   options.say = [](const std::string& text) { log_info("{}", text); };
   computation.trainer = make_torch_trainer(options);
   computation.use_threads = use_torch_threads;
+  computation.in_parallel = on_torch_threads;
   computation.place = options.place.text() + ", products in " +
                       products_text(config.compute.precision, options.place);
   if (options.place.is_gpu)

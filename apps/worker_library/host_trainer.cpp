@@ -73,8 +73,8 @@ void require_new_name(const TensorLayout& layout, const std::string& name) {
     if (place.name == name) throw_bad_tensor(name, "is there twice");
 }
 
-template <typename T>
-const T* start_of(const std::vector<T>& values) {
+template <typename Values>
+const typename Values::value_type* start_of(const Values& values) {
   return values.empty() ? nullptr : values.data();
 }
 
@@ -114,7 +114,8 @@ std::string take_host_traceback() {
   return std::exchange(host_traceback, {});
 }
 
-HostTrainer::HostTrainer(const scavenger_worker_host& host, const HostJob& job) : host_(host) {
+HostTrainer::HostTrainer(const scavenger_worker_host& host, const HostJob& job)
+    : host_(host), threads_(job.threads) {
   const std::string data = text_of(job);
   const scavenger_job host_job{.struct_bytes = sizeof(scavenger_job),
                                .config = job.config.c_str(),
@@ -202,6 +203,15 @@ void HostTrainer::step(const ps::WholeStep& whole) {
 
 void HostTrainer::use_threads(std::uint32_t threads) {
   require_ok(host_.use_threads(host_.context, threads));
+  threads_ = threads;
+}
+
+InParallel HostTrainer::in_parallel() const {
+  if (host_.in_parallel == nullptr) return {};
+  return [this](const std::function<void()>& work) {
+    const auto call = [](void* data) { (*static_cast<const std::function<void()>*>(data))(); };
+    host_.in_parallel(call, const_cast<std::function<void()>*>(&work), threads_, 0);
+  };
 }
 
 void HostTrainer::write_initial_weights() {

@@ -15,6 +15,7 @@
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/data_shape.h"
+#include "runtime/training/in_parallel.h"
 #include "runtime/training/trainer.h"
 #include "runtime/training/worker_iteration.h"
 
@@ -49,6 +50,8 @@ class HostTrainer final : public Trainer {
   void expect(const Batch& batch) override;
 
   void use_threads(std::uint32_t threads);
+  // Of the host's computing threads; empty if it has no such function. Lives as long as this.
+  InParallel in_parallel() const;
   void begin_iteration(const WorkerIteration& begun) { begun_ = begun; }
   // The memory of weights and gradients goes after this. `next`: see Worker::run().
   void end(const std::optional<WorkerIteration>& next);
@@ -79,6 +82,7 @@ class HostTrainer final : public Trainer {
   std::vector<HostBuffer> host_buffers_;  // in the order of buffers_
   std::vector<std::uint64_t> offsets_;    // of parameters, in floats
   std::uint32_t batches_ahead_ = 2;
+  std::uint32_t threads_;
   std::span<float> gradients_;
   WorkerIteration begun_;
   // Within forward_backward():

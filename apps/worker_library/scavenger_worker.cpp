@@ -14,6 +14,7 @@
 #include "apps/command_line/job_process.h"
 #include "apps/worker_library/host_trainer.h"
 #include "apps/worker_process/worker_process.h"
+#include "runtime/base/memory.h"
 #include "runtime/base/version.h"
 
 namespace scavenger {
@@ -46,6 +47,7 @@ Computation make_computation(const scavenger_worker_host& host, const Computatio
   computation.at_end = [trainer = the_trainer](const std::optional<WorkerIteration>& next) {
     trainer->end(next);
   };
+  computation.in_parallel = trainer->in_parallel();
   if (trainer->can_step())
     computation.step = [trainer = the_trainer](const ps::WholeStep& step) { trainer->step(step); };
   computation.place = "host program's device";
@@ -87,6 +89,7 @@ int scavenger_worker_run(const scavenger_worker_host* host) {
               << ", and the host program was made for " << host->interface_version << "\n";
     return 2;
   }
+  scavenger::keep_freed_memory();
   std::string name = "scavenger-worker";
   char* words[] = {name.data(), nullptr};
   const int code = scavenger::run_job_process(

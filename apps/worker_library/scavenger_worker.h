@@ -172,6 +172,10 @@ typedef struct scavenger_worker_host {
   int (*end)(void* context, const scavenger_end* end);
   /* May be null if no job has the strategy all_reduce. Writes `to`. */
   int (*step)(void* context, const scavenger_optimizer_step* step);
+  /* May be null. Calls work(data) on that many threads at once, on this one too, and returns when
+   * all have returned: the function GOMP_parallel of the OpenMP library that the host computes
+   * with, whose threads are awake after a pass. The library steps weights on them. flags: 0. */
+  void (*in_parallel)(void (*work)(void* data), void* data, unsigned threads, unsigned flags);
 } scavenger_worker_host;
 
 /* Returns SCAVENGER_WORKER_INTERFACE of the library. */

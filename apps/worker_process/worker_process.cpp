@@ -107,7 +107,8 @@ std::unique_ptr<Synchroniser> make_synchroniser(const WorkerSetup& setup,
   return std::make_unique<ps::ShmSynchroniser>(
       ps::Segment::attach(kInheritedFile, {flat_size, chunk_bytes, vectors}), clock,
       ps::ShmSynchroniser::Options{optimizer, setup.train.size(),
-                                   std::thread::hardware_concurrency()});
+                                   std::thread::hardware_concurrency(),
+                                   setup.computation.in_parallel});
 }
 
 // Whoever takes a machine away says so with SIGTERM, if at all. The controller lets us go at a

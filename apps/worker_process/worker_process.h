@@ -15,6 +15,7 @@
 #include "runtime/net/io_thread.h"
 #include "runtime/process/launch_ticket.h"
 #include "runtime/protocol/control_message.h"
+#include "runtime/training/in_parallel.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
 #include "runtime/training/worker_iteration.h"
@@ -38,6 +39,7 @@ struct Computation {
   std::unique_ptr<Trainer> trainer;
   std::function<void(std::uint32_t threads)> use_threads;
   std::string place = "CPU";  // for the log
+  InParallel in_parallel;     // on the threads that compute, which are awake; it may be empty
   // Both may be empty. The first tells which iteration is begun; the second, that the controller
   // has ended the worker, with what Worker::run() returned. After it, the memory of the weights is
   // gone.

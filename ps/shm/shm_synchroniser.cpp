@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -58,7 +60,8 @@ bool ShmSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
   gradients_.clear();
   for (const std::uint32_t slot : group.slots) gradients_.push_back(segment_->gradient(slot));
   shares_ = batch_shares(membership_.shares);
-  contributions_.resize(gradients_.size());
+  steppers_.resize(options_.in_parallel ? std::max(group.threads, 1U) : 1U);
+  for (Stepper& stepper : steppers_) stepper.contributions.resize(gradients_.size());
   crowded_ = membership_.workers() * group.threads > options_.cores;
   const std::uint64_t vectors = gradients_.size() + 2 * (1 + optimizer_.state_names().size());
   streaming_ = vectors * segment_->layout().flat_size() * sizeof(float) > kCachedBytes;
@@ -88,7 +91,7 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
       learning_rate_at(options_.optimizer, membership_, options_.samples_per_epoch, iteration);
   const std::uint64_t done = iteration - membership_.first_iteration;
   step_ = optimizer_.step(rate, segment_->header().optimizer_steps + done + 1);
-  clip_scale_.reset();
+  for (Stepper& stepper : steppers_) stepper.clip_scale.reset();
   from_ = segment_->version(iteration);
   to_ = segment_->version(iteration + 1);
 }
@@ -113,12 +116,33 @@ std::optional<SyncResult> ShmSynchroniser::finish() {
   if (gradient_board_.waiting_chunks() > 1) board_.announce();
   while (board_.iteration() <= next_iteration_ || !is_current()) {
     if (interrupted_) return std::nullopt;
-    if (!(clips_ && sum_ready_chunk()) && !step_ready_chunk()) wait_for_news();
+    if (!work_on_ready_chunks()) wait_for_news();
   }
   SyncResult yielded = result();
   yielded.wait_seconds = clock_.now_seconds() - start_seconds;
   ++next_iteration_;
   return yielded;
+}
+
+// Returns false if there were none.
+bool ShmSynchroniser::work_on_ready_chunks() {
+  return (clips_ && share(gradient_board_, &ShmSynchroniser::sum_ready_chunk)) ||
+         share(board_, &ShmSynchroniser::step_ready_chunk);
+}
+
+// Divides the chunks that are ready among the computing threads. Which one takes a chunk changes no
+// bit. Returns false if none was ready.
+bool ShmSynchroniser::share(const ChunkBoard& board, Work work) {
+  if (steppers_.size() == 1 || board.waiting_chunks() < 2) return (this->*work)(steppers_[0]);
+  std::atomic<std::size_t> begun{0};
+  std::atomic<bool> any{false};
+  options_.in_parallel([&] {
+    const std::size_t mine = begun.fetch_add(1);
+    if (mine >= steppers_.size()) return;
+    while (!interrupted_ && (this->*work)(steppers_[mine])) any = true;
+  });
+  // A host program that has failed may have called nothing.
+  return any || (begun == 0 && (this->*work)(steppers_[0]));
 }
 
 // Returns false while the version that this iteration writes is still being copied.
@@ -127,23 +151,23 @@ bool ShmSynchroniser::may_step() const {
   return copying == 0 || copying == next_iteration_ + 1;
 }
 
-void ShmSynchroniser::gather(ChunkRange range) {
-  for (std::size_t rank = 0; rank < contributions_.size(); ++rank)
-    contributions_[rank] = {.gradient = gradients_[rank].data() + range.first,
-                            .share = shares_[rank]};
+void ShmSynchroniser::gather(ChunkRange range, Stepper& stepper) const {
+  for (std::size_t rank = 0; rank < gradients_.size(); ++rank)
+    stepper.contributions[rank] = {.gradient = gradients_[rank].data() + range.first,
+                                   .share = shares_[rank]};
 }
 
 // The first of two passes if gradients are clipped: writes the sum over the gradient of rank 0.
-bool ShmSynchroniser::sum_ready_chunk() {
+bool ShmSynchroniser::sum_ready_chunk(Stepper& stepper) {
   if (!is_current()) return false;
   ChunkBoard& sum_board = segment_->sum_board();
   const auto chunk = sum_board.take(next_iteration_);
   if (!chunk) return false;
   const ChunkRange range = segment_->layout().range(*chunk);
-  gather(range);
-  segment_->sqr_norm(*chunk) =
-      reducer_.sum_with_norm(contributions_, gradients_[0].subspan(range.first, range.size),
-                             segment_->rank_sqr_norms(*chunk).first(contributions_.size()));
+  gather(range, stepper);
+  segment_->sqr_norm(*chunk) = stepper.reducer.sum_with_norm(
+      stepper.contributions, gradients_[0].subspan(range.first, range.size),
+      segment_->rank_sqr_norms(*chunk).first(gradients_.size()));
   if (!sum_board.finish(next_iteration_)) return true;
   for (std::uint32_t other = 0; other < segment_->layout().chunk_count(); ++other)
     board_.contribute(next_iteration_, other);
@@ -151,22 +175,24 @@ bool ShmSynchroniser::sum_ready_chunk() {
   return true;
 }
 
-bool ShmSynchroniser::step_ready_chunk() {
+bool ShmSynchroniser::step_ready_chunk(Stepper& stepper) {
   if (!is_current() || !may_step()) return false;
   const auto chunk = board_.take(next_iteration_);
   if (!chunk) return false;
   const ChunkRange range = segment_->layout().range(*chunk);
   const Version from = from_.part(range.first, range.size), to = to_.part(range.first, range.size);
   if (clips_) {
-    if (!clip_scale_)
-      clip_scale_ = clip_scale(result().global_gradient_sqr_norm, options_.optimizer.clip_norm);
-    const Contribution sum{.gradient = gradients_[0].data() + range.first, .share = *clip_scale_};
-    reducer_.update({&sum, 1}, *step_, from, to, {}, streaming_);
+    if (!stepper.clip_scale)
+      stepper.clip_scale =
+          clip_scale(result().global_gradient_sqr_norm, options_.optimizer.clip_norm);
+    const Contribution sum{.gradient = gradients_[0].data() + range.first,
+                           .share = *stepper.clip_scale};
+    stepper.reducer.update({&sum, 1}, *step_, from, to, {}, streaming_);
   } else {
-    gather(range);
-    segment_->sqr_norm(*chunk) =
-        reducer_.update(contributions_, *step_, from, to,
-                        segment_->rank_sqr_norms(*chunk).first(contributions_.size()), streaming_);
+    gather(range, stepper);
+    segment_->sqr_norm(*chunk) = stepper.reducer.update(
+        stepper.contributions, *step_, from, to,
+        segment_->rank_sqr_norms(*chunk).first(gradients_.size()), streaming_);
   }
   board_.finish(next_iteration_);
   return true;

@@ -1,6 +1,6 @@
 // The synchroniser of a worker in a job whose workers share memory. No data is sent: gradients are
 // summed where the workers have written them, and new weights are written where all workers read
-// them. Idle workers step the chunks that are ready.
+// them. Idle workers step the chunks that are ready, on all of their computing threads.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "ps/shm/segment.h"
 #include "runtime/base/clock.h"
 #include "runtime/config/job_config.h"
+#include "runtime/training/in_parallel.h"
 #include "runtime/training/synchroniser.h"
 
 namespace scavenger::ps {
@@ -30,6 +31,7 @@ class ShmSynchroniser final : public Synchroniser {
     // Cores of the host. If the workers have more computing threads than cores, waiting must not
     // take processor time from others.
     std::uint32_t cores = 1;
+    InParallel in_parallel = {};  // empty: one thread steps
   };
 
   ShmSynchroniser(std::unique_ptr<Segment> segment, const Clock& clock, const Options& options);
@@ -45,9 +47,19 @@ class ShmSynchroniser final : public Synchroniser {
   std::string problem() const override { return {}; }
 
  private:
-  bool sum_ready_chunk();
-  bool step_ready_chunk();
-  void gather(ChunkRange range);
+  // What each thread that steps has for itself.
+  struct Stepper {
+    ChunkReducer reducer;
+    std::vector<Contribution> contributions;
+    std::optional<float> clip_scale;  // of the iteration, known when all chunks are summed
+  };
+  using Work = bool (ShmSynchroniser::*)(Stepper&);
+
+  bool work_on_ready_chunks();
+  bool share(const ChunkBoard& board, Work work);
+  bool sum_ready_chunk(Stepper& stepper);
+  bool step_ready_chunk(Stepper& stepper);
+  void gather(ChunkRange range, Stepper& stepper) const;
   bool may_step() const;
   bool is_current() const;
   bool has_news() const;
@@ -61,7 +73,6 @@ class ShmSynchroniser final : public Synchroniser {
   const Clock& clock_;
   const Options options_;
   const Optimizer optimizer_;
-  ChunkReducer reducer_;
   ReadyChunks ready_chunks_;
   std::atomic<bool> interrupted_{false};
 
@@ -73,13 +84,12 @@ class ShmSynchroniser final : public Synchroniser {
   std::vector<float> shares_;
   bool streaming_ = false;
   bool crowded_ = false;
+  std::vector<Stepper> steppers_;  // one for each thread that may step
 
   // State of the iteration.
   std::uint64_t next_iteration_ = 0;
   std::optional<OptimizerStep> step_;
   Version from_, to_;
-  std::optional<float> clip_scale_;          // set when all chunks are summed
-  std::vector<Contribution> contributions_;  // scratch
 };
 
 }  // namespace scavenger::ps

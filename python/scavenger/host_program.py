@@ -155,15 +155,35 @@ def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int
     return call
 
 
+def compute_threads() -> Optional[Callable[..., None]]:
+    """Return GOMP_parallel of the OpenMP library that PyTorch computes with, for scavenger_worker.h.
+
+    Others may be loaded beside it, whose threads would take the cores from PyTorch's. Nothing if
+    this PyTorch computes with threads of its own.
+    """
+    if "ATen parallel backend: OpenMP" not in torch.__config__.parallel_info():
+        return None
+    try:
+        tensors = ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
+        return ctypes.cast(tensors.GOMP_parallel, native.InParallel)
+    except (OSError, AttributeError):
+        return None
+
+
 def run() -> int:
     """Work until the job ends; return the exit code."""
     library = native.load()
-    return serve(library, Worker(library))
+    return serve(library, Worker(library), compute_threads())
 
 
-def serve(library: Any, worker: Worker) -> int:
-    """Have the worker answer the library until the job ends; return the exit code."""
+def serve(library: Any, worker: Worker, in_parallel: Optional[Callable[..., None]]) -> int:
+    """Have the worker answer the library until the job ends; return the exit code.
+
+    `in_parallel` is what compute_threads() returns, or calls it on the thread that computes.
+    """
     host = native.Host(struct_bytes=ctypes.sizeof(native.Host), interface_version=native.INTERFACE)
+    if in_parallel is not None:
+        host.in_parallel = in_parallel
     host.set_up = native.SetUp(_answering(
         library, lambda job, model: worker.set_up(job.contents, model.contents)))
     host.use_threads = native.UseThreads(_answering(library, worker.use_threads))

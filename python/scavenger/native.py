@@ -147,6 +147,7 @@ Evaluate = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch), ctypes.POINTE
 Expect = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch))
 EndWorker = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(End))
 StepOptimizer = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(OptimizerStep))
+InParallel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
 
 
 class Host(ctypes.Structure):
@@ -167,6 +168,7 @@ class Host(ctypes.Structure):
         ("expect", Expect),
         ("end", EndWorker),
         ("step", StepOptimizer),
+        ("in_parallel", InParallel),
     ]
 
 

@@ -215,8 +215,19 @@ class ScriptRunner:
 
     def _work(self) -> None:
         assert self._model is not None
-        code = host_program.serve(self._library, self._model)
+        code = host_program.serve(self._library, self._model, self._on_script_thread())
         self._handover.tell(End(None, code))
+
+    def _on_script_thread(self) -> Any:
+        """Return compute_threads() for the library's thread: each thread has OpenMP threads of its
+        own, and those of the script's are awake after its passes."""
+        in_parallel = host_program.compute_threads()
+        if in_parallel is None:
+            return None
+
+        def call(work: int, data: int, threads: int, flags: int) -> None:
+            self._handover.ask(Call(lambda: in_parallel(work, data, threads, flags)))
+        return native.InParallel(call)
 
     def fail(self, error: UserError) -> int:
         """Tell the job of an error in the script and return the exit code."""

@@ -1,5 +1,7 @@
 #include "runtime/base/memory.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -62,6 +64,15 @@ std::uint64_t available_memory_bytes(const std::filesystem::path& root) {
   const std::string groups = fs::exists(membership) ? read_file(membership) : "";
   const auto group = after(groups, "0::");
   return std::min(*kibibytes * 1024, group ? least_room(root, std::string(*group)) : UINT64_MAX);
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kNever = 1 << 30;               // bytes
+  constexpr int kMostOfOldVersions = 32 << 20;  // that they accept; what is larger goes back
+  if (mallopt(M_MMAP_THRESHOLD, kNever) == 0) mallopt(M_MMAP_THRESHOLD, kMostOfOldVersions);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+#endif
 }
 
 }  // namespace scavenger

@@ -2,12 +2,13 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <malloc.h>
+#include <dlfcn.h>
 
 #include <utility>
 
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
+#include "runtime/base/memory.h"
 #include "runtime/torch/imported/frozen_parameters.h"
 #include "runtime/torch/imported/start_weights.h"
 #include "runtime/torch/models/model_registry.h"
@@ -19,21 +20,9 @@ namespace scavenger {
 namespace {
 
 // Denormal numbers make arithmetic up to a hundred times slower, and appear when gradients vanish.
-// The switch is a register of each thread, hence the loop over all of them.
-void flush_denormals(std::uint32_t threads) {
-  at::parallel_for(0, threads, 1,
-                   [](std::int64_t, std::int64_t) { at::globalContext().setFlushDenormal(true); });
-}
-
-// Each iteration frees memory that the next one allocates again. By default the C library returns
-// large blocks to the kernel in between, which costs a page fault for every 4 KiB, up to a tenth of
-// a small network's time (docs/models.md).
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  constexpr int kNever = 1 << 30;  // bytes
-  mallopt(M_MMAP_THRESHOLD, kNever);
-  mallopt(M_TRIM_THRESHOLD, kNever);
-#endif
+// The switch is a register of each thread.
+void flush_denormals() {
+  on_torch_threads([] { at::globalContext().setFlushDenormal(true); });
 }
 
 }  // namespace
@@ -42,7 +31,17 @@ void use_torch_threads(std::uint32_t threads) {
   SCAVENGER_CHECK(threads > 0);
   if (at::get_num_threads() == static_cast<int>(threads)) return;
   at::set_num_threads(static_cast<int>(threads));
-  flush_denormals(threads);
+  flush_denormals();
+}
+
+// at::parallel_for() would run on this thread alone, as this file is compiled without OpenMP.
+void on_torch_threads(const std::function<void()>& work) {
+  using Parallel = void (*)(void (*)(void*), void*, unsigned threads, unsigned flags);
+  static const auto parallel = reinterpret_cast<Parallel>(::dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  if (parallel == nullptr) return work();
+  const auto call = [](void* data) { (*static_cast<const std::function<void()>*>(data))(); };
+  parallel(call, const_cast<std::function<void()>*>(&work),
+           static_cast<unsigned>(at::get_num_threads()), 0);
 }
 
 DevicePlace choose_device(Device wanted, std::uint32_t index) {
@@ -72,7 +71,7 @@ std::string products_text(Precision precision, const DevicePlace& place) {
 std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) {
   keep_freed_memory();
   use_torch_threads(options.threads);
-  flush_denormals(options.threads);
+  flush_denormals();
   if (options.place.is_gpu) use_gpu_kernels(options.compute);
   at::manual_seed(options.seed);  // a user's model may have random initial values of its own
   auto model = make_model(options.model, options.data, options.loss);

@@ -54,4 +54,8 @@ std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options);
 // when workers come and go.
 void use_torch_threads(std::uint32_t threads);
 
+// Does the work on each compute thread at once: InParallel of the thread that trains. Does it on
+// this thread alone if LibTorch computes with other threads than OpenMP's.
+void on_torch_threads(const std::function<void()>& work);
+
 }  // namespace scavenger

@@ -182,6 +182,24 @@ TEST_CASE("a host learns which iteration a batch is of, and of the end") {
   CHECK(host.ends[1].took_part == 0);
 }
 
+TEST_CASE("a host's computing threads are as many as it was told last") {
+  TestHost host;
+  scavenger_worker_host functions = host.host();
+  CHECK_FALSE(HostTrainer(functions, job_of_labels()).in_parallel());
+  functions.use_threads = [](void*, std::uint32_t) { return int{SCAVENGER_OK}; };
+  functions.in_parallel = [](void (*work)(void*), void* data, unsigned threads, unsigned flags) {
+    for (unsigned i = 0; i < threads + flags; ++i) work(data);
+  };
+  HostTrainer trainer(functions, job_of_labels());
+  int calls = 0;
+  const InParallel in_parallel = trainer.in_parallel();
+  in_parallel([&calls] { ++calls; });
+  CHECK(calls == 1);
+  trainer.use_threads(3);
+  in_parallel([&calls] { ++calls; });
+  CHECK(calls == 4);
+}
+
 TEST_CASE("a traceback is kept for one error") {
   keep_host_traceback("Traceback\n  line 1");
   CHECK(take_host_traceback() == "Traceback\n  line 1");

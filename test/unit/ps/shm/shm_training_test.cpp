@@ -1,3 +1,4 @@
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <list>
 #include <thread>
@@ -46,13 +47,18 @@ class ShmJob final {
     configure(false);
   }
 
+  // Workers that are made from now on have so many computing threads.
+  void use_threads(std::uint32_t threads) { threads_ = threads; }
+  // How often such threads have divided work.
+  int times_divided() const { return times_divided_; }
+
   std::unique_ptr<ShmSynchroniser> make_worker(bool crowded = true) {
     const SegmentShape shape{
         options_.flat_size, options_.chunk_bytes,
         static_cast<std::uint32_t>(Optimizer(options_.optimizer).state_names().size())};
     return std::make_unique<ShmSynchroniser>(
         Segment::attach(file_.get(), shape), clock_,
-        ShmSynchroniser::Options{options_.optimizer, 60000, crowded ? 0U : 64U});
+        ShmSynchroniser::Options{options_.optimizer, 60000, crowded ? 0U : 64U, in_parallel()});
   }
   SyncGroup group(std::uint32_t rank) const {
     SyncGroup group;
@@ -60,6 +66,7 @@ class ShmJob final {
     group.membership = membership_;
     for (std::uint32_t i = 0; i < membership_.workers(); ++i) group.slots.push_back(3 * i);
     group.writes_initial_weights = rank == 0 && membership_.first_iteration == 0;
+    group.threads = threads_;
     return group;
   }
 
@@ -68,12 +75,24 @@ class ShmJob final {
   const TcpJobOptions& options() const { return options_; }
 
  private:
+  InParallel in_parallel() {
+    if (threads_ == 1) return {};
+    return [this, threads = threads_](const std::function<void()>& work) {
+      ++times_divided_;
+      std::vector<std::jthread> others;
+      while (others.size() + 1 < threads) others.emplace_back(work);
+      work();
+    };
+  }
+
   TcpJobOptions options_;
   scavenger::Membership membership_;
   FileDescriptor file_ = make_shared_file();
   asio::io_context io_{1};
   SteadyClock clock_;
   std::unique_ptr<SegmentKeeper> keeper_;
+  std::uint32_t threads_ = 1;
+  std::atomic<int> times_divided_{0};
 };
 
 void bring_gradient(ShmSynchroniser& worker, std::uint64_t iteration, std::uint32_t rank) {
@@ -122,9 +141,10 @@ awaitable<void> collect_state(std::shared_ptr<FrameConnection> connection, Chunk
     }
 }
 
-void check_against_reference(const TcpJobOptions& options) {
+void check_against_reference(const TcpJobOptions& options, std::uint32_t threads = 1) {
   constexpr std::uint64_t kIterations = 7;
   ShmJob job(options);
+  job.use_threads(threads);
 
   const auto trained = train(job, 0, kIterations);
 
@@ -137,6 +157,8 @@ void check_against_reference(const TcpJobOptions& options) {
           expected.results[rank].global_gradient_sqr_norm);
   }
   CHECK(job.keeper().progress() == ShardProgress{kIterations, kIterations});
+  if (threads > 1 && trained.size() == 1)  // then all chunks are ready at once
+    CHECK(job.times_divided() >= static_cast<int>(kIterations));
 }
 
 }  // namespace
@@ -158,6 +180,14 @@ TEST_CASE("in shared memory neither the chunks nor the optimizer change a bit") 
 TEST_CASE("in shared memory clipping gives the bits that it gives at shards, for any K") {
   for (const std::vector<std::uint32_t>& shares : {std::vector<std::uint32_t>{8}, {1, 2, 3, 4}})
     check_against_reference({.shares = shares, .optimizer = clipping_optimizer()});
+}
+
+TEST_CASE("computing threads divide the chunks among themselves, and no bit tells of it") {
+  for (const std::vector<std::uint32_t>& shares : {std::vector<std::uint32_t>{8}, {3, 5}}) {
+    check_against_reference({.shares = shares, .chunk_bytes = 256}, 3);
+    check_against_reference(
+        {.shares = shares, .chunk_bytes = 256, .optimizer = clipping_optimizer()}, 2);
+  }
 }
 
 TEST_CASE("a model too large for the caches is stepped past them, with the same bits") {
