@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/training/cache_line_vector.h"
+
 namespace scavenger {
 
 // Samples [first_position, first_position + size) of the job's sample order, normalised, augmented
@@ -16,7 +18,7 @@ struct Batch {
       // {channels, height, width} or {features}; tokens: {length of the longest sample}
       sample_shape;
   // The inputs, size x product(sample_shape), row-major, are in one of these two.
-  std::vector<float> features;
+  CacheLineVector<float> features;
   std::vector<std::int64_t> tokens;  // shorter samples end in kPaddingToken
 
   // The shape of one target: {} for a label, {length} for tokens.

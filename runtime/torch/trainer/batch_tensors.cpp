@@ -12,10 +12,11 @@ namespace scavenger {
 namespace {
 
 // Casts const away, since a tensor's memory is never const; batches are only read.
-template <typename T>
-at::Tensor rows_of(const std::vector<T>& values, std::uint32_t rows,
+template <typename Values>
+at::Tensor rows_of(const Values& values, std::uint32_t rows,
                    const std::vector<std::int64_t>& row_shape, std::uint32_t first,
                    std::uint32_t last) {
+  using T = typename Values::value_type;
   std::int64_t row = 1;
   for (const std::int64_t size : row_shape) row *= size;
   SCAVENGER_CHECK(first < last && last <= rows &&

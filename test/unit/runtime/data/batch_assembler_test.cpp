@@ -100,7 +100,7 @@ TEST_CASE("The slices of any number of workers make up the same global batch") {
 
   for (std::uint32_t workers = 1; workers <= 7; ++workers) {
     const std::vector<std::uint32_t> shares = split_batch(64, workers);
-    std::vector<float> features;
+    CacheLineVector<float> features;
     std::vector<std::int64_t> labels;
     for (std::uint32_t rank = 0; rank < workers; ++rank) {
       BatchAssembler assembler = BatchAssembler::for_training(data, job.config, kSeed);
@@ -143,7 +143,7 @@ TEST_CASE("Float samples are scaled and normalised for each feature") {
 
   BatchAssembler::for_evaluation(data, config).assemble(BatchPlace::whole(0, 2), batch);
 
-  CHECK(batch.features == std::vector<float>{2.0f, 2.0f, -1.5f, 0.25f});
+  CHECK(batch.features == CacheLineVector<float>{2.0f, 2.0f, -1.5f, 0.25f});
   CHECK(batch.labels == std::vector<std::int64_t>{0, 1});
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("Unlabelled samples are a data set of the job's shape, scaled as its s
   CHECK(samples.sample_shape() == std::vector<std::int64_t>{1, 2, 2});
   Batch batch;
   BatchAssembler::for_evaluation(samples, data).assemble(BatchPlace::whole(0, 2), batch);
-  CHECK(batch.features == std::vector<float>{1, 2, 3, 4, 0.5f, 0.5f, 0.5f, 0.5f});
+  CHECK(batch.features == CacheLineVector<float>{1, 2, 3, 4, 0.5f, 0.5f, 0.5f, 0.5f});
   CHECK(batch.labels == std::vector<std::int64_t>{0, 0});
 
   CHECK_THAT(data_error_of([&] {

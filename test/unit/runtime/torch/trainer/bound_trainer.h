@@ -1,29 +1,15 @@
 // A trainer with flat vectors of its own.
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <new>
 #include <utility>
-#include <vector>
 
+#include "runtime/training/cache_line_vector.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
 
-template <typename T>
-struct CacheLineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
-  CacheLineAllocator() = default;
-  template <typename U>
-  explicit CacheLineAllocator(const CacheLineAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, kAlignment); }
-  bool operator==(const CacheLineAllocator&) const = default;
-};
-
-using FlatVector = std::vector<float, CacheLineAllocator<float>>;
+using FlatVector = CacheLineVector<float>;
 
 // Starts at the trainer's initial weights. The gradients start as rubbish, which nothing may depend
 // on.
