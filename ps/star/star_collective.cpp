@@ -120,9 +120,8 @@ awaitable<void> StarCollective::converse(Endpoint centre, std::uint32_t epoch, s
   connection->post(hello, {});
   for (const auto& values : std::exchange(outbox_, {})) send(values);
   for (std::uint64_t round = 0;; ++round) {
-    const FrameHeader header = co_await connection->receive_header(kRoundFloats * sizeof(float));
-    if (header.type != FrameType::kWeights || header.membership_epoch != epoch ||
-        header.iteration != round || header.payload_bytes % sizeof(float) != 0)
+    const FrameHeader header = co_await connection->receive_header(kRoundBytes);
+    if (!is_of_round(header, FrameType::kWeights, epoch, round))
       throw ProtocolError(
           {.what = "the centre sent a frame that is not due", .where = "all-reduce", .remedy = {}});
     auto sum = std::make_shared<FloatBuffer>(header.payload_bytes / sizeof(float));

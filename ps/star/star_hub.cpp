@@ -75,9 +75,8 @@ awaitable<void> StarHub::serve(std::shared_ptr<FrameConnection> connection) {
 awaitable<void> StarHub::read(std::shared_ptr<FrameConnection> connection, std::uint32_t epoch,
                               std::uint32_t rank) {
   for (std::uint64_t round = 0;; ++round) {
-    const FrameHeader header = co_await connection->receive_header(kRoundFloats * sizeof(float));
-    if (header.type != FrameType::kGradient || header.membership_epoch != epoch ||
-        header.iteration != round || header.payload_bytes % sizeof(float) != 0)
+    const FrameHeader header = co_await connection->receive_header(kRoundBytes);
+    if (!is_of_round(header, FrameType::kGradient, epoch, round))
       refuse(fmt::format("rank {} sent a frame that is not due", rank));
     FloatBuffer part(header.payload_bytes / sizeof(float));
     if (part.size() > 0) co_await connection->receive_payload(std::as_writable_bytes(part.span()));

@@ -15,15 +15,13 @@
 #include <vector>
 
 #include "ps/star/rank_sums.h"
+#include "ps/star/round_frame.h"
 #include "runtime/net/asio.h"
 #include "runtime/net/authentication.h"
 #include "runtime/net/frame_connection.h"
 #include "runtime/net/job_listener.h"
 
 namespace scavenger::ps {
-
-// The largest part of a round; who has more makes several rounds of it.
-inline constexpr std::size_t kRoundFloats = std::size_t{1} << 21;
 
 // Thread: that of the io_context, which must have ended when this is destroyed; port() is for any.
 class StarHub final {

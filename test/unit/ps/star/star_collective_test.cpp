@@ -1,103 +1,21 @@
 #include "ps/star/star_collective.h"
 
 #include <algorithm>
-#include <boost/asio/use_future.hpp>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdint>
 #include <future>
 #include <latch>
-#include <memory>
 #include <vector>
 
-#include "runtime/base/error.h"
-#include "runtime/net/io_thread.h"
+#include "test/unit/ps/star/raw_peer.h"
+#include "test/unit/ps/star/star_group.h"
+#include "test/unit/runtime/net/outer_address.h"
 
 using namespace scavenger;
 using namespace scavenger::ps;
 
 namespace {
-
-const JobCredentials kCredentials = JobCredentials::generate();
-
-// A worker with its hub, as a process has them.
-struct Member {
-  IoThread io;
-  std::unique_ptr<StarHub> hub;
-  const IoThread::StopAtEnd stop{io};
-  std::unique_ptr<StarCollective> collective;
-
-  Member() {
-    asio::post(io.context(), asio::use_future([this] {
-                 hub = std::make_unique<StarHub>(io.context(), Endpoint{"127.0.0.1", 0},
-                                                 kCredentials);
-               }))
-        .get();
-    collective = std::make_unique<StarCollective>(io.context(), *hub, kCredentials);
-  }
-};
-
-class Group {
- public:
-  explicit Group(std::size_t count) {
-    while (members_.size() < count) members_.push_back(std::make_unique<Member>());
-  }
-
-  SyncGroup group_of(std::uint32_t rank, std::uint32_t centre) const {
-    SyncGroup group;
-    group.rank = rank;
-    group.source_rank = centre;
-    group.membership.epoch = epoch_;
-    group.membership.shares.assign(members_.size(), 1);
-    group.shards = {{"127.0.0.1", members_[centre]->hub->port()}};
-    return group;
-  }
-
-  // Has all members join a new group, and then do something, each on a thread of its own. Returns
-  // whether it returned true for all; Catch's assertions are for one thread.
-  template <typename Do>
-  bool run(std::uint32_t centre, const Do& what) {
-    ++epoch_;
-    std::vector<std::future<bool>> done;
-    for (std::uint32_t rank = 0; rank < members_.size(); ++rank)
-      done.push_back(std::async(std::launch::async, [this, rank, centre, &what] {
-        StarCollective& collective = *members_[rank]->collective;
-        collective.join(group_of(rank, centre));
-        return what(collective, rank);
-      }));
-    bool all = true;
-    for (auto& each : done) all &= each.get();
-    return all;
-  }
-
-  Member& member(std::size_t index) { return *members_[index]; }
-  void lose(std::size_t index) {
-    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(index));
-  }
-
- private:
-  std::uint32_t epoch_ = 1;
-  std::vector<std::unique_ptr<Member>> members_;
-};
-
-// Whether it ends with the loss of a connection.
-template <typename Do>
-bool is_lost(const Do& what) {
-  try {
-    what();
-  } catch (const ConnectionError&) {
-    return true;
-  }
-  return false;
-}
-
-// Adds up ones; returns whether the sum is that of so many workers.
-bool adds_up(StarCollective& collective, std::size_t workers) {
-  std::vector<float> values(1000, 1.0F);
-  collective.begin_sum(values);
-  collective.finish_sum();
-  return values[999] == static_cast<float>(workers);
-}
 
 std::vector<float> numbers(std::size_t size, std::uint32_t rank) {
   std::vector<float> values(size);
@@ -106,37 +24,48 @@ std::vector<float> numbers(std::size_t size, std::uint32_t rank) {
   return values;
 }
 
+void check_sums(std::size_t workers, const std::string& address) {
+  Group group(workers, address);
+  for (std::uint32_t centre = 0; centre < workers; ++centre) {
+    const bool are_right =
+        group.run(centre, [workers](StarCollective& collective, std::uint32_t rank) {
+          bool is_right = true;
+          // One sum of several rounds, one of a few numbers, one of none.
+          for (int repeat = 0; repeat < 3; ++repeat) {
+            auto large = numbers(2 * kRoundFloats + 17, rank);
+            auto small = numbers(3, rank);
+            collective.begin_sum(large);
+            collective.begin_sum(small);
+            collective.begin_sum({});
+            for (int i = 0; i < 3; ++i) collective.finish_sum();
+            float ranks = 0.0F;
+            for (std::size_t other = 0; other < workers; ++other)
+              ranks += static_cast<float>(other);
+            const auto expected = [&](std::size_t i) {
+              return static_cast<float>(workers) * static_cast<float>(i % 1000) + 1000.0F * ranks;
+            };
+            is_right &= small[2] == expected(2);
+            for (std::size_t i = 0; i < large.size(); ++i) is_right &= large[i] == expected(i);
+          }
+          return is_right;
+        });
+    CHECK(are_right);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("all get the sums, in whatever group they are and whoever is its centre") {
-  for (const std::size_t workers : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-    Group group(workers);
-    for (std::uint32_t centre = 0; centre < workers; ++centre) {
-      const bool are_right =
-          group.run(centre, [workers](StarCollective& collective, std::uint32_t rank) {
-            bool is_right = true;
-            // One sum of several rounds, one of a few numbers, one of none.
-            for (int repeat = 0; repeat < 3; ++repeat) {
-              auto large = numbers(2 * kRoundFloats + 17, rank);
-              auto small = numbers(3, rank);
-              collective.begin_sum(large);
-              collective.begin_sum(small);
-              collective.begin_sum({});
-              for (int i = 0; i < 3; ++i) collective.finish_sum();
-              float ranks = 0.0F;
-              for (std::size_t other = 0; other < workers; ++other)
-                ranks += static_cast<float>(other);
-              const auto expected = [&](std::size_t i) {
-                return static_cast<float>(workers) * static_cast<float>(i % 1000) + 1000.0F * ranks;
-              };
-              is_right &= small[2] == expected(2);
-              for (std::size_t i = 0; i < large.size(); ++i) is_right &= large[i] == expected(i);
-            }
-            return is_right;
-          });
-      CHECK(are_right);
-    }
-  }
+  for (const std::size_t workers : {std::size_t{1}, std::size_t{2}, std::size_t{4}})
+    check_sums(workers, "127.0.0.1");
+}
+
+TEST_CASE("between machines all get the same sums, in TLS") {
+  REQUIRE_OUTER_ADDRESS(address);
+  check_sums(3, address);
+  Group group(2, address);
+  RawPeer peer(group.member(0).hub->port(), address);
+  CHECK(peer.is_encrypted());
 }
 
 TEST_CASE("a broadcast gives all what its source has") {
