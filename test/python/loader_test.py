@@ -4,6 +4,7 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -18,12 +19,13 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 PATIENCE_SECONDS = 120  # a process imports PyTorch first, on a machine that may be busy
 
 FILE = """
-    import threading, time
+    import os, threading, time
     import torch
 
-    # As a library does that may not be forked: a thread that holds a lock when loaders are started.
-    LOCK = threading.Lock()
-    threading.Thread(target=lambda: (LOCK.acquire(), time.sleep(3600)), daemon=True).start()
+    # As a library does that may not be forked: it has threads, and a process that was forked from one that
+    # has imported it does not live.
+    threading.Thread(target=lambda: time.sleep(3600), daemon=True).start()
+    os.register_at_fork(after_in_child=lambda: os._exit(9))
 
     def make_model():
         return torch.nn.Linear(1, 1)
@@ -41,7 +43,6 @@ FILE = """
             if index == 91:
                 return lambda: None
             if index == 92:
-                import os
                 os._exit(3)
             if index >= 50:
                 time.sleep(0.3)
@@ -78,6 +79,23 @@ class LoaderTest(unittest.TestCase):
         self.assertEqual(self.take(0, 1).tolist(), [[0, 0], [1, 1]])
         with self.assertRaisesRegex(UserError, "a batch cannot be sent from a loader process"):
             self.take(91)
+
+    def test_libraries_that_may_not_be_forked(self):
+        """The worker has imported the file, too, before loader processes are started."""
+        code = ("import os, sys, pathlib\n"
+                "from scavenger import user_file\n"
+                "from scavenger.loader_pool import TRAINING, LoaderPool, importing_loaders\n"
+                "path = pathlib.Path(sys.argv[1])\n"
+                "user_file.load(path)\n"
+                "child = os.fork()\n"
+                "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9, 'it may be forked'\n"
+                "pool = LoaderPool(importing_loaders(path, 1, 100))\n"
+                "assert pool.take(TRAINING, [4], 0).tolist() == [[4.0, 4.0]]\n"
+                "pool._loaders[0].process.kill()\n"
+                "print('loaded')\n")
+        done = subprocess.run([sys.executable, "-c", code, self.folder / "train.py"], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=2 * PATIENCE_SECONDS)
+        self.assertIn("loaded", done.stdout)
 
     def test_starved_training_gets_another_process(self):
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -130,6 +148,9 @@ class InspectionTest(unittest.TestCase):
                 ('len(make_dataset("train"))', self.MODEL + self.REST + "class D:\n    def __getitem__(self, i):\n"
                  "        return i\n    def __len__(self):\n    " + fails + "def make_dataset(split):\n    return D()\n", {}),
                 ("make_optimizer()", self.MODEL + self.REST + "def make_optimizer(model):\n" + fails,
+                 {"optimizer": {"type": "python"}}),
+                ("make_scheduler()", self.MODEL + self.REST + "def make_optimizer(model):\n"
+                 "    return torch.optim.SGD(model.parameters(), 0.1)\ndef make_scheduler(optimizer):\n" + fails,
                  {"optimizer": {"type": "python"}})]:
             with self.subTest(name):
                 data = "python" if "def make_dataset" in source else "synthetic"
