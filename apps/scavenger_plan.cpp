@@ -25,6 +25,7 @@
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
 #include "elastic/vms/recurring_job.h"
+#include "elastic/vms/spot_tables.h"
 #include "elastic/vms/vm_calibration.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
@@ -361,7 +362,8 @@ class VmsCommand final {
     if (sources_.samples_per_epoch > 0.0) question_.samples_per_epoch = sources_.samples_per_epoch;
     std::size_t unscored = 0;
     const std::vector<elastic::VmType> types = machines(unscored);
-    const elastic::KnownModel known = elastic::gather_model(sources_);
+    elastic::KnownModel known = elastic::gather_model(sources_);
+    if (!lifetimes_.empty()) elastic::add_spot_lives(lifetimes_, zone_, known);
     elastic::VmPlan made = elastic::make_vm_plan(known, types, question_);
     if (unscored > 0)
       made.notes.push_back(
@@ -396,6 +398,15 @@ class VmsCommand final {
                      "Per VM and hour, if neither its type nor a run says more")
         ->check(kNotNegative);
     command_
+        ->add_option("--lifetimes", lifetimes_,
+                     "A table of spot machines' lives: machine_type,lifetime_seconds,ended_by")
+        ->check(CLI::ExistingFile);
+    command_->add_option("--zone", zone_, "Only its rows of this zone count");
+    command_
+        ->add_option("--spot-prices", spot_prices_,
+                     "A table of prices over time: machine_type,first_seen_date,usd_hour_spot")
+        ->check(CLI::ExistingFile);
+    command_
         ->add_option("--fixed-price", question_.fixed_price_per_hour,
                      "Dollars per hour of the machine of the controller and its shards")
         ->check(kNotNegative);
@@ -411,6 +422,7 @@ class VmsCommand final {
         return !elastic::fits_patterns(type.features.name, patterns_);
       });
     if (!scores_.empty()) unscored = elastic::score_types(types, scores_);
+    if (!spot_prices_.empty()) elastic::price_spot_types(types, spot_prices_);
     if (!calibrations_.empty())
       elastic::apply_calibrations(types, elastic::read_calibrations(calibrations_));
     return types;
@@ -420,7 +432,7 @@ class VmsCommand final {
   elastic::PlanSources sources_;
   elastic::VmQuestion question_;
   std::string catalog_ = "gcp", region_ = "us-central1", patterns_, policy_ = "min-cost", max_time_;
-  std::string scores_, calibrations_, page_;
+  std::string scores_, calibrations_, page_, lifetimes_, zone_, spot_prices_;
   bool json_ = false;
 };
 

@@ -4,46 +4,17 @@
 #include <cmath>
 #include <utility>
 
-#include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
+#include "perfmodel/survival/fitted_survival.h"
 
 namespace scavenger::campaign {
 namespace {
 
-using perfmodel::KaplanMeier;
 using perfmodel::Lifetime;
 using perfmodel::Survival;
 
 constexpr double kLeastLifeSeconds = 1e-3;
-constexpr std::size_t kLossesForFit = 30;
-// Fits look for losses within minutes to hours; emulated machines live for seconds.
-constexpr double kLeastMeanForFitSeconds = 3600.0;
-// A bathtub has one parameter more, and puts an end to all lives.
-constexpr double kMuchBetter = 0.5;
-constexpr int kComparedAges = 50;
 constexpr double kWallSlackSeconds = 60.0;
-
-double squared_distance(const Survival& model, const KaplanMeier& seen, double until_seconds) {
-  double sum = 0.0;
-  for (int i = 1; i <= kComparedAges; ++i) {
-    const double age = until_seconds * i / kComparedAges;
-    const double difference = model.survival(age) - seen.survival(age);
-    sum += difference * difference;
-  }
-  return sum;
-}
-
-std::shared_ptr<const Survival> fitted(std::span<const Lifetime> lives) {
-  auto early = std::make_shared<perfmodel::EarlyHazard>(
-      perfmodel::fit_early_hazard(lives, perfmodel::kNeverSeconds));
-  const KaplanMeier seen(lives);
-  const double last_loss = seen.ages().back();
-  auto bathtub = std::make_shared<perfmodel::Bathtub>(perfmodel::fit_bathtub(seen, last_loss));
-  const bool is_bathtub = squared_distance(*bathtub, seen, last_loss) <
-                          kMuchBetter * squared_distance(*early, seen, last_loss);
-  if (is_bathtub) return bathtub;
-  return early;
-}
 
 }  // namespace
 
@@ -67,13 +38,10 @@ void MachineLives::add(const MachineKind& kind, double seconds, bool was_lost) {
 
 void MachineLives::add_to(Group& group, const Lifetime& life, double prior_mean_seconds) const {
   group.lives.push_back(life);
-  group.losses += life.lost ? 1 : 0;
   const auto constant = perfmodel::constant_hazard(group.lives, prior_mean_seconds);
   group.mean_life_seconds = constant.mean_life_seconds();
-  const bool is_fitted =
-      group.losses >= kLossesForFit && group.mean_life_seconds >= kLeastMeanForFitSeconds;
-  if (is_fitted)
-    group.survival = fitted(group.lives);
+  if (perfmodel::allows_fit(group.lives))
+    group.survival = perfmodel::fitted_survival(group.lives);
   else
     group.survival = std::make_shared<perfmodel::EarlyHazard>(constant);
   if (std::isfinite(wall_seconds_)) group.survival = with_wall(group.survival, wall_seconds_);

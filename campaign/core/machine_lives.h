@@ -43,7 +43,6 @@ class MachineLives final {
  private:
   struct Group {
     std::vector<perfmodel::Lifetime> lives;
-    std::size_t losses = 0;
     double mean_life_seconds = 0.0;  // at a constant rate
     std::shared_ptr<const perfmodel::Survival> survival;
   };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "perfmodel/store/model_record.h"
+#include "perfmodel/survival/kaplan_meier.h"
 
 namespace scavenger::elastic {
 
@@ -16,6 +17,9 @@ namespace scavenger::elastic {
 struct SpotExposure {
   double vm_hours = 0.0;
   double losses = 0.0;
+  std::vector<perfmodel::Lifetime> lives = {};  // the same, machine by machine
+
+  void add(const perfmodel::Lifetime& life);
 };
 
 struct KnownModel {

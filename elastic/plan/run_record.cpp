@@ -145,13 +145,17 @@ std::string machine_type(const JobConfig& config, const fact::Host& host) {
   return fmt::format("{} x {}", host.cores, host.cpu);
 }
 
+void SpotExposure::add(const perfmodel::Lifetime& life) {
+  vm_hours += life.seconds / 3600.0;
+  losses += life.lost ? 1.0 : 0.0;
+  lives.push_back(life);
+}
+
 std::map<std::string, SpotExposure> spot_exposures(const RunNumbers& numbers) {
   std::map<std::string, SpotExposure> exposures;
   std::map<std::string, Timed<fact::Machine>> there;  // by name
   const auto end = [&](const Timed<fact::Machine>& begun, double time, bool lost) {
-    SpotExposure& exposure = exposures[begun.fact.machine_type];
-    exposure.vm_hours += std::max(0.0, time - begun.time) / 3600.0;
-    exposure.losses += lost ? 1.0 : 0.0;
+    exposures[begun.fact.machine_type].add({std::max(0.001, time - begun.time), lost});
   };
   for (const auto& timed : numbers.machines.latest) {
     if (!timed.fact.spot) continue;

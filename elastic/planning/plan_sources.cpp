@@ -90,10 +90,8 @@ KnownModel gather_sources(const PlanSources& sources) {
     auto [record, room_samples, bytes_per_sample, spot] = read_source(source, sources);
     if (bytes_per_sample)
       known.bytes_per_sample = std::max(*bytes_per_sample, known.bytes_per_sample.value_or(0));
-    for (const auto& [type, exposure] : spot) {
-      known.spot[type].vm_hours += exposure.vm_hours;
-      known.spot[type].losses += exposure.losses;
-    }
+    for (const auto& [type, exposure] : spot)
+      for (const perfmodel::Lifetime& life : exposure.lives) known.spot[type].add(life);
     if (room_samples)
       known.room_samples = std::min(*room_samples, known.room_samples.value_or(*room_samples));
     if (known.title.empty()) {

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "elastic/vms/vm_memory.h"
 #include "perfmodel/store/observations.h"
+#include "perfmodel/survival/fitted_survival.h"
+#include "perfmodel/survival/renewal_losses.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::elastic {
@@ -19,6 +22,8 @@ constexpr std::size_t kDraws = 400;
 constexpr double kSeedSpread = 0.05;  // of ln(epochs) between seeds; MLPerf's median is 0.034
 // For which a job stands still after a loss: docs/design/architecture.md has what was measured.
 constexpr double kStandstillSeconds = 1.0;
+// Losses are known until so many times the median of a job's time, and extrapolated from there.
+constexpr double kLongerThanMedian = 1.5;
 
 double samples_of(const KnownModel& known, const VmQuestion& question) {
   if (question.running) return question.running->batch;  // epochs do not count
@@ -87,6 +92,9 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
       draws_(question.variance, 1, kDraws) {
   for (std::size_t i = 0; i < catalogue.size(); ++i)
     if (catalogue[i].is_calibrated) calibrated_.insert(i);
+  for (const auto& [type, exposure] : known.spot)
+    if (perfmodel::allows_fit(exposure.lives))
+      survivals_[type] = perfmodel::fitted_survival(exposure.lives);
   learn_epochs();
   if (basis_ == perfmodel::PlanBasis::kJob)
     limits_ = question.limits;
@@ -183,17 +191,38 @@ double VmPredictor::losses_per_hour(const VmType& type) const {
   return (prior * weight + seen->second.losses) / (weight + seen->second.vm_hours);
 }
 
-perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts) const {
+// Mean losses of one VM within some time, about `seconds`; nothing if too few were seen.
+std::function<double(double)> VmPredictor::losses_by_age(const VmType& type, double seconds) const {
+  const auto found = survivals_.find(type.features.name);
+  if (found == survivals_.end()) return {};
+  return [losses = perfmodel::RenewalLosses(*found->second, question_.start_seconds,
+                                            kLongerThanMedian * seconds)](double until) {
+    return losses.until(until);
+  };
+}
+
+// `seconds`: the median of the job's time.
+perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts, double seconds) const {
   perfmodel::SpotRisk risk;
   risk.replacement_seconds = question_.start_seconds;
   risk.standstill_seconds = kStandstillSeconds;
+  std::vector<std::pair<double, std::function<double(double)>>> curves;  // VMs; losses of each
   for (const VmPart& part : parts) {
     if (!part.spot) continue;
     risk.vms += part.vms;
-    risk.losses_per_vm_hour += part.vms * losses_per_hour(*part.type);
+    const double per_hour = losses_per_hour(*part.type);
+    risk.losses_per_vm_hour += part.vms * per_hour;
+    auto by_age = losses_by_age(*part.type, seconds);
+    if (!by_age) by_age = [per_hour](double until) { return per_hour * until / 3600.0; };
+    curves.emplace_back(part.vms, std::move(by_age));
     risk.price_per_hour += part.vms * *part.type->spot_price;
   }
   risk.losses_per_vm_hour /= risk.vms;
+  risk.mean_losses = [curves = std::move(curves), vms = risk.vms](double until) {
+    double losses = 0.0;
+    for (const auto& [count, by_age] : curves) losses += count * by_age(until);
+    return losses / vms;
+  };
   risk.price_per_hour /= risk.vms;
   return risk;
 }
@@ -251,7 +280,8 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   if (!whole) outlook.price.billing = perfmodel::kExactBilling;
   outlook.sharing = question_.sharing;
   const bool has_spot = row.spot_share() > 0.0;
-  if (has_spot) outlook.spot = risk_of(parts);
+  if (has_spot)
+    outlook.spot = risk_of(parts, outlook.iterations * std::exp(outlook.log_iteration_seconds));
   row.outcome = draws_.of(outlook, limits_);
   if (has_spot && limits_.max_seconds) row.guard = guard_of(parts, batch);
   return row;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,6 +13,7 @@
 
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/epochs/statistical_model.h"
+#include "perfmodel/survival/survival.h"
 
 namespace scavenger::elastic {
 
@@ -52,8 +55,9 @@ class VmPredictor final {
   void learn_epochs();
   bool fill_epochs(double batch, perfmodel::JobOutlook& outlook) const;
   bool balance(std::span<const VmPart> parts, double batch, std::vector<VmGroup>& groups) const;
-  perfmodel::SpotRisk risk_of(std::span<const VmPart> parts) const;
+  perfmodel::SpotRisk risk_of(std::span<const VmPart> parts, double seconds) const;
   double losses_per_hour(const VmType& type) const;
+  std::function<double(double)> losses_by_age(const VmType& type, double seconds) const;
   VmEvidence evidence_of(const perfmodel::MachineUse& use) const;
   DeadlineGuard guard_of(std::span<const VmPart> parts, double batch) const;
 
@@ -70,6 +74,8 @@ class VmPredictor final {
   std::set<double> batches_;
   std::vector<std::string> notes_;
   perfmodel::OutcomeDraws draws_;
+  // Of types of which enough spot machines were seen, by name.
+  std::map<std::string, std::shared_ptr<const perfmodel::Survival>> survivals_;
 };
 
 }  // namespace scavenger::elastic

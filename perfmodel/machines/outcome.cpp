@@ -138,7 +138,9 @@ Outcome OutcomeDraws::of(const JobOutlook& outlook, const OutcomeLimits& limits)
     double absent = 0.0;  // VM-seconds that nobody computes in, or pays for
     if (outlook.spot) {
       const double spot_vms = outlook.spot->vms > 0.0 ? outlook.spot->vms : outlook.vms;
-      const double mean = outlook.spot->losses_per_vm_hour * spot_vms * trained / 3600.0;
+      const double mean = spot_vms * (outlook.spot->mean_losses
+                                          ? outlook.spot->mean_losses(trained)
+                                          : outlook.spot->losses_per_vm_hour * trained / 3600.0);
       const double losses = poisson(mean, uniform(seed_, Stream::kLosses, 0, draw),
                                     normal(seed_, Stream::kLosses, 1, draw));
       absent = losses * outlook.spot->replacement_seconds;

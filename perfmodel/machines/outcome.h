@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -33,6 +34,9 @@ struct SpeedVariance {
 struct SpotRisk {
   double vms = 0.0;  // of the outlook's, the others cannot be taken away; 0: all
   double losses_per_vm_hour = 0.0;
+  // Mean losses of one VM and those in its place within so many seconds, if the rate depends on
+  // their age (perfmodel/survival/renewal_losses.h). Empty: the constant rate above.
+  std::function<double(double seconds)> mean_losses{};
   double replacement_seconds = 120.0;  // from the loss until the replacement computes
   double standstill_seconds = 0.0;     // of the whole job, for each loss: work done again
   double price_per_hour = 0.0;         // of one spot VM, which an absent one does not cost

@@ -152,6 +152,27 @@ TEST_CASE("What runs saw of losses weighs by its hours against the assumption") 
   CHECK(seen > 5.0 * assumed);
 }
 
+TEST_CASE("Machines that are lost when young cost a short job more than their mean rate says") {
+  VmQuestion question;
+  question.spot = true;
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 10000000;
+  // The same losses and hours: two in five after a quarter of an hour; or all after their mean.
+  KnownModel early = large, even = large;
+  for (int i = 0; i < 100; ++i) {
+    const bool dies_young = i % 5 < 2;
+    early.spot["small"].add({dies_young ? 900.0 + i : 18000.0 + i, dies_young || i % 2 == 0});
+  }
+  even.spot["small"].vm_hours = early.spot["small"].vm_hours;
+  even.spot["small"].losses = early.spot["small"].losses;
+  const auto losses = [&](const KnownModel& model) {
+    const VmPlan plan = make_vm_plan(model, two_types(0.4), question);
+    const VmRow& row = row_of(plan, "small", true);
+    return row.outcome.losses / row.vms() / row.outcome.seconds.q50;
+  };
+  CHECK(losses(early) > 1.3 * losses(even));
+}
+
 TEST_CASE("A spot plan under a limit of time says when it has to go on demand") {
   VmQuestion question;
   question.spot = true;
