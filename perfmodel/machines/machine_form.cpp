@@ -6,23 +6,27 @@
 namespace scavenger::perfmodel {
 namespace {
 
-double multiplier(const MachineForm& form, const MachineUse& use) {
-  const double vms = use.vms;
-  if (use.is_alone) return 0.0;
-  if (form.state_is_elsewhere) {
-    if (form.shape == LinkShape::kShard) return vms;
-    return form.shape == LinkShape::kSpread ? 1.0 : 1.0 + 0.3 * std::log2(vms);
-  }
-  if (vms <= 1.0) return 0.0;
-  switch (form.shape) {
+// m for so many participants, each by its own link.
+double rounds(LinkShape shape, double participants) {
+  if (participants <= 1.0) return 0.0;
+  switch (shape) {
     case LinkShape::kShard:
-      return vms - 1.0;
+      return participants - 1.0;
     case LinkShape::kSpread:
-      return 2.0 * (vms - 1.0) / vms;
+      return 2.0 * (participants - 1.0) / participants;
     case LinkShape::kRounds:
-      return (1.0 + 0.3 * std::log2(vms)) / 1.3;
+      return (1.0 + 0.3 * std::log2(participants)) / 1.3;
   }
   return 0.0;
+}
+
+// m of the network.
+double multiplier(const MachineForm& form, const MachineUse& use) {
+  if (use.is_alone) return 0.0;
+  const double participants = form.host == HostLink::kWhole ? use.workers() : use.vms;
+  if (!form.state_is_elsewhere) return rounds(form.shape, participants);
+  if (form.shape == LinkShape::kShard) return participants;
+  return form.shape == LinkShape::kSpread ? 1.0 : 1.0 + 0.3 * std::log2(participants);
 }
 
 // (x^n + y^n)^(1/n), and the share of x in its growth: d ln / d ln x.
@@ -54,17 +58,20 @@ std::string describe(const MachineForm& form) {
   }
   if (form.overlap > 1.0) text += form.overlap > 2.0 ? " + overlap" : " + half overlap";
   if (form.floor) text += " + floor";
+  if (form.host != HostLink::kNone)
+    text += form.host == HostLink::kAdds ? " + host's link" : " of all workers";
   return text;
 }
 
-std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere) {
+std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere, bool with_hosts) {
   std::vector<MachineForm> forms;
-  for (const bool floor : {false, true}) {
-    if (floor && !with_floor) continue;
-    for (const double overlap : {4.0, 2.0, 1.0})
-      for (const LinkShape shape : {LinkShape::kSpread, LinkShape::kRounds, LinkShape::kShard})
-        forms.push_back({shape, overlap, floor, state_is_elsewhere});
-  }
+  for (const HostLink host : {HostLink::kNone, HostLink::kAdds, HostLink::kWhole})
+    for (const bool floor : {false, true}) {
+      if ((floor && !with_floor) || (host != HostLink::kNone && !with_hosts)) continue;
+      for (const double overlap : {4.0, 2.0, 1.0})
+        for (const LinkShape shape : {LinkShape::kSpread, LinkShape::kRounds, LinkShape::kShard})
+          forms.push_back({shape, overlap, floor, state_is_elsewhere, host});
+    }
   return forms;
 }
 
@@ -78,7 +85,11 @@ MachineSeconds evaluate(const MachineForm& form, const MachineParameters& parame
   const double doublings = std::log2(use.per_vm);
   const double host = std::exp(parameters[kLogHost]) * doublings;
   const double compute = filled.value * (1.0 + host);
-  const double sync = std::exp(parameters[kLogSync]) * multiplier(form, use);
+  const bool adds = form.host == HostLink::kAdds && !use.is_alone;
+  const double inside =
+      adds ? std::exp(parameters[kLogHostSync]) * rounds(form.shape, use.per_vm) : 0.0;
+  const double rounds_in_all = multiplier(form, use) + inside;
+  const double sync = std::exp(parameters[kLogSync]) * rounds_in_all;
   const Norm total = norm(compute, sync, form.overlap);
 
   MachineSeconds seconds;
@@ -88,6 +99,7 @@ MachineSeconds evaluate(const MachineForm& form, const MachineParameters& parame
   seconds.gradient[kLogFloor] = total.share * (1.0 - filled.share);
   seconds.gradient[kLogHost] = total.share * host / (1.0 + host);
   seconds.gradient[kLogSync] = 1.0 - total.share;
+  if (inside > 0.0) seconds.gradient[kLogHostSync] = (1.0 - total.share) * inside / rounds_in_all;
   seconds.sync_share = 1.0 - compute / total.value;
   return seconds;
 }

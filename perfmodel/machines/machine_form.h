@@ -2,9 +2,12 @@
 //
 //   c(b) = a + c b; with a floor (f^8 + (a + c b)^8)^(1/8)      b samples on one worker
 //   C    = c(b) (1 + h log2 g)        g workers on one VM share its memory, its bus, its loader
-//   S    = s m(N)               N VMs; nothing to do for one VM unless the state is elsewhere
+//   S    = s (m(N) + q m(g))    N VMs; nothing to do for one VM unless the state is elsewhere
 //   tau  = (C^n + S^n)^(1/n)    n = 1: one after the other; 4: synchronisation hides behind the
 //                               backward pass; 2: a part of it does
+//
+// q m(g) is what the workers of one VM do among themselves, q times as slowly as over the network;
+// a form may leave it out, or have one m(N g) for all workers instead.
 //
 // Parameters are logarithms: a machine's speed, a link's and a kernel's overhead are factors, and
 // what is known of them before a measurement is a normal distribution of the logarithm. Pure.
@@ -36,17 +39,27 @@ enum class LinkShape {
 // If the state is on none of the VMs, one VM synchronises, too: m = N; 1, each by its own link; and
 // 1 + 0.3 log2 N.
 
+// What several workers on one VM add to synchronisation.
+enum class HostLink {
+  kNone,   // nothing: m(N)
+  kAdds,   // m(N) + q m(g)
+  kWhole,  // m(N g)
+};
+
 struct MachineForm {
   LinkShape shape = LinkShape::kSpread;
   double overlap = 4.0;  // n
   bool floor = false;
   bool state_is_elsewhere = false;
+  HostLink host = HostLink::kNone;
 
   bool operator==(const MachineForm&) const = default;
 };
 std::string describe(const MachineForm& form);
-// Every form; those with a floor only if asked for.
-std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere = false);
+// Every form; those with a floor, and those that differ for several workers on a VM, only if asked
+// for.
+std::vector<MachineForm> machine_forms(bool with_floor, bool state_is_elsewhere = false,
+                                       bool with_hosts = false);
 
 enum MachineParameter : std::size_t {
   kLogBase,       // ln a, seconds
@@ -54,6 +67,7 @@ enum MachineParameter : std::size_t {
   kLogFloor,      // ln f, seconds
   kLogHost,       // ln h
   kLogSync,       // ln s, seconds
+  kLogHostSync,   // ln q
   kMachineParameters,
 };
 using MachineParameters = std::array<double, kMachineParameters>;

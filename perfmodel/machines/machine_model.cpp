@@ -72,6 +72,11 @@ bool shows_floor(std::span<const MachineObservation> observations, std::size_t b
   return seen.size() >= batches;
 }
 
+bool has_full_hosts(std::span<const MachineObservation> observations) {
+  return std::ranges::any_of(observations,
+                             [](const MachineObservation& o) { return o.use.per_vm > 1.0; });
+}
+
 }  // namespace
 
 double MachinePrediction::quantile(double probability) const {
@@ -208,8 +213,9 @@ MachineModel::MachineModel(std::vector<MachineFeatures> types,
   // Scores do not tell how much types differ, for other observations of a type give most of each:
   // within a form, scales are weighed by the evidence, relative to the first.
   std::vector<double> scores;
-  for (const MachineForm& form : machine_forms(
-           shows_floor(observations_, options.batches_for_floor), options.state_is_elsewhere))
+  for (const MachineForm& form :
+       machine_forms(shows_floor(observations_, options.batches_for_floor),
+                     options.state_is_elsewhere, has_full_hosts(observations_)))
     for (const double departure : options.departures) {
       double first = 0.0, score = 0.0;
       for (const ParameterPrior& prior : priors_) {

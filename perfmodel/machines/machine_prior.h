@@ -41,12 +41,12 @@ struct MachinePriors {
   NormalBelief core_exponent{0.5, 0.5};      // e'
   NormalBelief link_exponent{0.8, 0.3};      // k
   // Of u, by parameter, in the order of MachineParameter: between types whose features are known.
-  std::array<double, kMachineParameters> own_spread{0.5, 0.2, 0.5, 0.5, 0.4};
+  std::array<double, kMachineParameters> own_spread{0.5, 0.2, 0.5, 0.5, 0.4, 0.4};
   // The share of u's variance that types of one family have in common.
   double family_share = 0.7;
   double unknown_spread = 0.7;  // added to u if the rate (for ln s: the link) is not known
   // Of L: standard deviation about what the measurements suggest.
-  std::array<double, kMachineParameters> level_spread{1.5, 2.0, 1.0, 1.0, 2.0};
+  std::array<double, kMachineParameters> level_spread{1.5, 2.0, 1.0, 1.0, 2.0, 1.5};
 };
 
 // Means and covariances of the parameters over types, about a scale of the job.

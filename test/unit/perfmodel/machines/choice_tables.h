@@ -56,6 +56,13 @@ Choice choose_by_speed_factor(const std::vector<ClusterRuns>& stored, const Clus
 // seconds = a + b / nodes from the smallest and the largest cluster of each of the three types that
 // are best on average (the core of Ernest, Venkataraman et al. 2016): six runs.
 Choice choose_by_two_sizes(const std::vector<ClusterRuns>& stored, const ClusterRuns& truth);
+// The smallest cluster of the type with the cheapest core: what a catalogue says.
+Choice choose_cheapest_core(const ChoiceTable& table, const ClusterRuns& truth);
+// A Gaussian process that is smooth in the features, without stored jobs, from three clusters in
+// equal steps, by expected improvement (the core of CherryPick, Alipourfard et al. 2017); divided
+// by what the run is expected to cost if `by_cost` (as HeterBO, Yi et al. 2020).
+Choice choose_by_plain_search(const ChoiceTable& table, const ClusterRuns& truth,
+                              std::size_t most_runs, bool by_cost);
 // The best of so many clusters at random.
 Choice choose_at_random(const ClusterRuns& truth, std::size_t runs, unsigned seed);
 // perfmodel/machines/cluster_search.h

@@ -53,6 +53,10 @@ std::map<std::string, Regrets> regrets_of(const ChoiceTable& table) {
     all["search, at most 6 runs"].add(found, truth);
     all["best on average"].add(choose_best_on_average(stored, truth), truth);
     all["cheapest per hour"].add(choose_cheapest_per_hour(truth), truth);
+    all["cheapest core"].add(choose_cheapest_core(table, truth), truth);
+    for (const bool by_cost : {false, true})
+      all[by_cost ? "Gaussian process, gain per cost, 6 runs" : "Gaussian process, 6 runs"].add(
+          choose_by_plain_search(table, truth, kMostRuns, by_cost), truth);
     all["fastest"].add(choose_fastest(truth), truth);
     all["one speed factor per type"].add(choose_by_speed_factor(stored, truth), truth);
     all["a + b / nodes, 6 runs"].add(choose_by_two_sizes(stored, truth), truth);

@@ -7,10 +7,10 @@ namespace scavenger::perfmodel {
 namespace {
 
 const MachineParameters kParameters = {std::log(0.02), std::log(0.001), std::log(0.05),
-                                       std::log(0.3), std::log(0.04)};
+                                       std::log(0.3),  std::log(0.04),  std::log(0.5)};
 
 TEST_CASE("The gradient of every machine form is its derivative") {
-  for (const MachineForm& form : machine_forms(true))
+  for (const MachineForm& form : machine_forms(true, false, true))
     for (const MachineUse& use : {MachineUse{0, 1.0, 1.0, 16.0}, MachineUse{0, 4.0, 2.0, 64.0},
                                   MachineUse{0, 16.0, 1.0, 8.0}})
       for (std::size_t p = 0; p < kMachineParameters; ++p) {
@@ -35,6 +35,19 @@ TEST_CASE("One VM does not synchronise, and several workers on it cost the host'
   CHECK(std::exp(four.log_seconds) == Approx(0.05 * 1.6));
   const MachineSeconds apart = evaluate(form, kParameters, {0, 5.0, 1.0, 30.0});
   CHECK(std::exp(apart.log_seconds) == Approx(0.05 + 4.0 * 0.04));
+}
+
+TEST_CASE("Workers of one VM synchronise by the host's link, or in one round of all workers") {
+  MachineForm form{LinkShape::kShard, 1.0, false, false, HostLink::kAdds};
+  const double compute = 0.05 * 1.6;  // four on a VM
+  const MachineUse four{0, 1.0, 4.0, 30.0};
+  CHECK(std::exp(evaluate(form, kParameters, four).log_seconds) ==
+        Approx(compute + 0.04 * 0.5 * 3.0));
+  const MachineUse eight{0, 2.0, 4.0, 30.0};
+  CHECK(std::exp(evaluate(form, kParameters, eight).log_seconds) ==
+        Approx(compute + 0.04 * (1.0 + 0.5 * 3.0)));
+  form.host = HostLink::kWhole;
+  CHECK(std::exp(evaluate(form, kParameters, eight).log_seconds) == Approx(compute + 0.04 * 7.0));
 }
 
 TEST_CASE("If the state is elsewhere one VM synchronises, too, unless compute was measured alone") {

@@ -22,6 +22,7 @@ class HeldOutErrors final {
   void add(double predicted, double spread, double truth);
 
   bool empty() const { return errors_.empty(); }
+  std::size_t count() const { return errors_.size(); }
   double mean() const;
   double quantile(double share) const;
   double coverage() const;  // of the 90 % intervals
