@@ -23,6 +23,7 @@
 #include "campaign/run/campaign_folder.h"
 #include "campaign/run/campaign_run.h"
 #include "campaign/run/machine_source.h"
+#include "campaign/run/plan_question.h"
 #include "campaign/run/progress_lines.h"
 #include "elastic/coordinator/end_signals.h"
 #include "elastic/coordinator/job/host.h"
@@ -197,53 +198,28 @@ int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
 
 // ---- Planning. ----
 
-// What was measured by another campaign, or said by the user.
-campaign::BagQuestion question_of(const Arguments& arguments,
-                                  const campaign::CampaignConfig& config) {
-  campaign::BagQuestion question;
-  const std::uint64_t points = campaign::Space(config.space).size();
-  const std::uint64_t limit = config.stop.max_simulations;
-  question.simulations = limit == 0 ? points : std::min(points, limit);
-  question.simulation_seconds = arguments.plan_seconds;
-  if (arguments.like.empty()) {
-    if (arguments.plan_seconds > 0.0) return question;
-    throw InputError({.what = "it is not known how long a simulation takes",
-                      .where = "--plan",
-                      .remedy = "simulate a few points with --max-simulations, and add --like RUN; "
-                                "or add --seconds-per-simulation"});
-  }
-  const auto log = campaign::replay(campaign::open_campaign_folder(arguments.like));
-  double done = 0.0;
-  for (const auto& [point, simulation] : log.campaign.simulations()) {
-    if (simulation.state != campaign::SimulationState::kDone) continue;
-    question.simulation_seconds += simulation.cost().seconds;
-    done += 1.0;
-  }
-  if (done == 0.0)
-    throw InputError({.what = "no simulation of it is done",
-                      .where = arguments.like,
-                      .remedy = "wait for one, or use --seconds-per-simulation"});
-  question.simulation_seconds /= done;
-  question.checkpoint_seconds = log.campaign.checkpoint_seconds();
-  return question;
+campaign::PlanQuestion question_of(const Arguments& arguments,
+                                   const campaign::CampaignConfig& config) {
+  if (!arguments.like.empty()) return campaign::question_like(config, arguments.like);
+  if (arguments.plan_seconds > 0.0)
+    return campaign::question_of_seconds(config, arguments.plan_seconds);
+  throw InputError({.what = "it is not known how long a simulation takes",
+                    .where = "--plan",
+                    .remedy = "simulate a few points with --max-simulations, and add --like RUN; "
+                              "or add --seconds-per-simulation"});
 }
 
 int print_plan(const Arguments& arguments, const campaign::CampaignConfig& config) {
-  const campaign::BagQuestion question = question_of(arguments, config);
-  const auto options =
-      campaign::plan_bag(config, campaign::catalogue_of(config, elastic::usable_cores()), question);
-  std::cout << question.simulations << " simulations of "
-            << format_duration(question.simulation_seconds) << ", checkpoints of "
-            << format_duration(question.checkpoint_seconds) << "\n"
-            << campaign::text_of(options);
-  if (options.empty())
-    std::cout << "no machine of the provider has a price and " << config.simulation.cores
-              << " cores\n";
+  const campaign::PlanQuestion question = question_of(arguments, config);
+  const campaign::CampaignPlan plan{config, campaign::catalogue_of(config, elastic::usable_cores()),
+                                    campaign::wall_seconds_of(config)};
+  std::cout << campaign::plan_text(plan, question.world, question.mean_seconds, question.source);
   return 0;
 }
 
 int begin_new(const Arguments& arguments) {
   const campaign::CampaignConfig config = load(arguments);
+  campaign::check_segments(config);
   if (arguments.plan) return print_plan(arguments, config);
   campaign::check_machines(config, elastic::usable_cores());
   if (arguments.print_config) {

@@ -1,42 +1,42 @@
 // What a bag of simulations would take and cost on the machines of a provider, before any is
-// rented. Pure.
+// rented: rehearsals of the campaign itself (rehearsal.h). Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "campaign/config/campaign_config.h"
-#include "runtime/provider/machine_catalogue.h"
+#include "campaign/core/rehearsal.h"
 
 namespace scavenger::campaign {
 
-struct BagQuestion {
-  std::uint64_t simulations = 0;
-  double simulation_seconds = 0.0;  // of computing, of one
-  double checkpoint_seconds = 0.5;  // what a checkpoint costs
-  double start_seconds = 60.0;      // from a machine to its first step
-};
-
+// The mean of a few rehearsals.
 struct BagOption {
-  std::string type;
-  std::string zone;
+  std::string type = {};  // empty: those that the campaign chooses
+  std::string zone = {};
   bool spot = false;
-  std::uint32_t machines = 0;
-  std::uint32_t slots = 0;        // simulations at a time on each
-  double interval_seconds = 0.0;  // from checkpoint to checkpoint, on a new machine
-  double overhead = 0.0;          // share of the computing: checkpoints, losses and their restarts
-  double losses = 0.0;            // of machines, expected
-  double seconds = 0.0;           // of the whole bag
+  std::uint32_t machines = 0;     // at most, at a time
+  std::uint32_t slots = 0;        // simulations at a time on each; 0: it depends on the type
+  double interval_seconds = 0.0;  // of computing, from checkpoint to checkpoint
+  double overhead = 0.0;  // share of the paid time: checkpoints, starts, work done again, idleness
+  double losses = 0.0;    // of machines
+  double seconds = 0.0;   // of the whole bag
   double dollars = 0.0;
+  double simulations = 0.0;  // that are done in this time
+  std::string status = {};   // of the last rehearsal
+  std::string reason = {};
 };
 
-// For each offered type, as spot or not as the configuration says: 1, 2, 4, ... machines up to
-// machines.count and to what the provider has. Types without a price or with too few cores are left
-// out. Machines of spot live by simulation.checkpoint.mean_life_hours; others are not lost.
-std::vector<BagOption> plan_bag(const CampaignConfig& config, const MachineCatalogue& catalogue,
-                                const BagQuestion& question);
+// As the campaign is configured: it chooses among all types, and keeps max_cost.
+BagOption plan_campaign(const CampaignPlan& plan, const RehearsedWorld& world);
 
-std::string text_of(const std::vector<BagOption>& options);
+// The whole bag, whatever it costs, on each offered type alone, with 1, 2, 4, ... machines up to
+// machines.count and to what the provider has. Types without a price or with too few cores are left
+// out.
+std::vector<BagOption> plan_types(const CampaignPlan& plan, const RehearsedWorld& world);
+
+// Both, for people. `mean_seconds`: of one simulation; `source`: where that comes from.
+std::string plan_text(const CampaignPlan& plan, const RehearsedWorld& world, double mean_seconds,
+                      const std::string& source);
 
 }  // namespace scavenger::campaign

@@ -116,7 +116,10 @@ void Campaign::on(const event::MachineNotice& notice) {
 void Campaign::on(const event::MachineLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end()) return;
-  if (!lost.was_taken) blame_tasks_of(lost.machine, lost.how);
+  if (lost.was_taken)
+    learn_from_loss(lost.machine);
+  else
+    blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
   if (ledger_.is_open(lost.machine)) {
     if (found->second.state != MachineState::kLeaving) ++losses_;

@@ -79,6 +79,7 @@ class Campaign final {
   std::vector<MachineChoice::Measured> measured_types() const {
     return choice_.measured(choice_now());
   }
+  const MachineChoice& machine_choice() const { return choice_; }
   double mean_life_seconds() const { return lives_.survival().mean_life_seconds(); }
   double checkpoint_seconds() const { return checkpoint_cost_.seconds(); }
 
@@ -121,6 +122,7 @@ class Campaign final {
   void end_task(TaskId id);
   void drop_task(TaskId id, Spent spent);
   void blame_tasks_of(MachineId machine, const std::string& how);
+  void learn_from_loss(MachineId machine);
   void drop_tasks_of(MachineId machine);
   void give_up(SimulationRecord& simulation, SimulationState state, const std::string& reason,
                const std::string& log_tail);

@@ -48,6 +48,8 @@ struct SimulationRecord {
   std::vector<KeptSegment> segments;
   double steps_per_second = 0.0;  // of its last segment; 0: unknown
   std::uint32_t failures = 0;
+  std::uint32_t lost_trials = 0;  // machines that were lost before its speed was known
+  std::uint32_t wall_losses = 0;  // in a row, during its shortest segment; since it last progressed
   std::uint32_t broken_hosts = 0;  // in a row, each while it ran there; since it last progressed
   std::optional<MachineId> failed_on;  // its last failure was there
   std::string reason;                  // of the last failure, or why it diverged

@@ -11,6 +11,9 @@ namespace scavenger::campaign {
 namespace {
 
 constexpr std::size_t kRecentSimulations = 20;
+// Of the age at which the provider ends machines.
+constexpr double kAtWall = 0.9;
+constexpr double kMostOfLife = 0.5;
 
 Ledger::Phase ledger_phase(TaskPhase phase) {
   switch (phase) {
@@ -46,13 +49,15 @@ double Campaign::interval_seconds(const TaskRecord& task) const {
   const SimulationConfig& simulation = plan_.config.simulation;
   const SimulationRecord& record = simulations_.at(task.point);
   const double fixed = simulation.checkpoint.interval_seconds;
-  if (fixed > 0.0 || record.steps_per_second == 0.0) return fixed;
+  if (record.steps_per_second == 0.0) return fixed;
   const double work =
       static_cast<double>(steps_of(record) - record.steps()) / record.steps_per_second;
   const MachineRecord& machine = machines_.at(task.machine);
-  return perfmodel::next_segment_seconds(lives_.survival({machine.facts.type, machine.facts.zone}),
-                                         now_seconds_ - machine.ready_seconds, work,
-                                         {checkpoint_cost_.seconds(), 1.0});
+  const perfmodel::Survival& lives = lives_.survival({machine.facts.type, machine.facts.zone});
+  const double age = now_seconds_ - machine.ready_seconds;
+  const perfmodel::CheckpointCost cost{checkpoint_cost_.seconds(), 1.0};
+  if (fixed == 0.0) return perfmodel::next_segment_seconds(lives, age, work, cost);
+  return perfmodel::before_wall_seconds(lives, age, fixed, cost);
 }
 
 void Campaign::plan_segment(TaskRecord& task) const {
@@ -61,14 +66,20 @@ void Campaign::plan_segment(TaskRecord& task) const {
   task.from = record.steps();
   task.until = steps_of(record);
   if (simulation.checkpoint.mode == CheckpointMode::kSelf) return;
-  task.until = segment_end({task.from, steps_of(record), simulation.step_multiple,
-                            interval_seconds(task), record.steps_per_second});
+  const MachineRecord& machine = machines_.at(task.machine);
+  const double age = now_seconds_ - machine.ready_seconds;
+  task.until = segment_end({.from = task.from,
+                            .steps = steps_of(record),
+                            .multiple = simulation.step_multiple,
+                            .interval_seconds = interval_seconds(task),
+                            .steps_per_second = record.steps_per_second,
+                            .most_seconds = plan_.wall_seconds - age - checkpoint_cost_.seconds(),
+                            .lost_trials = record.lost_trials});
 }
 
 // Whether the simulation should go on elsewhere after the segment that was kept just now.
 bool Campaign::must_move(const TaskRecord& task) const {
-  const SimulationCheckpoint& checkpoint = plan_.config.simulation.checkpoint;
-  return checkpoint.mode == CheckpointMode::kSegments && checkpoint.interval_seconds == 0.0 &&
+  return plan_.config.simulation.checkpoint.mode == CheckpointMode::kSegments &&
          simulations_.at(task.point).steps_per_second > 0.0 && interval_seconds(task) == 0.0;
 }
 
@@ -124,6 +135,36 @@ void Campaign::blame_tasks_of(MachineId machine, const std::string& how) {
     give_up(record, SimulationState::kFailed,
             fmt::format("{} machines broke in a row while it ran: {}", record.broken_hosts, how),
             {});
+  }
+}
+
+// The provider took it. What it was to measure is made shorter. A segment that cannot be made
+// shorter, and does not end within a whole life of machines, would be begun for ever.
+void Campaign::learn_from_loss(MachineId id) {
+  const MachineRecord& machine = machines_.at(id);
+  const bool is_at_wall = now_seconds_ - machine.ready_seconds >= kAtWall * plan_.wall_seconds;
+  std::vector<TaskId> hopeless;
+  for (const auto& slot : machine.slots) {
+    if (!slot || tasks_.at(*slot).phase != TaskPhase::kRunning) continue;
+    const TaskRecord& task = tasks_.at(*slot);
+    SimulationRecord& record = simulations_.at(task.point);
+    if (record.steps_per_second == 0.0) ++record.lost_trials;
+    const bool had_a_life = now_seconds_ - task.phase_seconds >= kMostOfLife * plan_.wall_seconds;
+    const bool is_shortest = plan_.config.simulation.checkpoint.mode == CheckpointMode::kSelf ||
+                             task.until - task.from <= plan_.config.simulation.step_multiple;
+    if (!is_at_wall || !had_a_life || !is_shortest) continue;
+    if (++record.wall_losses >= plan_.config.simulation.tries) hopeless.push_back(*slot);
+  }
+  for (const TaskId id_of_task : hopeless) {
+    SimulationRecord& record = simulations_.at(tasks_.at(id_of_task).point);
+    drop_task(id_of_task, Spent::kRedone);
+    give_up(
+        record, SimulationState::kFailed,
+        fmt::format("it wrote no checkpoint on {} machines that the provider ended after {:g} s "
+                    "(max_run_seconds); use a smaller simulation.step_multiple, or let machines "
+                    "live longer",
+                    record.wall_losses, plan_.wall_seconds),
+        {});
   }
 }
 
@@ -185,7 +226,7 @@ void Campaign::on(const event::SegmentKept& kept) {
     choice_.add_rate(machines_.at(task.machine).facts.type, task.point,
                      static_cast<double>(plan_.config.simulation.steps) / record.steps_per_second);
   }
-  if (until > task.from) record.broken_hosts = 0;
+  if (until > task.from) record.broken_hosts = record.wall_losses = 0;
   const PointIndex point = task.point;
   if (until >= steps_of(record)) {
     end_task(kept.task);
@@ -208,7 +249,7 @@ void Campaign::on(const event::CheckpointKept& kept) {
   const auto found = tasks_.find(kept.task);
   if (found == tasks_.end()) return;
   TaskRecord& task = found->second;
-  simulations_.at(task.point).broken_hosts = 0;
+  simulations_.at(task.point).broken_hosts = simulations_.at(task.point).wall_losses = 0;
   enter(task, task.phase);  // what it has computed so far is counted
   simulations_.at(task.point)
       .segments.push_back(

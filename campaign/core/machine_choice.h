@@ -59,6 +59,12 @@ class MachineChoice final {
   // later, and one of the best type would not save more than its start costs.
   bool is_worth_keeping(const Now& now, const MachineKind& kind, double age_seconds);
 
+  // Of a simulation on this type, as a mean over the points that ran there.
+  std::optional<double> mean_seconds(const std::string& type) const;
+  std::size_t points(const std::string& type) const;  // that were measured
+  // From a machine until it takes simulations; assumed before one was measured.
+  double start_seconds() const;
+
   // For reports: types that were measured, the cheapest first, with the number of points.
   struct Measured {
     std::string type;
@@ -82,8 +88,6 @@ class MachineChoice final {
   };
 
   const Offer* find(const std::string& type) const;
-  std::size_t points(const std::string& type) const;  // that were measured
-  std::optional<double> mean_seconds(const std::string& type) const;
   bool is_worth_trying(const Offer& offer, const Now& now,
                        std::span<const std::string> having) const;
   perfmodel::MachineOffer machine_offer(const Offer& offer, const Now& now) const;
@@ -91,7 +95,6 @@ class MachineChoice final {
   bool is_beaten(const Now& now, const std::string& type);
   double retire_age(const Now& now, const MachineKind& kind, double work_seconds);
   std::size_t version(const Now& now) const { return now.lives.version() + rates_; }
-  double start_seconds() const;
 
   const bool is_spot_;
   const MachineCatalogue catalogue_;

@@ -81,6 +81,18 @@ void check_machines(const CampaignConfig& config, std::uint32_t cores) {
        .remedy = "use fewer cores, or larger machines"});
 }
 
+void check_segments(const CampaignConfig& config) {
+  const SimulationCheckpoint& checkpoint = config.simulation.checkpoint;
+  const double wall = wall_seconds_of(config);
+  if (checkpoint.mode != CheckpointMode::kSegments || checkpoint.interval_seconds < wall) return;
+  throw InputError(
+      {.what = fmt::format("segments of {:g} s would not end before their machines, which live for "
+                           "{:g} s (provider.max_run_seconds)",
+                           checkpoint.interval_seconds, wall),
+       .where = "simulation.checkpoint.interval_seconds",
+       .remedy = "use less, or auto: then segments end before their machines do"});
+}
+
 void check_programs(const CampaignConfig& config, const fs::path& program_folder) {
   if (config.surrogate && !fs::exists(program_folder / "scavenger-worker"))
     throw InputError(

@@ -23,6 +23,9 @@ std::unique_ptr<Provider> make_provider(asio::io_context& io, const CampaignConf
 // of this machine.
 void check_machines(const CampaignConfig& config, std::uint32_t cores);
 
+// Throws InputError if segments are to be longer than machines live.
+void check_segments(const CampaignConfig& config);
+
 // Throws InputError if simulations run on this machine and their program is not there, or if a
 // surrogate is to be trained and `program_folder` has no scavenger-worker to train it, as in the
 // wheel.

@@ -30,8 +30,15 @@ double next_segment_seconds(const Survival& survival, double age, double work,
   const double parts = std::max(1.0, std::round(work / interval));
   const double even = work / parts;
   if (even >= work && work < room) return work;
-  const double segment = std::min(even, room - cost.seconds);
-  const double least = std::min(std::max(cost.seconds, kLeastCheckpointSeconds), even);
+  return before_wall_seconds(survival, age, even, cost);
+}
+
+double before_wall_seconds(const Survival& survival, double age, double interval,
+                           const CheckpointCost& cost) {
+  // With the time of a checkpoint to spare, since none takes exactly its mean.
+  const double room = survival.wall_seconds() - age - 2.0 * cost.seconds;
+  const double segment = std::min(interval, room);
+  const double least = std::min(std::max(cost.seconds, kLeastCheckpointSeconds), interval);
   return segment >= least ? segment : 0.0;
 }
 

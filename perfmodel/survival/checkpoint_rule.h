@@ -27,4 +27,9 @@ double checkpoint_interval_seconds(const Survival& survival, double age_seconds,
 double next_segment_seconds(const Survival& survival, double age_seconds, double work_seconds,
                             const CheckpointCost& cost);
 
+// An interval that is given, or what is left of it before the wall; 0 if that is not worth its
+// checkpoint.
+double before_wall_seconds(const Survival& survival, double age_seconds, double interval_seconds,
+                           const CheckpointCost& cost);
+
 }  // namespace scavenger::perfmodel

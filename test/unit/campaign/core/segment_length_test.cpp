@@ -28,5 +28,24 @@ TEST_CASE("A small rest is taken along", "[segment_length]") {
   CHECK(segment_end(question) == 1000);
 }
 
+TEST_CASE("A rest is not taken along across the end of the machine", "[segment_length]") {
+  const SegmentQuestion question{.from = 0,
+                                 .steps = 1000,
+                                 .multiple = 1,
+                                 .interval_seconds = 9.0,
+                                 .steps_per_second = 100.0,
+                                 .most_seconds = 9.5};
+  CHECK(segment_end(question) == 900);
+}
+
+TEST_CASE("What is to measure the speed is half as long after each loss", "[segment_length]") {
+  SegmentQuestion question{.from = 0, .steps = 64000, .multiple = 10};
+  CHECK(segment_end(question) == 1000);
+  question.lost_trials = 3;
+  CHECK(segment_end(question) == 120);
+  question.lost_trials = 1000;
+  CHECK(segment_end(question) == 10);
+}
+
 }  // namespace
 }  // namespace scavenger::campaign
