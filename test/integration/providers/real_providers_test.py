@@ -99,6 +99,21 @@ class SshTest(ProviderTest):
         self.assertEqual(begun, 1, said)
         self.assertEqual(list(pathlib.Path("/tmp").glob(f"scavenger-ssh-{process.pid}-*")), [])
 
+    def test_a_worker_has_the_words_of_its_site_before_it(self):
+        said = self.folder / "said"
+        prefix = ["sh", "-c", f'[ "$2" = --version ] || echo "$SITE" >> {said}; exec "$@"', "worker"]
+        self.train(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 5}), "--run", self.run_folder(),
+                   *self.over_ssh(prelude=["SITE='two words'", "export SITE"], launch_prefix=prefix))
+        self.assertEqual(said.read_text(), 2 * "two words\n")
+
+    def test_a_prelude_that_fails_is_told_before_a_worker_is_started(self):
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh(prelude=["echo no module cuda >&2; false"]))
+        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertTrue(any("no module cuda" in event["reason"] for event in refused), refused)
+        self.assertEqual([event for event in job.events(self.run_folder(), "process_started") if event["role"] == "worker"], [])
+
     def test_a_host_whose_key_is_not_known_is_refused_with_the_remedy(self):
         (self.server.folder / "known_hosts").write_text("")
         process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())
