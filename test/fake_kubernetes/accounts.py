@@ -39,11 +39,13 @@ class Accounts:
         return rules is None or any(verb in rule["verbs"] and resource in rule["resources"] for rule in rules)
 
     def _rules_of(self, home, name, namespace):
-        """What the bindings of a namespace give to a service account."""
+        """What the bindings of a namespace, and those of the cluster, give to a service account."""
         found = []
-        for binding in self.store.find("rolebindings", namespace) if namespace else []:
-            subjects = binding.get("subjects", [])
+        bindings = self.store.find("clusterrolebindings") + (self.store.find("rolebindings", namespace) if namespace else [])
+        for binding in bindings:
+            subjects, of_role = binding.get("subjects", []), binding["roleRef"]
             if any(who["kind"] == "ServiceAccount" and who["name"] == name and who.get("namespace", namespace) == home for who in subjects):
-                role = self.store.objects.get(("roles", namespace, binding["roleRef"]["name"]))
+                key = ("clusterroles", "", of_role["name"]) if of_role["kind"] == "ClusterRole" else ("roles", namespace, of_role["name"])
+                role = self.store.objects.get(key)
                 found += role["rules"] if role else []
         return found

@@ -138,7 +138,10 @@ class Api:
     def _carry_out(self, account, method, target, parameters, headers, body, path):
         if target is None:
             raise Refused(404, "NotFound", "the server could not find the requested resource: " + path)
-        document = json.loads(body) if body else {}
+        try:
+            document = json.loads(body) if body else {}
+        except json.JSONDecodeError:
+            raise Refused(415, "UnsupportedMediaType", "the body of the request was in an unknown format - accepted media types include: application/json") from None
         resource, namespace = target.kind.resource, target.namespace
         if resource == "selfsubjectaccessreviews":
             wanted = document["spec"]["resourceAttributes"]
@@ -222,6 +225,10 @@ class Api:
         grace = options.get("gracePeriodSeconds", parameters.get("gracePeriodSeconds"))
         if target.kind.resource == "pods":
             self.nodes.delete(item, None if grace is None else float(grace))
+            return item
+        if target.kind.resource == "persistentvolumeclaims":  # it goes when no Pod uses it any more
+            item["metadata"] |= {"deletionTimestamp": kubelets.timestamp(), "finalizers": ["kubernetes.io/pvc-protection"]}
+            self.store.touch(target.kind.resource, item)
             return item
         self.store.remove(target.kind.resource, item)
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -327,6 +334,12 @@ class Api:
             self.nodes.taint(parameters["node"], parameters["key"], parameters.get("effect", "NoSchedule"))
         elif what == "preempt":
             self.nodes.preempt(parameters["node"], parameters.get("notice", "true") == "true")
+        elif what == "silence":
+            self.nodes.silence(parameters["node"], float(parameters["seconds"]))
+        elif what == "remove":
+            self.nodes.remove(next(pod for pod in self.store.find("pods") if pod["metadata"]["name"] == parameters["pod"]))
+        elif what == "end":
+            self.nodes.end_container(parameters["pod"], int(parameters["code"]), parameters["reason"])
         elif what == "token":  # the old ones are not known any more
             self.accounts.replace(parameters["new"])
         elif what == "forget":

@@ -129,6 +129,14 @@ class Containers:
     def claim_folder(self, namespace, name):
         return self.folder / "volumes" / namespace / name
 
+    def remove_claim(self, claim):
+        """False: not all of it, since something is still writing there."""
+        if not self.folder:
+            return True
+        where = self.claim_folder(claim["metadata"]["namespace"], claim["metadata"]["name"])
+        shutil.rmtree(where, ignore_errors=True)
+        return not where.exists()
+
     def _claim(self, pod, key):
         """It is empty when it is made, and stays until the claim is deleted."""
         found = self.store.objects.get(key)

@@ -27,8 +27,9 @@ Its settings are one JSON object; all but `nodes` may be left out:
     page_size, slow_seconds, retry_after, keep (changes that a watch may be behind), seed
     faults         {"cut": p, "reply_lost": p, "error_before": p, "error_after": p, "rate_limit": p, "slow": p, "token_expiry": p,
                     "watch_cut": p, "list_expired": p}
-By hand: /fake/ledger, /fake/drain?node=, /fake/taint?node=&key=, /fake/preempt?node=&notice=false, /fake/restart, /fake/forget,
-/fake/token?new=, /fake/kill?pid=&kind=&changes=&when=.
+By hand: /fake/ledger, /fake/drain?node=, /fake/taint?node=&key=, /fake/preempt?node=&notice=false, /fake/silence?node=&seconds= (of a
+kubelet; then the node and its Pods are removed), /fake/end?pod=&code=&reason= (of a container), /fake/remove?pod= (by force), /fake/restart,
+/fake/forget, /fake/token?new=, /fake/kill?pid=&kind=&changes=&when=.
 """
 
 import argparse

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import random
-import shutil
 import signal
 import time
 
@@ -51,7 +50,7 @@ class Run:
 
     def signal(self, number):
         """SIGTERM is for the first process of the container, as with a real kubelet; SIGKILL for all of them."""
-        if self.process and self.process.poll() is None:
+        if self.process and (number == signal.SIGKILL or self.process.poll() is None):
             try:
                 (os.killpg if number == signal.SIGKILL else os.kill)(self.process.pid, number)
             except ProcessLookupError:
@@ -72,14 +71,13 @@ class Nodes:
         self.next_address = 2
         self.ends = []  # (when, node, "notice", "drain" or "kill")
         self.node_ends = {}  # how many there were, by how
+        self.silent = set()  # nodes whose kubelets do nothing any more
         self.lives = settings.get("lives")
         store.listeners.append(self._note)
         for name, node in settings["nodes"].items():
             self._add(name, node)
 
     def _note(self, change):
-        if change.kind == "persistentvolumeclaims" and change.type == "DELETED" and self.containers.folder:
-            shutil.rmtree(self.containers.claim_folder(change.item["metadata"]["namespace"], change.item["metadata"]["name"]), ignore_errors=True)
         if change.kind != "pods":
             return
         meta = change.item["metadata"]
@@ -142,6 +140,26 @@ class Nodes:
             node = self.store.objects.get(("nodes", "", name))
             if node:
                 self.store.remove("nodes", node)
+            self.silent.discard(name)
+
+    def silence(self, name, seconds):
+        """The machine is gone, and so is its kubelet: nobody ends its Pods, until the cluster has seen that it is gone."""
+        self.silent.add(name)
+        for run in self.on(name):
+            run.signal(signal.SIGKILL)
+        node = self.store.get("nodes", "", name)
+        node["status"]["conditions"] = [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]
+        self.store.touch("nodes", node)
+        self.ends.append((time.monotonic() + seconds, name, "kill"))
+
+    def end_container(self, name, code, reason):
+        """The container of a Pod has ended by itself."""
+        run = next(run for run in self.runs.values() if run.pod["metadata"]["name"] == name)
+        run.signal(signal.SIGKILL)
+        run.pod["status"] |= {"phase": "Failed" if code else "Succeeded",
+                              "containerStatuses": [self._container(run.pod, {"terminated": {"exitCode": code, "reason": reason}})]}
+        self.store.touch("pods", run.pod)
+        self.runs.pop(run.pod["metadata"]["uid"])
 
     def on(self, name):
         return [run for run in self.runs.values() if run.pod["spec"].get("nodeName") == name]
@@ -184,6 +202,9 @@ class Nodes:
     def tick(self):
         now = time.monotonic()
         self.containers.renew_tokens(now)
+        for claim in self.store.find("persistentvolumeclaims"):
+            if "deletionTimestamp" in claim["metadata"] and not self._is_in_use(claim) and self.containers.remove_claim(claim):
+                self.store.remove("persistentvolumeclaims", claim)
         for resource, item in self.store.collect_garbage():
             if resource == "pods":
                 self.delete(item, None)
@@ -196,8 +217,13 @@ class Nodes:
             if "nodeName" not in pod["spec"] and "deletionTimestamp" not in pod["metadata"]:
                 self._schedule(pod, now)
         for run in list(self.runs.values()):
-            if run.due <= now:
+            if run.due <= now and run.pod["spec"]["nodeName"] not in self.silent:
                 self._step(run, now)
+
+    def _is_in_use(self, claim):
+        meta = claim["metadata"]
+        return any(volume.get("persistentVolumeClaim", {}).get("claimName") == meta["name"] for pod in self.store.find("pods", meta["namespace"])
+                   if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") for volume in pod["spec"].get("volumes", []))
 
     def _end_of_life(self, name, how):
         """A machine like it comes later."""
@@ -291,6 +317,8 @@ class Nodes:
 
     def _has_ended(self, run, now):
         if run.process:
+            if run.process.poll() is not None:
+                run.signal(signal.SIGKILL)  # what its first process has left goes with it
             return run.process.poll() is not None
         return run.kill_at is not None  # an entry ends as soon as it is told to
 

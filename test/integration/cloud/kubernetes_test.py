@@ -14,13 +14,15 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
-from fake_cluster import Cluster, kubectl  # noqa: E402
+from fake_cluster import Cluster, kubectl, kubectls  # noqa: E402
 
 IMAGE = "scavenger:test"
 SPOT = {"labels": {"spot": "true"}, "spot": True, "taints": [{"key": "spot", "value": "true", "effect": "NoSchedule"}]}
 NODES = {"node-a": {"cpu": 2}, "spot-a": {"cpu": 2, **SPOT}, "spot-b": {"cpu": 2, **SPOT}}
 KIND = {"type": "small", "cores": 1, "price_per_hour": 0.1, "spot_price_per_hour": 0.03, "spot_node_labels": {"spot": "true"},
         "spot_tolerations": [{"key": "spot", "operator": "Exists"}]}
+POD = {"apiVersion": "v1", "kind": "Pod",
+       "spec": {"containers": [{"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}], "terminationGracePeriodSeconds": 1}}
 SCRIPT = """
 import pathlib
 import sys
@@ -161,21 +163,29 @@ class InTheImage(KubernetesTest):
 class WithKubectl(job.JobTest):
     """Real kubectl is content with the fake, so what the provider is tested against is no invention of ours."""
 
+    program = kubectl()
+
     def setUp(self):
         super().setUp()
         self.cluster = Cluster(self, {"nodes": NODES}, "--tls", self.folder / "tls")
 
+    def command_of(self, *words):
+        return [self.program, "--kubeconfig", self.cluster.kubeconfig, "--cache-dir", self.folder / "cache", *words]
+
     def kubectl(self, *words, text=None):
-        done = subprocess.run([kubectl(), "--kubeconfig", self.cluster.kubeconfig, "--cache-dir", self.folder / "cache", *words], input=text,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        done = subprocess.run(self.command_of(*words), input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
         self.assertEqual(done.returncode, 0, done.stdout)
         return done.stdout
 
     def test_create_get_watch_drain_and_delete(self):
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "one", "labels": {"app": "x"}},
-               "spec": {"containers": [{"name": "c", "image": "busybox", "resources": {"requests": {"cpu": "1"}}}], "terminationGracePeriodSeconds": 1}}
-        watch = subprocess.Popen([kubectl(), "--kubeconfig", self.cluster.kubeconfig, "--cache-dir", self.folder / "cache", "get", "pods", "--watch", "--output-watch-events"],
-                                 stdout=subprocess.PIPE, text=True)
+        for self.program in kubectls():
+            with self.subTest(self.kubectl("version", "--client")):
+                self.create_get_watch_drain_and_delete()
+                self.kubectl("uncordon", "node-a")
+
+    def create_get_watch_drain_and_delete(self):
+        pod = POD | {"metadata": {"name": "one", "labels": {"app": "x"}}}
+        watch = subprocess.Popen(self.command_of("get", "pods", "--watch", "--output-watch-events"), stdout=subprocess.PIPE, text=True)
         self.addCleanup(watch.stdout.close)
         self.addCleanup(watch.wait)
         self.addCleanup(watch.kill)
@@ -186,7 +196,7 @@ class WithKubectl(job.JobTest):
         while not any("Running" in line for line in seen):
             seen.append(watch.stdout.readline())
         self.assertTrue(any("ADDED" in line for line in seen), seen)
-        self.assertIn("drained", self.kubectl("drain", "node-a", "--force", "--timeout=60s"))
+        self.assertRegex(self.kubectl("drain", "node-a", "--force", "--timeout=60s"), "drained|evicted")
         self.assertIn("SchedulingDisabled", self.kubectl("get", "nodes"))
         self.assertIn("No resources found", self.kubectl("get", "pods"))
 
@@ -200,6 +210,33 @@ class WithKubectl(job.JobTest):
         for what in ("serviceaccount/mlp", "role.rbac.authorization.k8s.io/mlp", "rolebinding.rbac.authorization.k8s.io/mlp", "configmap/mlp",
                      "persistentvolumeclaim/mlp", "job.batch/mlp"):
             self.assertIn(what + " created", said)
+
+
+@unittest.skipUnless(importlib.util.find_spec("kubernetes"), "the Python package kubernetes is not installed (130 MB: pip install kubernetes)")
+class WithThePythonClient(job.JobTest):
+    """Nor is it one of kubectl's: the client that others write controllers with lists, watches and deletes."""
+
+    def test_a_pod_from_its_creation_to_its_end(self):
+        from kubernetes import client, config, watch
+        cluster = Cluster(self, {"nodes": NODES}, "--tls", self.folder / "tls")
+        config.load_kube_config(str(cluster.kubeconfig))
+        core = client.CoreV1Api()
+        made = core.create_namespaced_pod("default", POD | {"metadata": {"name": "one", "labels": {"app": "x"}}})
+        self.assertEqual(made.status.phase, "Pending")
+        seen = []
+        for event in watch.Watch().stream(core.list_namespaced_pod, "default", label_selector="app=x", timeout_seconds=60):
+            seen.append((event["type"], event["object"].status.phase))
+            if seen[-1] == ("MODIFIED", "Running") and event["object"].metadata.deletion_timestamp is None:
+                core.delete_namespaced_pod("one", "default")
+            if event["type"] == "DELETED":
+                break
+        self.assertEqual((seen[0][0], seen[-1][0]), ("ADDED", "DELETED"), seen)
+        self.assertIn(("MODIFIED", "Running"), seen)
+        self.assertEqual(core.list_namespaced_pod("default", label_selector="app=x").items, [])
+        self.assertEqual({node.metadata.name for node in core.list_node().items}, set(NODES))
+        with self.assertRaises(client.ApiException) as refused:
+            core.read_namespaced_pod("one", "default")
+        self.assertEqual((refused.exception.status, json.loads(refused.exception.body)["reason"]), (404, "NotFound"))
 
 
 if __name__ == "__main__":
