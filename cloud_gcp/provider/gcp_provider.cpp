@@ -166,7 +166,10 @@ awaitable<void> GcpProvider::give_back(MachineId id) {
   const Vm vm = found->second;
   vms_.erase(found);
   dispose(vm.offer.zone, vm.name, false);
-  if (vm.is_ready && vm.is_spot) co_await note_life(vm);
+  if (vm.is_ready && vm.is_spot) {
+    const bool was_taken = co_await note_life(vm);
+    if (was_taken) judge(id, {"was preempted"});
+  }
   while (disposals_.contains(vm.name)) co_await rest(settings_.watch_seconds / 10);
 }
 
@@ -239,7 +242,7 @@ awaitable<void> GcpProvider::look_at(std::string zone) {
 }
 
 // A VM that is returned since it had notice would have been taken away moments later.
-awaitable<void> GcpProvider::note_life(Vm vm) {
+awaitable<bool> GcpProvider::note_life(Vm vm) {
   const double seconds = clock_.now_seconds() - vm.asked_seconds;
   bool was_taken = false;
   try {
@@ -248,6 +251,7 @@ awaitable<void> GcpProvider::note_life(Vm vm) {
     log_warning("it is not known whether VM {} was preempted: {}", vm.name, error.what());
   }
   lives_.add(vm.offer, seconds, was_taken);
+  co_return was_taken;
 }
 
 awaitable<void> GcpProvider::notice_loss(MachineId id, Vm vm) {

@@ -98,7 +98,7 @@ class GcpProvider final : public Lessor {
   awaitable<void> watch();
   awaitable<void> look_at(std::string zone);
   awaitable<void> notice_loss(MachineId id, Vm vm);
-  awaitable<void> note_life(Vm vm);
+  awaitable<bool> note_life(Vm vm);  // returns whether it was preempted
   std::set<std::string> all_zones() const;
   bool is_known(const std::string& vm) const;
 

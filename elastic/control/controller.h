@@ -93,6 +93,7 @@ class Controller final {
   void on_process_stuck(const ProcessStuck& event);
   void on_checkpoint_found(const CheckpointFound& event);
   void on_process_lost(const ProcessLost& event);
+  void on_loss_judged(const LossJudged& event);
   void take_break(Cause cause, const std::string& reason);
   void halt_all(Cause cause, double limit_seconds);
   void ask_to_halt(const std::vector<ProcessName>& processes);

@@ -30,6 +30,7 @@ void Controller::handle(const ControllerEvent& event) {
       [this](const CheckpointDone& happened) { on_checkpoint_done(happened); },
       [this](const CheckpointFound& happened) { on_checkpoint_found(happened); },
       [this](const ProcessLost& happened) { on_process_lost(happened); },
+      [this](const LossJudged& happened) { on_loss_judged(happened); },
       [this](const JobImpossible& happened) { on_job_impossible(happened); },
       [this](const ProcessLeft& happened) { on_process_left(happened); },
       [this](const ProcessLeaving& happened) { on_process_leaving(happened); },

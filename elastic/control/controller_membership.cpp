@@ -22,6 +22,10 @@ double backoff_seconds(std::uint32_t failures) {
   return std::min(kLongestBackoffSeconds, std::ldexp(1.0, static_cast<int>(failures) - 2));
 }
 
+std::string too_many_losses(const std::string& loss) {
+  return loss + ": one loss more than faults.max_losses";
+}
+
 }  // namespace
 
 // ---- Who is there. ----
@@ -86,7 +90,7 @@ void Controller::on_process_lost(const ProcessLost& event) {
   const ProcessName& process = event.process;
   const std::string loss = fmt::format("{} {}", process.text(), event.how);
   killed_.erase(process);
-  if (!event.with_machine) ++losses_;
+  if (!event.with_machine && !event.is_in_doubt.value_or(false)) ++losses_;
   const bool has_joined = roster_.has_joined(process);
   if (process.role == Role::kWorker && !has_joined && !event.with_machine) ++never_joined_;
   const bool given_up = roster_.lose(process, event.with_machine);
@@ -94,8 +98,7 @@ void Controller::on_process_lost(const ProcessLost& event) {
   if (event.by_itself) return fail(loss, event.bad_input);
   if (faults.on_worker_loss == OnWorkerLoss::kStop)
     return fail(loss + " (faults.on_worker_loss is stop)");
-  if (losses_ > faults.max_losses)
-    return fail(fmt::format("{}: one loss more than faults.max_losses", loss));
+  if (losses_ > faults.max_losses) return fail(too_many_losses(loss));
   if (never_joined_ >= Roster::kEarlyLossLimit && roster_.joined_worker_count() == 0)
     return fail(
         fmt::format("{}: {} workers in a row never joined the job, and nobody else is there", loss,
@@ -123,6 +126,14 @@ void Controller::on_process_lost(const ProcessLost& event) {
   } else if (state() == JobState::kGathering || state() == JobState::kHalting) {
     gather();
   }
+}
+
+// The worker was replaced when it was lost, whatever it was lost by.
+void Controller::on_loss_judged(const LossJudged& event) {
+  if (state() == JobState::kEnding || event.with_machine) return;
+  ++losses_;
+  if (losses_ > plan_.faults.max_losses)
+    fail(too_many_losses(fmt::format("{} {}", event.process.text(), event.how)));
 }
 
 // At once, unless its predecessors did not live to take part.

@@ -108,6 +108,16 @@ struct ProcessLost {
   bool by_itself = false;     // it found an error that its replacement would find again
   bool with_machine = false;  // its machine was taken away: it is no fault of its own
   bool bad_input = false;     // the error is in what the user gave
+  // Whether its machine may have been taken away, which LossJudged will tell. Absent: no.
+  std::optional<bool> is_in_doubt = {};
+};
+
+// What is known by now of a loss that was in doubt.
+struct LossJudged {
+  static constexpr std::string_view kName = "loss_judged";
+  ProcessName process;
+  std::string how;
+  bool with_machine = false;
 };
 
 // Found while coming together: the checkpoint is of another model, and the
@@ -208,10 +218,10 @@ struct TimePassed {
 using ControllerEvent =
     std::variant<ProcessStarted, MachineRefused, ProcessJoined, ProcessReady, ProcessHalted,
                  ProcessStuck, IterationsDone, EvaluationDone, CheckpointSafe, CheckpointDone,
-                 CheckpointFound, ProcessLost, JobImpossible, ProcessLeft, ProcessLeaving,
-                 ReshapeWanted, RateFactorWanted, SharesWanted, SharePinned, WorkersDismissed,
-                 CheckpointWanted, PauseWanted, Interrupted, CostMetered, AllProcessesEnded,
-                 TimePassed>;
+                 CheckpointFound, ProcessLost, LossJudged, JobImpossible, ProcessLeft,
+                 ProcessLeaving, ReshapeWanted, RateFactorWanted, SharesWanted, SharePinned,
+                 WorkersDismissed, CheckpointWanted, PauseWanted, Interrupted, CostMetered,
+                 AllProcessesEnded, TimePassed>;
 static_assert(have_different_names<ControllerEvent>());
 
 // ---- What to do about it. ----

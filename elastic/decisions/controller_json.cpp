@@ -56,7 +56,10 @@ auto fields_of(OneOf<CheckpointFound> auto& e) {
   return std::tie(e.iteration, e.position);
 }
 auto fields_of(OneOf<ProcessLost> auto& e) {
-  return std::tie(e.process, e.how, e.by_itself, e.with_machine, e.bad_input);
+  return std::tie(e.process, e.how, e.by_itself, e.with_machine, e.bad_input, e.is_in_doubt);
+}
+auto fields_of(OneOf<LossJudged> auto& e) {
+  return std::tie(e.process, e.how, e.with_machine);
 }
 auto fields_of(OneOf<JobImpossible> auto& e) {
   return std::tie(e.reason, e.bad_input);

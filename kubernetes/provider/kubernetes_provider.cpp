@@ -166,12 +166,41 @@ awaitable<std::vector<std::string>> KubernetesProvider::close() {
 // ---- The end of one machine. ----
 
 awaitable<void> KubernetesProvider::give_back(MachineId id) {
-  const auto found = pods_.find(id);
-  if (found == pods_.end()) co_return;
-  const std::string name = found->second.name;
-  pods_.erase(found);
+  if (!pods_.contains(id)) co_return;
+  bool is_known = true;
+  if (is_abandoned(id)) is_known = co_await find_out(id);
+  const std::string name = pods_.at(id).name;
+  if (!is_known) unexplained_[name] = *pods_.at(id).view;
+  pods_.erase(id);
   dispose(name);
   while (disposals_.contains(name)) co_await rest(kLookSeconds / 4);
+  const bool is_unended = unended_pods_.erase(name) > 0;
+  const auto unexplained = unexplained_.extract(name);
+  if (!unexplained) co_return;
+  const PodView& view = unexplained.mapped();
+  if (!view.disruption.empty())
+    judge(id, pod_loss(view, true));
+  else if (is_unended)
+    judge(id, {fmt::format("does not answer: its node {} has not ended its Pod", view.node)});
+}
+
+// If a node goes without notice, the worker's connection may end before the cluster knows more.
+awaitable<bool> KubernetesProvider::find_out(MachineId id) {
+  const double until = clock_.now_seconds() + settings_.judge_seconds;
+  for (;;) {
+    co_await look_at(id);
+    const Pod& pod = pods_.at(id);
+    if (pod.is_removed || (pod.view && (pod.view->has_ended() || pod_notice(*pod.view)))) break;
+    if (clock_.now_seconds() >= until) co_return false;
+    co_await rest(kLookSeconds);
+  }
+  const bool was_removed = pods_.at(id).is_removed;
+  const PodView view = *pods_.at(id).view;
+  MachineLoss loss = pod_loss(view, was_removed);
+  if (!loss.was_taken && !was_removed)
+    loss.last_words = co_await client_->log_end(pods_path() + "/" + view.name, kLogLines);
+  judge(id, std::move(loss));
+  co_return true;
 }
 
 void KubernetesProvider::dispose(const std::string& pod) {
@@ -191,7 +220,8 @@ awaitable<void> KubernetesProvider::dispose_of(std::string pod) {
       co_return;
     }
   }
-  const double until = clock_.now_seconds() + kGoneSeconds;
+  const double begin = clock_.now_seconds();
+  const double until = begin + kGoneSeconds;
   bool is_there = true;
   for (double pause = kLookSeconds; is_there && clock_.now_seconds() < until;
        pause = std::min(pause * 1.5, 5.0)) {
@@ -204,6 +234,8 @@ awaitable<void> KubernetesProvider::dispose_of(std::string pod) {
     if (is_there) co_await rest(pause);
   }
   if (!is_there) journal_.note_end(pod);
+  if (clock_.now_seconds() - begin > kReleaseGraceSeconds + settings_.dead_node_seconds)
+    unended_pods_.insert(pod);
   disposals_.erase(pod);
 }
 
@@ -233,6 +265,8 @@ void KubernetesProvider::take_list(const std::vector<json>& pods) {
 
 void KubernetesProvider::take_change(const json& object) {
   PodView view = pod_view(object);
+  const auto unexplained = unexplained_.find(view.name);
+  if (unexplained != unexplained_.end()) unexplained->second = view;
   const std::optional<MachineId> id = owner_of(view.name);
   if (!id) {
     if (disposals_.contains(view.name) || view.is_going) return;
@@ -250,6 +284,8 @@ void KubernetesProvider::take_change(const json& object) {
 
 void KubernetesProvider::take_removal(const json& object) {
   const PodView view = pod_view(object);
+  const auto unexplained = unexplained_.find(view.name);
+  if (unexplained != unexplained_.end()) unexplained->second = view;
   const std::optional<MachineId> id = owner_of(view.name);
   if (!id) return;
   pods_.at(*id).view = view;

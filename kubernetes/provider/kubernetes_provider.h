@@ -85,6 +85,8 @@ class KubernetesProvider final : public Lessor {
   awaitable<void> tell_loss(MachineId id, PodView view, bool was_removed);
   std::optional<MachineId> owner_of(const std::string& pod) const;
 
+  // Waits until the cluster tells what became of a Pod whose worker was lost. False: it does not.
+  awaitable<bool> find_out(MachineId id);
   void dispose(const std::string& pod);
   awaitable<void> dispose_of(std::string pod);
 
@@ -104,6 +106,8 @@ class KubernetesProvider final : public Lessor {
   std::map<MachineId, Pod> pods_;
   std::map<std::string, std::string> leaving_nodes_;  // by name: why
   std::set<std::string> disposals_;                   // under way
+  std::set<std::string> unended_pods_;                // whose nodes did not end them in time
+  std::map<std::string, PodView> unexplained_;        // being deleted after a loss; as seen last
   bool has_run_ = false;  // a Pod has been ready, so the image can be had
 };
 

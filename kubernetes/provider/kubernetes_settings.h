@@ -42,6 +42,10 @@ struct KubernetesSettings {
   double wait_seconds = 600.0;       // from a request to a Pod that runs
   double max_run_seconds = 86400.0;  // of a Pod: then the cluster ends it, whatever became of us
   bool watch_nodes = true;           // for the taints that come before a node goes
+  // For a Pod whose worker was lost: in which the cluster says what became of it, and after which a
+  // node that has not ended a Pod within its grace is taken for dead.
+  double judge_seconds = 3.0;
+  double dead_node_seconds = 30.0;
   Patience patience;
   WatchSettings watch;
 };

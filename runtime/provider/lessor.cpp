@@ -79,6 +79,22 @@ void Lessor::release(MachineId id) {
   found->second->change.cancel();
 }
 
+void Lessor::abandon(MachineId id) {
+  const auto found = leases_.find(id);
+  if (found == leases_.end()) return;
+  found->second->is_abandoned = true;
+  release(id);
+}
+
+bool Lessor::is_abandoned(MachineId id) const {
+  const auto found = leases_.find(id);
+  return found != leases_.end() && found->second->is_abandoned;
+}
+
+void Lessor::judge(MachineId id, MachineLoss loss) {
+  if (is_abandoned(id) && leases_.at(id)->is_ready) leases_.at(id)->lost = std::move(loss);
+}
+
 bool Lessor::is_wanted(MachineId id) const {
   const auto found = leases_.find(id);
   return found != leases_.end() && !found->second->is_released && !found->second->lost;
@@ -129,7 +145,8 @@ awaitable<void> Lessor::serve(MachineId id, MachineRequest request, std::shared_
     }
   }
   const bool is_refused = refusal && is_wanted(id);
-  if (lease->lost) listener_->on_lost(id, *lease->lost);
+  const bool is_told = lease->lost.has_value();
+  if (is_told) listener_->on_lost(id, *lease->lost);
   try {
     co_await give_back(id);
   } catch (const Error& error) {
@@ -139,6 +156,8 @@ awaitable<void> Lessor::serve(MachineId id, MachineRequest request, std::shared_
     listener_->on_refused(id, *refusal);
   else if (!lease->lost)
     listener_->on_released(id);
+  else if (!is_told)
+    listener_->on_lost(id, *lease->lost);
   finish(id);
 }
 

@@ -32,6 +32,7 @@ class Lessor : public Provider {
   void begin(ProviderListener& listener, BeginDone done) final;
   void request(MachineId id, const MachineRequest& request) final;
   void release(MachineId id) final;
+  void abandon(MachineId id) final;
   void end(EndDone done) final;
 
  protected:
@@ -51,6 +52,10 @@ class Lessor : public Provider {
 
   // ---- For the provider's use.
   asio::io_context& io() { return io_; }
+  // Returns whether abandon() was called: give_back() should then find out what became of it.
+  bool is_abandoned(MachineId id) const;
+  // For give_back() of an abandoned machine: on_lost() follows in place of on_released().
+  void judge(MachineId id, MachineLoss loss);
   // Returns whether the machine is neither released nor lost.
   bool is_wanted(MachineId id) const;
   // Waits; returns early if the machine is no longer wanted.
@@ -68,6 +73,7 @@ class Lessor : public Provider {
     explicit Lease(asio::io_context& io) : change(io) {}
     bool is_ready = false;
     bool is_released = false;
+    bool is_abandoned = false;
     std::optional<MachineLoss> lost;
     asio::steady_timer change;
   };

@@ -15,6 +15,8 @@
 // - release() may be called at any time, any number of times, for any id. It cancels a request that
 //   is not answered yet, and ends a machine in any state. on_released follows once, unless the id
 //   had already ended.
+// - abandon() is release() for a machine whose worker was lost. Which of on_lost and on_released
+//   follows says whether the machine, as far as the provider can find out, was gone before.
 // - A provider whose machines outlive this process records each step in its state folder before it
 //   takes the step. begin() of the next process, and clean(), then find everything, whenever this
 //   process was killed.
@@ -75,6 +77,15 @@ class Provider {
   virtual void request(MachineId id, const MachineRequest& request) = 0;
 
   virtual void release(MachineId id) = 0;
+
+  // Releases a machine that starts its worker by itself, after that worker was lost. on_lost
+  // follows if the machine was taken before, or if the worker ended by itself there; on_released if
+  // nothing is known against the machine. A provider that cannot tell releases it.
+  virtual void abandon(MachineId id) { release(id); }
+
+  // The worker of this machine is about to leave, and another machine was requested in its place. A
+  // provider that prepares for the end of machines by itself need not do so for this one.
+  virtual void note_leaving(MachineId) {}
 
   // Releases everything, including machines that were taken over but not requested. on_released
   // comes for each id. Then `done` comes when nothing is charged any more, or when the provider has

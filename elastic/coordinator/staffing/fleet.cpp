@@ -73,15 +73,28 @@ void Fleet::forget_unless(const std::function<bool(std::uint32_t)>& is_expected)
   std::erase_if(types_, [&](const auto& entry) { return !is_expected(entry.first); });
 }
 
-void Fleet::release(std::uint32_t worker) {
+std::optional<MachineId> Fleet::let_go(std::uint32_t worker, bool is_judged) {
   const auto found = machines_.find(worker);
-  if (found == machines_.end()) return;
+  if (found == machines_.end()) return std::nullopt;
   const WorkerMachine rented = std::move(found->second);
   machines_.erase(found);
   Machine requested = requested_machine(rented.id);
   requested.price = rented.asked_price;
-  leaving_[rented.id] = {worker, rented.machine.value_or(requested)};
-  provider_.release(rented.id);
+  leaving_[rented.id] = {worker, rented.machine.value_or(requested), is_judged};
+  return rented.id;
+}
+
+void Fleet::release(std::uint32_t worker) {
+  if (const auto id = let_go(worker, false)) provider_.release(*id);
+}
+
+void Fleet::abandon(std::uint32_t worker) {
+  if (const auto id = let_go(worker, true)) provider_.abandon(*id);
+}
+
+void Fleet::note_leaving(std::uint32_t worker) {
+  const auto found = machines_.find(worker);
+  if (found != machines_.end()) provider_.note_leaving(found->second.id);
 }
 
 const Machine* Fleet::machine_of(std::uint32_t worker) const {
@@ -100,7 +113,7 @@ double Fleet::dollars_to_return() const {
     sum += dollars(price, minimum_seconds + price.returning_seconds);
   }
   for (const auto& [id, left] : leaving_) {
-    const MachinePrice& price = left.second.price;
+    const MachinePrice& price = left.machine.price;
     sum += dollars(price, price.minimum_seconds + price.returning_seconds);
   }
   return sum;
@@ -149,8 +162,8 @@ void Fleet::log(std::uint32_t worker, const Machine& machine, fact::MachineChang
 void Fleet::on_ready(MachineId id, const Machine& machine) {
   const auto worker = worker_of(id);
   if (!worker) {  // released meanwhile: it is on its way back, and has cost something
-    leaving_.at(id).second = machine;
-    return log(leaving_.at(id).first, machine, fact::MachineChange::kReady, "not needed any more");
+    leaving_.at(id).machine = machine;
+    return log(leaving_.at(id).worker, machine, fact::MachineChange::kReady, "not needed any more");
   }
   machines_.at(*worker).machine = machine;
   log(*worker, machine, fact::MachineChange::kReady, {});
@@ -182,9 +195,16 @@ void Fleet::on_notice(MachineId id, const MachineNotice& notice) {
 void Fleet::on_lost(MachineId id, const MachineLoss& loss) {
   const auto worker = worker_of(id);
   if (!worker) {
-    const auto [whose, machine] = leaving_.at(id);
+    const LeavingMachine left = leaving_.at(id);
     leaving_.erase(id);
-    return log(whose, machine, fact::MachineChange::kLost, loss.how);
+    // One on which the worker ended by itself was not taken: it says nothing of how long others
+    // live.
+    using fact::MachineChange;
+    const bool was_there = left.is_judged && !loss.was_taken;
+    log(left.worker, left.machine, was_there ? MachineChange::kReleased : MachineChange::kLost,
+        loss.how);
+    if (left.is_judged && !ending_) listener_.on_machine_judged(left.worker, loss);
+    return;
   }
   const Machine machine = machines_.at(*worker).machine.value_or(Machine());
   machines_.erase(*worker);
@@ -195,9 +215,10 @@ void Fleet::on_lost(MachineId id, const MachineLoss& loss) {
 void Fleet::on_released(MachineId id) {
   const auto found = leaving_.find(id);
   if (found == leaving_.end()) return;
-  const auto [worker, machine] = found->second;
+  const LeavingMachine left = found->second;
   leaving_.erase(found);
-  log(worker, machine, fact::MachineChange::kReleased, {});
+  log(left.worker, left.machine, fact::MachineChange::kReleased, {});
+  if (left.is_judged && !ending_) listener_.on_machine_judged(left.worker, std::nullopt);
 }
 
 }  // namespace scavenger::elastic

@@ -28,6 +28,8 @@ class FleetListener {
   virtual void on_machine_refused(std::uint32_t worker, const Refusal& refusal) = 0;
   virtual void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) = 0;
   virtual void on_machine_lost(std::uint32_t worker, const MachineLoss& loss) = 0;
+  // What became of a machine that was abandoned: how it was lost; nothing: it was there.
+  virtual void on_machine_judged(std::uint32_t worker, const std::optional<MachineLoss>& loss) = 0;
 };
 
 // Thread: the io_context's.
@@ -53,6 +55,11 @@ class Fleet final : private ProviderListener {
   void forget_unless(const std::function<bool(std::uint32_t)>& is_expected);
   // It needs none any more.
   void release(std::uint32_t worker);
+  // The same after its worker was lost on a machine that starts no other: on_machine_judged()
+  // follows, unless all is returned before.
+  void abandon(std::uint32_t worker);
+  // Its worker leaves, and another one is asked for.
+  void note_leaving(std::uint32_t worker);
   // Returns null if it has none, or if its machine is not ready yet.
   const Machine* machine_of(std::uint32_t worker) const;
   // Returns what machines may cost beyond the bill if all were released now. One that was asked for
@@ -68,6 +75,15 @@ class Fleet final : private ProviderListener {
     std::optional<Machine> machine;  // once it is ready
   };
 
+  // Machines that were released and are still charged for, with the worker that had each.
+  struct LeavingMachine {
+    std::uint32_t worker = 0;
+    Machine machine;
+    bool is_judged = false;  // the listener hears what became of it
+  };
+
+  // Returns nothing if it has none.
+  std::optional<MachineId> let_go(std::uint32_t worker, bool is_judged);
   void on_ready(MachineId id, const Machine& machine) override;
   void on_delayed(MachineId id, const Refusal& refusal) override;
   void on_refused(MachineId id, const Refusal& refusal) override;
@@ -88,8 +104,7 @@ class Fleet final : private ProviderListener {
   std::optional<std::string> next_type_;  // of the next machine, in place of the preferred one
   std::map<std::uint32_t, std::string> types_;       // by worker, that was asked for
   std::map<std::uint32_t, WorkerMachine> machines_;  // by worker
-  // Machines that were released and are still charged for, with the worker that had each.
-  std::map<MachineId, std::pair<std::uint32_t, Machine>> leaving_;
+  std::map<MachineId, LeavingMachine> leaving_;
   bool ending_ = false;
 };
 

@@ -10,6 +10,16 @@
 #include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
+namespace {
+
+std::string in_one_line(const std::string& text) {
+  std::string line;
+  for (const char c : text.substr(0, text.find_last_not_of('\n') + 1))
+    line += c == '\n' ? std::string(" | ") : std::string(1, c);
+  return line;
+}
+
+}  // namespace
 
 Staffing::Staffing(Provider& provider, RecordedController& controller, LogEvent log,
                    StaffingListener& listener, Settings settings)
@@ -124,10 +134,15 @@ void Staffing::on_lost(const LostProcess& lost) {
   // because the replacement, which is asked for then, would wait on it for a worker.
   const Machine* const machine = is_worker ? fleet_.machine_of(lost.process.index) : nullptr;
   const bool is_used_up = machine != nullptr && machine->starts_worker;
-  if (is_used_up || (is_rented && !lost.has_joined)) fleet_.release(lost.process.index);
+  // Its connection may end before the provider hears that the machine was taken.
+  const bool is_in_doubt = is_used_up && lost.has_joined && !by_itself;
+  if (is_in_doubt)
+    fleet_.abandon(lost.process.index);
+  else if (is_used_up || (is_rented && !lost.has_joined))
+    fleet_.release(lost.process.index);
   work_->before_loss(lost.process);
   listener_.on_shortage(
-      ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input},
+      ProcessLost{lost.process, lost.how, by_itself, with_machine, lost.bad_input, is_in_doubt},
       fmt::format("{} {}", lost.process.text(), lost.how));
   work_->after_loss(lost.process);
   // A worker that is not replaced needs no machine.
@@ -142,6 +157,7 @@ void Staffing::on_left(const ProcessName& process) {
 }
 
 void Staffing::leave(const ProcessName& process, const std::string& reason) {
+  fleet_.note_leaving(process.index);
   listener_.on_shortage(ProcessLeaving{process, reason}, process.text() + " leaves");
 }
 
@@ -183,6 +199,17 @@ void Staffing::on_machine_notice(std::uint32_t worker, const MachineNotice& noti
 void Staffing::on_machine_lost(std::uint32_t worker, const MachineLoss& loss) {
   machines_lost_[worker] = loss;
   cluster_->kill({Role::kWorker, worker}, fmt::format("lost its machine, which {}", loss.how));
+}
+
+void Staffing::on_machine_judged(std::uint32_t worker, const std::optional<MachineLoss>& loss) {
+  LossJudged judged{{Role::kWorker, worker}, "was lost, and its machine was not", false};
+  judged.with_machine = loss && loss->was_taken;
+  if (loss) judged.how = (judged.with_machine ? "lost its machine, which " : "") + loss->how;
+  if (loss && !judged.with_machine)
+    log_(fact::Warning{fmt::format(
+        "{} {}{}", judged.process.text(), judged.how,
+        loss->last_words.empty() ? "" : "; it wrote last: " + in_one_line(loss->last_words))});
+  controller_.feed_later(judged);
 }
 
 }  // namespace scavenger::elastic

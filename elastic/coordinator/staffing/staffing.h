@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,7 +52,8 @@ struct WorkerPlace {
   std::uint32_t threads = 1;
 };
 
-// Thread: the event loop's.
+// Thread: the event loop's. It has more than 25 methods: those of the two listeners that it is, and
+// the few that its owner calls.
 class Staffing final : private ClusterListener, private FleetListener {
  public:
   // Makes the processes' side, once the provider is there.
@@ -107,6 +109,7 @@ class Staffing final : private ClusterListener, private FleetListener {
   void on_machine_refused(std::uint32_t worker, const Refusal& refusal) override;
   void on_machine_notice(std::uint32_t worker, const MachineNotice& notice) override;
   void on_machine_lost(std::uint32_t worker, const MachineLoss& loss) override;
+  void on_machine_judged(std::uint32_t worker, const std::optional<MachineLoss>& loss) override;
 
   RecordedController& controller_;
   const LogEvent log_;

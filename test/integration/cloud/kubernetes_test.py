@@ -83,10 +83,12 @@ class KubernetesTest(job.JobTest):
         self.assertNotIn("Bearer", everything)
 
     def test_nodes_that_go_without_notice_are_replaced_at_once(self):
-        """The workers' connections are lost before the cluster tells of their Pods."""
+        """The workers' connections are lost before the cluster tells of their Pods, which are lost as well, and no faults of the workers."""
         cluster = self.cluster()
-        train = self.start(*self.options(cluster), "--workers", 2, "--set", 'search.mode="off"', "--set", "stop=" + json.dumps({"max_epochs": 1000}))
+        train = self.start(*self.options(cluster), "--workers", 2, "--set", 'search.mode="off"', "--set", "faults.max_losses=0",
+                           "--set", "stop=" + json.dumps({"max_epochs": 1000}))
         self.wait_for_event(self.run_folder(), "iterations", timeout=120)
+        first = {event["name"] for event in job.events(self.run_folder(), "machine") if event["change"] == "ready"}
         killed = time.monotonic()
         for node in {pod["node"] for pod in cluster.ask("ledger")["pods"]}:
             cluster.ask("preempt", node=node, notice="false")
@@ -94,9 +96,35 @@ class KubernetesTest(job.JobTest):
         self.wait_for_event(self.run_folder(), "membership", count=2, timeout=100)
         self.wait_for_event(self.run_folder(), "iterations", count=done + 2, timeout=100)
         self.assertLess(time.monotonic() - killed, 100)  # limits.start_seconds is 120
+        ended = self.wait_for_ends(first)
         train.send_signal(signal.SIGINT)
         said, _ = train.communicate(timeout=120)
         self.assertEqual(train.returncode, 130, said)
+        self.assert_all_returned(cluster)
+        self.assertEqual({name: event["change"] for name, event in ended.items()}, dict.fromkeys(first, "lost"))
+
+    def wait_for_ends(self, names):
+        """What the report will say of the ends of these Pods."""
+        deadline = time.monotonic() + 60
+        while True:
+            ends = {event["name"]: event for event in job.events(self.run_folder(), "machine") if event["change"] in ("lost", "released")}
+            if names <= set(ends):
+                return {name: ends[name] for name in names}
+            self.assertLess(time.monotonic(), deadline, ends)
+            time.sleep(0.1)
+
+    def test_a_worker_that_is_killed_in_its_pod_is_no_lost_node(self):
+        """Its Pod has failed with 137, which the cluster tells a moment after the connection is lost: it counts as a fault of the worker."""
+        cluster = self.cluster(oom=True)
+        train = self.start(*self.options(cluster), "--workers", 2, "--set", 'search.mode="off"', "--set", "faults.max_losses=0",
+                           "--set", "stop=" + json.dumps({"max_epochs": 1000}))
+        self.wait_for_event(self.run_folder(), "iterations", timeout=120)
+        worker = next(event for event in job.events(self.run_folder(), "process_joined") if event["role"] == "worker")
+        os.kill(worker["pid"], signal.SIGKILL)
+        said, _ = train.communicate(timeout=120)
+        self.assertEqual(train.returncode, 1, said)
+        self.assertIn("raise memory_gib", said)
+        self.assertIn("faults.max_losses", said)
         self.assert_all_returned(cluster)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")

@@ -79,6 +79,25 @@ TEST_CASE("a machine that can never be had is not asked for again, and the last 
   CHECK(job.ended() == Lines{"end job failed: no machine for worker 0: no such type"});
 }
 
+TEST_CASE("a loss in doubt counts once it is known that no machine was taken") {
+  ControllerPlan plan = small_plan();
+  plan.faults.max_losses = 0;
+  ScriptedJob job = training_job(plan);
+  ProcessLost lost{kWorker1, "lost its connection"};
+  lost.is_in_doubt = true;
+
+  CHECK(job.feed(lost).front() == "start worker 1");
+  SECTION("it was the machine's") {
+    CHECK(job.feed(LossJudged{kWorker1, "lost its machine, which was preempted", true}).empty());
+  }
+  SECTION("it was the worker's") {
+    CHECK(job.feed(LossJudged{kWorker1, "was lost, and its machine was not", false}) ==
+          Lines{"end processes"});
+    CHECK(job.ended() == Lines{"end job failed: worker 1 was lost, and its machine was not: one "
+                               "loss more than faults.max_losses"});
+  }
+}
+
 TEST_CASE("machines that are taken away are no faults of their workers") {
   ControllerPlan plan = small_plan();
   plan.faults.max_losses = 0;

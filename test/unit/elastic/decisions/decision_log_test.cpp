@@ -47,6 +47,8 @@ std::vector<ControllerEvent> one_of_each() {
           CheckpointFound{},
           CheckpointFound{40, 640},
           ProcessLost{kWorker, "killed by signal 9", false, true, true},
+          ProcessLost{kWorker, "lost its connection", false, false, false, true},
+          LossJudged{kWorker, "lost its machine", true},
           JobImpossible{"another model"},
           ProcessLeft{kWorker},
           ProcessLeaving{kWorker, "notice"},

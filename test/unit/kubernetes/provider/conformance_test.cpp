@@ -1,5 +1,6 @@
 #include "test/unit/runtime/provider/conformance.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -87,6 +88,66 @@ TEST_CASE("kubernetes: a drained node gives notice, then its Pod is lost") {
   SECTION("taken away without notice") {
     fake.ask("preempt?node=node-spot&notice=false");
     trial.run_until([&] { return trial.words(1).back() == "lost"; });
+  }
+  trial.end();
+}
+
+TEST_CASE("kubernetes: a Pod has a longest life, whatever becomes of its job") {
+  asio::io_context fake_io;
+  FakeCluster fake(fake_io, small_cluster());
+  TemporaryFolder folder;
+  const SteadyClock clock;
+  KubernetesSettings settings = quick_settings(fake.kubeconfig());
+  settings.max_run_seconds = 1.0;
+  ProviderTrial trial(make_provider(settings, folder.path(), clock));
+  trial.ready(1);
+  trial.run_until([&] { return trial.words(1).back() == "lost"; });
+  CHECK(trial.diary().losses.at(1).was_taken);
+  CHECK_THAT(trial.diary().losses.at(1).how, Catch::Contains("provider.max_run_seconds"));
+}
+
+TEST_CASE("kubernetes: what became of a Pod whose worker was lost") {
+  asio::io_context fake_io;
+  FakeCluster fake(fake_io, small_cluster());
+  TemporaryFolder folder;
+  const SteadyClock clock;
+  KubernetesSettings settings = quick_settings(fake.kubeconfig());
+  settings.judge_seconds = 0.5;
+  settings.dead_node_seconds = 1.0;
+  ProviderTrial trial(make_provider(settings, folder.path(), clock));
+  const Machine machine = trial.ready(1, 0, true);
+  const auto loss_of_abandoned = [&]() -> MachineLoss {
+    trial.abandon(1);
+    trial.run_until([&] { return trial.words(1).size() > 1; });
+    REQUIRE(trial.words(1) == Words{"ready", "lost"});
+    return trial.diary().losses.at(1);
+  };
+  SECTION("its node was taken away, which the provider has not heard yet") {
+    fake.ask("preempt?node=node-spot&notice=false");
+    CHECK(loss_of_abandoned().was_taken);
+  }
+  SECTION("its container ended by itself") {
+    fake.ask("end?pod=" + machine.name + "&code=137&reason=OOMKilled");
+    const MachineLoss loss = loss_of_abandoned();
+    CHECK_FALSE(loss.was_taken);
+    CHECK_THAT(loss.how, Catch::Contains("raise memory_gib"));
+  }
+  SECTION("its node is silent until the cluster sees that it is gone") {
+    fake.ask("silence?node=node-spot&seconds=3");
+    const MachineLoss loss = loss_of_abandoned();
+    CHECK(loss.was_taken);
+    CHECK_THAT(loss.how, Catch::Contains("DeletionByPodGC"));
+  }
+  SECTION("its node is silent, and the Pod is removed by hand after a while") {
+    fake.ask("silence?node=node-spot&seconds=1000");
+    trial.abandon(1);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(8);
+    trial.run_until([&] { return std::chrono::steady_clock::now() > end; });
+    CHECK(trial.words(1) == Words{"ready"});
+    fake.ask("remove?pod=" + machine.name);
+    const MachineLoss loss = loss_of_abandoned();
+    CHECK(loss.was_taken);
+    CHECK_THAT(loss.how, Catch::Contains("its node node-spot has not ended its Pod"));
   }
   trial.end();
 }

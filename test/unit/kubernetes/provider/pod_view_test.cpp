@@ -48,6 +48,21 @@ TEST_CASE("pod_view: an image that cannot be pulled is the user's fault only if 
             ->kind == RefusalKind::kInvalid);
 }
 
+TEST_CASE("pod_view: a Pod that a queue has not admitted waits as one that no node takes") {
+  const auto waits = [](const char* reason) {
+    const json condition = {
+        {{"type", "PodScheduled"}, {"status", "False"}, {"reason", reason}, {"message", "later"}}};
+    return view_with({{"phase", "Pending"}, {"conditions", condition}});
+  };
+  const PodView queued = waits("SchedulingGated"), homeless = waits("Unschedulable");
+  CHECK(queued.gate == "later");
+  CHECK(queued.unschedulable.empty());
+  CHECK(queued.status_word() == "Queued");
+  CHECK(homeless.unschedulable == "later");
+  CHECK(homeless.status_word() == "Unschedulable");
+  for (const PodView& pod : {queued, homeless}) CHECK_FALSE(pod_refusal(pod, false));
+}
+
 TEST_CASE("pod_view: who is to blame for a loss") {
   const auto ended = [](const std::string& reason, int code) {
     json status = container({{"terminated", {{"exitCode", code}, {"reason", reason}}}});

@@ -33,13 +33,17 @@ class ProviderDiary final : public ProviderListener {
     refusals[id] = refusal;
   }
   void on_notice(MachineId id, const MachineNotice&) override { says(id, "notice"); }
-  void on_lost(MachineId id, const MachineLoss&) override { says(id, "lost"); }
+  void on_lost(MachineId id, const MachineLoss& loss) override {
+    says(id, "lost");
+    losses[id] = loss;
+  }
   void on_released(MachineId id) override { says(id, "released"); }
 
   bool calling = false;  // the test is within a call of the provider
   std::map<MachineId, std::vector<std::string>> words;
   std::map<MachineId, Machine> machines;
   std::map<MachineId, Refusal> refusals;
+  std::map<MachineId, MachineLoss> losses;
 
  private:
   void says(MachineId id, const std::string& word) {
@@ -92,6 +96,11 @@ class ProviderTrial final {
   void release(MachineId id) {
     diary_.calling = true;
     provider_->release(id);
+    diary_.calling = false;
+  }
+  void abandon(MachineId id) {
+    diary_.calling = true;
+    provider_->abandon(id);
     diary_.calling = false;
   }
   const Machine& ready(MachineId id, std::uint32_t worker = 0, bool spot = false) {
@@ -222,6 +231,14 @@ inline void check_conformance(const ProviderTrial::Make& make) {
   trial.request(3, 2);
   trial.release(3);
   trial.run_until([&] { return !trial.words(3).empty() && trial.words(3).back() == "released"; });
+
+  // One that is abandoned ends once, too; nothing is known against it.
+  trial.ready(5, 4);
+  trial.abandon(5);
+  trial.abandon(5);
+  trial.run_until([&] { return trial.words(5).size() > 1; });
+  trial.run_on();
+  CHECK(trial.words(5) == Words{"ready", "released"});
 
   // At the end everything is given back, also what is still on its way.
   trial.request(4, 3);

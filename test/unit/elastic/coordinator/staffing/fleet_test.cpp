@@ -31,6 +31,8 @@ class PatientProvider final : public Provider {
     types.push_back(request.type);
   }
   void release(MachineId id) override { released.push_back(id); }
+  void abandon(MachineId id) override { abandoned.push_back(id); }
+  void note_leaving(MachineId id) override { leaving.push_back(id); }
   void end(EndDone done) override { done({}); }
   const MachineCatalogue& catalogue() const override { return catalogue_; }
 
@@ -41,10 +43,12 @@ class PatientProvider final : public Provider {
     listener_->on_ready(id, machine);
   }
   void take_back(MachineId id) { listener_->on_released(id); }
-  void lose(MachineId id) { listener_->on_lost(id, {"was preempted"}); }
+  void lose(MachineId id, bool was_taken = true) {
+    listener_->on_lost(id, {.how = "is gone", .was_taken = was_taken});
+  }
   void refuse(MachineId id) { listener_->on_refused(id, {}); }
 
-  std::vector<MachineId> requested, released;
+  std::vector<MachineId> requested, released, abandoned, leaving;
   std::vector<std::string> types;
 
  private:
@@ -62,6 +66,9 @@ class NewsOfMachines final : public FleetListener {
     add("notice", worker);
   }
   void on_machine_lost(std::uint32_t worker, const MachineLoss&) override { add("lost", worker); }
+  void on_machine_judged(std::uint32_t worker, const std::optional<MachineLoss>& loss) override {
+    add(loss ? "was lost" : "was there", worker);
+  }
 
   std::vector<std::pair<std::string, std::uint32_t>> all;
 
@@ -136,6 +143,35 @@ TEST_CASE_METHOD(FleetTest, "A worker has one machine: the same until it is gone
   using News = std::vector<std::pair<std::string, std::uint32_t>>;
   CHECK(news.all == News{{"ready", 4}, {"ready", 4}, {"lost", 4}, {"refused", 4}});
   CHECK(fleet.dollars_to_return() == 0.0);
+}
+
+TEST_CASE_METHOD(FleetTest, "A machine that is abandoned is replaced at once, and judged later") {
+  for (const std::uint32_t worker : {4, 5, 6}) fleet.want(worker, "ticket");
+  for (const MachineId id : std::vector(provider.requested)) provider.bring(id);
+  fleet.note_leaving(5);
+  CHECK(provider.leaving == std::vector{provider.requested.at(1)});
+  news.all.clear();
+  fleet.abandon(4);
+  fleet.abandon(5);
+  fleet.abandon(6);
+  CHECK(provider.abandoned == provider.requested);
+  fleet.want(4, "ticket");
+  CHECK(provider.released.empty());
+  CHECK(provider.requested.size() == 4);
+  CHECK(news.all.empty());
+  provider.lose(provider.requested.at(0));
+  provider.take_back(provider.requested.at(1));
+  using News = std::vector<std::pair<std::string, std::uint32_t>>;
+  CHECK(news.all == News{{"was lost", 4}, {"was there", 5}});
+  provider.lose(provider.requested.at(2), /*was_taken=*/false);
+  CHECK(news.all.size() == 3);
+  // The log tells of one that was lost; on the last one the worker ended by itself.
+  CHECK(record.numbers().bill.lost() == 1);
+  // One that is only released is nobody's news.
+  provider.bring(provider.requested.at(3));
+  fleet.release(4);
+  provider.lose(provider.requested.at(3));
+  CHECK(news.all.size() == 4);
 }
 
 TEST_CASE_METHOD(FleetTest, "Machines of several types are charged by their own prices") {
