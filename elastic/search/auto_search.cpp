@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "elastic/history/search_stays.h"
 #include "elastic/history/time_to_go.h"
 #include "elastic/search/search_grid.h"
-#include "elastic/search/search_stays.h"
 #include "perfmodel/search/worthwhile_search.h"
 #include "runtime/base/text.h"
 
@@ -231,10 +231,15 @@ std::vector<RunEvent> AutoLook::adopt(const SearchAdvice& advice) const {
 std::vector<RunEvent> AutoLook::go_back(const SearchAdvice& advice) const {
   const Configuration& base = candidates_[advice.candidate].configuration;
   const Configuration& looked_at = stays_.stays.back().configuration;
-  const std::string reason = fmt::format(
-      "goes back: {} would take {:.2f} times the {} ({:.2f} to {:.2f} by its seconds); {}",
-      words_for(looked_at), advice.objective.expected, objective_text(), advice.objective.low,
-      advice.objective.high, spent_text(advice));
+  const std::string begun =
+      advice.is_broken_off
+          ? fmt::format("breaks the look off after {} iterations, and goes back: by them, {}",
+                        stays_.stays.back().iterations, words_for(looked_at))
+          : fmt::format("goes back: {}", words_for(looked_at));
+  const std::string reason =
+      fmt::format("{} would take {:.2f} times the {} ({:.2f} to {:.2f} by its seconds); {}", begun,
+                  advice.objective.expected, objective_text(), advice.objective.low,
+                  advice.objective.high, spent_text(advice));
   return {prediction(stays_.stays, reason), step_to(numbers_, SearchPhase::kSettled, base, reason)};
 }
 
@@ -264,7 +269,7 @@ std::vector<RunEvent> begin_auto_search(const SearchSetting& setting, const RunN
   return {step_to(numbers, SearchPhase::kColdStart,
                   {static_cast<double>(now.workers), static_cast<double>(now.batch_size)},
                   fmt::format("stays as configured, and looks elsewhere where that is likely to "
-                              "pay; looking may take {:g} % of the job",
+                              "pay; looking may take {:g} % of the job (--search off: no looks)",
                               100.0 * setting.config.search.budget))};
 }
 

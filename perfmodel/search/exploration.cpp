@@ -15,13 +15,12 @@ double pace_of(const Stay& stay) {
 }
 
 Expense charge_of_visit(const Stay& visit, const Stay& base) {
-  const Expense lost = excess({.at = visit.configuration,
-                               .dollars_per_second = visit.dollars_per_second,
-                               .base = base.configuration,
-                               .base_pace = pace_of(base),
-                               .base_dollars_per_second = base.dollars_per_second},
-                              visit.seconds, static_cast<double>(visit.iterations));
-  return lost;
+  return excess({.at = visit.configuration,
+                 .dollars_per_second = visit.dollars_per_second,
+                 .base = base.configuration,
+                 .base_pace = pace_of(base),
+                 .base_dollars_per_second = base.dollars_per_second},
+                visit.seconds, static_cast<double>(visit.iterations));
 }
 
 }  // namespace
@@ -29,9 +28,9 @@ Expense charge_of_visit(const Stay& visit, const Stay& base) {
 Expense excess(const Beside& beside, double seconds, double iterations) {
   const double worth = std::min(1.0, beside.at.global_batch / beside.base.global_batch);
   const double at_base = iterations * worth * beside.base_pace;
+  const double paid = std::max(beside.dollars_per_second, beside.base_dollars_per_second);
   return {std::max(0.0, seconds - at_base),
-          std::max(0.0,
-                   seconds * beside.dollars_per_second - at_base * beside.base_dollars_per_second)};
+          std::max(0.0, seconds * paid - at_base * beside.base_dollars_per_second)};
 }
 
 Expense charged(std::span<const Stay> stays) {

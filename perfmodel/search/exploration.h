@@ -4,13 +4,20 @@
 // A visit is a stay at a configuration in order to measure it. It is charged with the seconds, and
 // the dollars, that it took beyond what the same progress takes where the job came from, counted
 // low: an iteration of a larger batch is worth one of a smaller one at least, and a sample of a
-// smaller batch one of a larger one. Where the job stays at what it visited, the move alone is
-// charged. So what is charged is never less than what was lost, as far as iterations of larger
-// batches are not worth less than smaller ones'.
+// smaller batch one of a larger one. The machines that the job goes back to are paid for meanwhile.
+// Where the job stays at what it visited, the move alone is charged. So what is charged is never
+// less than what was lost, as far as iterations of larger batches are not worth less than smaller
+// ones'.
 //
-// The bound: charged <= budget x elapsed, but for what one report of iterations and the way back
-// took longer than those before. A visit begins only where the pessimist's charge fits, and ends
-// with the report in which the charge so far, with the way back, reaches what is allowed.
+// The bound, whatever iterations and moves take: at every moment
+//   charged <= budget x elapsed + R + M,
+// where R is what one report of a visit is charged with, whose iterations were granted before: what
+// takes a twentieth of a second by the last one's pace, or one iteration if that takes longer. (A
+// visit that goes on after 32 iterations reports as rarely as the job does elsewhere.) M is what
+// the moves there and back took longer than was to be expected when the visit began: the mean of
+// those before. A visit begins only where the pessimist's charge fits. It is broken off at the
+// first report after which the charge so far, one more iteration as slow as those before, and the
+// way back would not fit any more.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +42,8 @@ enum class StayKind {
   kVisit,    // to measure; the job has gone back from it, or has not decided yet
 };
 
-// A period with one configuration.
+// A period with one configuration. A visit that was broken off has no `whole` worth the name: it
+// says that the configuration is about so slow, as iterations take long by chance, and not short.
 struct Stay {
   Configuration configuration{};
   StayKind kind = StayKind::kBase;

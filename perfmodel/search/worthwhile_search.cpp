@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "perfmodel/search/paired_stays.h"
 #include "runtime/base/check.h"
 
 namespace scavenger::perfmodel {
 namespace {
 
-// The first iterations after a change are not measured; then as few are measured as decide.
+// The first iterations after a change are not measured.
 constexpr double kDiscarded = 3.0;
-constexpr std::uint64_t kFewest = 3;
 constexpr std::uint64_t kFewestOfSurprise = 10;
 constexpr double kExpectedIterations = 8.0;
 constexpr double kClear = 3.0;      // standard deviations at which more iterations change nothing
 constexpr double kPessimist = 1.3;  // standard deviations: one look in ten takes longer
-// Of pairs: means of iterations that follow each other are not independent, and what one iteration
-// scatters is not known from a few.
-constexpr double kUsualIterationScatter = 0.05;
-constexpr double kUsualDrift = 0.02;     // from one stay to the next
-constexpr double kRoughDeviation = 0.3;  // of what is known from the first iterations alone
 // Each look adds two memberships to the run, whose numbers are kept one by one.
 constexpr std::ptrdiff_t kMostLooks = 40;
 constexpr double kLeastGain = 0.005;        // of what is left: less is not worth a look's place
@@ -29,47 +24,11 @@ bool is_same(const Configuration& a, const Configuration& b) {
   return a.workers == b.workers && a.global_batch == b.global_batch;
 }
 
-// Variance of ln(mean).
-double variance_of(const MeasuredPace& pace) {
-  const auto n = static_cast<double>(pace.iterations);
-  const double own = pace.relative_error * pace.relative_error;
-  constexpr double kPriorIterations = 3.0;
-  return (n * own + kPriorIterations * kUsualIterationScatter * kUsualIterationScatter / n) /
-         (n + kPriorIterations);
-}
-
-std::optional<MeasuredPace> pace_at_end(const Stay& stay) {
-  if (stay.last) return stay.last;
-  return stay.whole;
-}
-
-std::optional<MeasuredPace> rough_pace(const Stay& stay) {
-  if (stay.whole) return stay.whole;
-  if (stay.iterations == 0) return std::nullopt;
-  const auto n = static_cast<double>(stay.iterations);
-  return MeasuredPace{stay.seconds / n, kRoughDeviation, 1};
-}
-
 std::size_t place_of(std::span<const PricedConfiguration> candidates, const Configuration& wanted) {
   for (std::size_t i = 0; i < candidates.size(); ++i)
     if (is_same(candidates[i].configuration, wanted)) return i;
   SCAVENGER_CHECK(false);
   return 0;
-}
-
-// How much the machine's pace changes while nothing else does: of stays at one configuration, one
-// after the other but for a visit.
-double drift_variance(std::span<const Stay> stays) {
-  constexpr double kPriorPairs = 2.0;
-  double squares = kPriorPairs * kUsualDrift * kUsualDrift, count = kPriorPairs;
-  for (std::size_t i = 2; i < stays.size(); ++i) {
-    const auto before = pace_at_end(stays[i - 2]), after = stays[i].whole;
-    if (!before || !after || !is_same(stays[i - 2].configuration, stays[i].configuration)) continue;
-    const double change = std::log(after->seconds / before->seconds);
-    squares += std::max(0.0, change * change - variance_of(*before) - variance_of(*after));
-    ++count;
-  }
-  return squares / count;
 }
 
 // The looks that there may be are spread over a job of unknown length: after the first, there is
@@ -84,6 +43,45 @@ bool is_time_for_another(std::span<const Stay> stays, double elapsed_seconds) {
   return stays.back().seconds >= rest * elapsed_seconds;
 }
 
+Expense allowed(const SearchSituation& now) {
+  return {now.budget * now.elapsed_seconds, now.budget * now.elapsed_dollars};
+}
+
+// Whether the policy's share of the budget bears it.
+bool fits(const SearchSituation& now, const Expense& expense) {
+  const Expense most = allowed(now);
+  const bool time_fits = expense.seconds <= most.seconds;
+  const bool cost_fits = expense.dollars <= most.dollars;
+  switch (now.policy) {
+    case Policy::kMinimumTime:
+      return time_fits;
+    case Policy::kMinimumCost:
+      return cost_fits;
+    case Policy::kKnee:
+      break;
+  }
+  return time_fits && cost_fits;
+}
+
+double left_seconds(const SearchSituation& now) {
+  return now.left_seconds.value_or(now.elapsed_seconds);
+}
+
+// Of the policy's objective of what is left, where the job goes on at the base.
+double share_of_left(const SearchSituation& now, const Stay& base, const Expense& cost) {
+  const double of_time = cost.seconds / left_seconds(now);
+  const double of_cost = cost.dollars / (left_seconds(now) * base.dollars_per_second);
+  switch (now.policy) {
+    case Policy::kMinimumTime:
+      return of_time;
+    case Policy::kMinimumCost:
+      return of_cost;
+    case Policy::kKnee:
+      break;
+  }
+  return of_time + of_cost;
+}
+
 class Look final {
  public:
   explicit Look(const SearchSituation& situation)
@@ -95,10 +93,10 @@ class Look final {
       smallest_batch_ = std::min(smallest_batch_, one.configuration.global_batch);
     }
     base_place_ = place_of(now_.candidates, base_.configuration);
-    drift_ = drift_variance(now_.stays);
-    look_variance_ = drift_ + kUsualIterationScatter * kUsualIterationScatter / kExpectedIterations;
+    look_variance_ = drift_variance(now_.stays) +
+                     kUsualIterationScatter * kUsualIterationScatter / kExpectedIterations;
     if (const auto pace = pace_at_end(base_)) look_variance_ += variance_of(*pace);
-    times_.emplace(configurations_, pairs());
+    times_.emplace(configurations_, paired_times(now_.stays));
     const bool is_noise_known = now_.noise && now_.noise->scale > 0.0;
     progress_.emplace(now_.losses, is_noise_known ? now_.noise->scale : usual_noise());
   }
@@ -112,8 +110,9 @@ class Look final {
     double cost = 0.0;
     double seconds = 0.0;
   };
+  // Of a look: it goes on, or it ends, having seen what it was to see, or not.
+  enum class Progress { kGoesOn, kSeenEnough, kBrokenOff };
 
-  std::vector<PairedTime> pairs() const;
   bool is_surprise(const Stay& visit, std::size_t i) const;
   double usual_noise() const { return kUsualNoiseBatches * smallest_batch_; }
   double batch_of(std::size_t i) const { return now_.candidates[i].configuration.global_batch; }
@@ -122,19 +121,17 @@ class Look final {
   double objective_factor(std::size_t i) const;
   double power() const { return now_.policy == Policy::kKnee ? 2.0 : 1.0; }
   RelativeObjective objective(std::size_t i) const;
-  Expense allowed() const {
-    return {now_.budget * now_.elapsed_seconds, now_.budget * now_.elapsed_dollars};
-  }
-  bool fits(const Expense& expense) const;
   Expense cost_of_moves(std::size_t i) const;
   Expense cost_of_look(std::size_t i, double iterations, double ratio) const;
-  double left_seconds() const { return now_.left_seconds.value_or(now_.elapsed_seconds); }
   Offer offer(std::size_t i) const;
   double affordable_seconds(std::size_t i) const;
   std::optional<Offer> offer_of_progress(std::size_t i, double samples_before) const;
   bool may_look(std::size_t i) const;
-  bool is_within_budget(const Expense& spent) const;
-  bool is_seen_enough(const Stay& visit, std::size_t i, const Expense& charged) const;
+  Expense one_report_more(const Stay& visit, std::size_t i) const;
+  bool may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const;
+  bool is_worth_going_on(const Stay& visit, std::size_t i) const;
+  bool is_worth_for_progress(const Stay& visit, std::size_t i) const;
+  Progress progress_of(const Stay& visit, std::size_t i, const Expense& spent) const;
   SearchAdvice end_look(SearchAdvice advice) const;
   SearchAdvice begin_look(SearchAdvice advice) const;
 
@@ -143,32 +140,16 @@ class Look final {
   std::vector<Configuration> configurations_;  // of the candidates
   std::size_t base_place_ = 0;
   double smallest_batch_ = 0.0;
-  double drift_ = 0.0;          // variance
   double look_variance_ = 0.0;  // of the logarithm of a ratio that one more look measures
   std::optional<RelativeTimes> times_;
   std::optional<MeasuredProgress> progress_;
 };
 
-// Each stay beside the one before: what the neighbours on the machine do then slows down both.
-std::vector<PairedTime> Look::pairs() const {
-  std::vector<PairedTime> pairs;
-  for (std::size_t i = 1; i < now_.stays.size(); ++i) {
-    const auto before = pace_at_end(now_.stays[i - 1]);
-    const auto after = rough_pace(now_.stays[i]);
-    if (!before || !after || is_same(now_.stays[i - 1].configuration, now_.stays[i].configuration))
-      continue;
-    pairs.push_back({now_.stays[i].configuration, now_.stays[i - 1].configuration,
-                     std::log(after->seconds / before->seconds),
-                     variance_of(*before) + variance_of(*after) + drift_});
-  }
-  return pairs;
-}
-
 // What was not to be expected may be a few iterations that took long once.
 bool Look::is_surprise(const Stay& visit, std::size_t i) const {
   constexpr double kSurprise = 2.0;  // standard deviations
   const auto before = pace_at_end(base_);
-  std::vector<PairedTime> earlier = pairs();
+  std::vector<PairedTime> earlier = paired_times(now_.stays);
   if (!before || earlier.empty()) return false;
   const double variance = earlier.back().variance;
   earlier.pop_back();
@@ -220,22 +201,6 @@ std::vector<RelativeObjective> Look::objectives() const {
   return all;
 }
 
-// Whether the policy's share of the budget bears it.
-bool Look::fits(const Expense& expense) const {
-  const Expense most = allowed();
-  const bool time_fits = expense.seconds <= most.seconds;
-  const bool cost_fits = expense.dollars <= most.dollars;
-  switch (now_.policy) {
-    case Policy::kMinimumTime:
-      return time_fits;
-    case Policy::kMinimumCost:
-      return cost_fits;
-    case Policy::kKnee:
-      break;
-  }
-  return time_fits && cost_fits;
-}
-
 // There and back, and of the machines that are to be started for it.
 Expense Look::cost_of_moves(std::size_t i) const {
   const double there = now_.candidates[i].dollars_per_second;
@@ -262,15 +227,9 @@ Look::Offer Look::offer(std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double expected = ratio.expected(1.0);
   const double iterations = kDiscarded + kExpectedIterations;
-  const Expense cost = cost_of_look(i, iterations, expected);
-  const double left = left_seconds();
-  const double of_time = cost.seconds / left;
-  const double of_cost = cost.dollars / (left * base_.dollars_per_second);
   Offer offer;
   offer.gain = ratio.expected_gain(objective_factor(i), power(), look_variance_);
-  offer.cost = now_.policy == Policy::kMinimumTime   ? of_time
-               : now_.policy == Policy::kMinimumCost ? of_cost
-                                                     : of_time + of_cost;
+  offer.cost = share_of_left(now_, base_, cost_of_look(i, iterations, expected));
   offer.seconds = iterations * expected * pace_at_end(base_)->seconds + 2.0 * now_.change_seconds;
   return offer;
 }
@@ -278,7 +237,7 @@ Look::Offer Look::offer(std::size_t i) const {
 // How long the budget bears a look there, moves deducted.
 double Look::affordable_seconds(std::size_t i) const {
   constexpr double kLongestLook = 0.2;  // of the job so far: a later one knows more
-  const Expense before = charged(now_.stays), most = allowed(), moves = cost_of_moves(i);
+  const Expense before = charged(now_.stays), most = allowed(now_), moves = cost_of_moves(i);
   const double pace = pace_at_end(base_)->seconds * times_->ratio(i, base_place_).expected(1.0);
   const Expense each = excess({.at = now_.candidates[i].configuration,
                                .dollars_per_second = now_.candidates[i].dollars_per_second,
@@ -316,7 +275,7 @@ std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples
                                    unknown * unknown / (unknown + *error * *error));
     one.cost = kCaution *
                (slower * seconds + (samples_before > 0.0 ? 1.0 : 2.0) * now_.change_seconds) /
-               left_seconds();
+               left_seconds(now_);
     one.seconds = seconds + 2.0 * now_.change_seconds;
     if (!best || one.gain - one.cost > best->gain - best->cost) best = one;
   }
@@ -326,39 +285,78 @@ std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples
 bool Look::may_look(std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());
-  const Expense cost = cost_of_look(i, kDiscarded + static_cast<double>(kFewest), pessimist);
+  const Expense cost =
+      cost_of_look(i, kDiscarded + static_cast<double>(kFewestMeasured), pessimist);
   const Expense before = charged(now_.stays);
-  return fits({before.seconds + cost.seconds, before.dollars + cost.dollars});
+  return fits(now_, {before.seconds + cost.seconds, before.dollars + cost.dollars});
 }
 
-// The way back is still to come.
-bool Look::is_within_budget(const Expense& spent) const {
-  return fits({spent.seconds + now_.change_seconds,
-               spent.dollars + now_.change_seconds * base_.dollars_per_second});
+// If the next iterations are as slow as those before.
+Expense Look::one_report_more(const Stay& visit, std::size_t i) const {
+  if (visit.iterations == 0) return {};
+  const double pace = mean_pace(visit);
+  const double seconds = std::max(now_.report_seconds, pace);
+  return excess({.at = visit.configuration,
+                 .dollars_per_second = now_.candidates[i].dollars_per_second,
+                 .base = base_.configuration,
+                 .base_pace = pace_at_end(base_)->seconds,
+                 .base_dollars_per_second = base_.dollars_per_second},
+                seconds, seconds / pace);
 }
 
-bool Look::is_seen_enough(const Stay& visit, std::size_t i, const Expense& spent) const {
-  if (!is_within_budget(spent)) return true;
-  if (!visit.whole || visit.whole->iterations < kFewest) return false;
-  if (visit.whole->iterations >= now_.iterations) return true;
+// The next report, and the way back, are still to come.
+bool Look::may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const {
+  const Expense more = one_report_more(visit, i);
+  return fits(now_,
+              {spent.seconds + more.seconds + now_.change_seconds,
+               spent.dollars + more.dollars + now_.change_seconds * base_.dollars_per_second});
+}
+
+// Where it is much slower than was to be expected, the rest of a look may cost more than it can
+// still gain. The way back is to be paid anyway. But what costs less than the moves of another look
+// is seen now.
+bool Look::is_worth_going_on(const Stay& visit, std::size_t i) const {
+  if (visit.iterations == 0 || is_worth_for_progress(visit, i)) return true;
+  const double missing =
+      std::max(1.0, kDiscarded + kExpectedIterations - static_cast<double>(visit.iterations));
+  const double pace = mean_pace(visit);
+  const double reports = missing * pace / std::max(now_.report_seconds, pace);
+  const Expense each = one_report_more(visit, i);
   const LogRatio ratio = times_->ratio(i, base_place_);
-  if (visit.whole->iterations < kFewestOfSurprise && is_surprise(visit, i)) return false;
+  const double rest = share_of_left(now_, base_, {reports * each.seconds, reports * each.dollars});
+  return rest < share_of_left(now_, base_, cost_of_moves(i)) ||
+         rest < ratio.expected_gain(objective_factor(i), power(), look_variance_);
+}
+
+bool Look::is_worth_for_progress(const Stay& visit, std::size_t i) const {
+  const auto longer = offer_of_progress(i, static_cast<double>(visit.iterations) * batch_of(i));
+  return longer && longer->gain > longer->cost;
+}
+
+Look::Progress Look::progress_of(const Stay& visit, std::size_t i, const Expense& spent) const {
+  const bool is_known = is_measured(visit);
+  if (!may_go_on(visit, i, spent)) return is_known ? Progress::kSeenEnough : Progress::kBrokenOff;
+  if (!is_known) return is_worth_going_on(visit, i) ? Progress::kGoesOn : Progress::kBrokenOff;
+  if (visit.whole->iterations >= now_.iterations) return Progress::kSeenEnough;
+  if (visit.whole->iterations < kFewestOfSurprise && is_surprise(visit, i))
+    return Progress::kGoesOn;
+  const LogRatio ratio = times_->ratio(i, base_place_);
   const double centre = std::log(objective_factor(i)) + power() * ratio.mean();
-  return std::abs(centre) > kClear * power() * ratio.deviation();
+  const bool is_clear = std::abs(centre) > kClear * power() * ratio.deviation();
+  return is_clear ? Progress::kSeenEnough : Progress::kGoesOn;
 }
 
 SearchAdvice Look::end_look(SearchAdvice advice) const {
   const Stay& visit = now_.stays.back();
   const std::size_t i = place_of(now_.candidates, visit.configuration);
   advice.candidate = i;
-  if (!is_seen_enough(visit, i, advice.charged)) return advice;
+  const Progress progress = progress_of(visit, i, advice.charged);
+  if (progress == Progress::kGoesOn) return advice;
   advice.objective = objective(i);
   const bool is_better = advice.objective.expected < 1.0;
-  if (!is_better && is_within_budget(advice.charged)) {
-    const double samples = static_cast<double>(visit.iterations) * batch_of(i);
-    const auto longer = offer_of_progress(i, samples);
-    if (longer && longer->gain > longer->cost) return advice;
-  }
+  advice.is_broken_off = !is_better && progress == Progress::kBrokenOff;
+  const bool may_see_more = !advice.is_broken_off && may_go_on(visit, i, advice.charged);
+  if (!is_better && may_see_more && is_worth_for_progress(visit, i)) return advice;
   advice.move = is_better ? SearchMove::kAdopt : SearchMove::kReturn;
   if (!is_better) advice.candidate = base_place_;
   return advice;
@@ -367,7 +365,7 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
 SearchAdvice Look::begin_look(SearchAdvice advice) const {
   advice.candidate = base_place_;
   const auto pace = pace_at_end(base_);
-  if (!pace || pace->iterations < kFewest) return advice;
+  if (!pace || pace->iterations < kFewestMeasured) return advice;
   if (!is_time_for_another(now_.stays, now_.elapsed_seconds)) return advice;
   double most = 0.0;
   for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
@@ -391,7 +389,7 @@ SearchAdvice Look::begin_look(SearchAdvice advice) const {
 SearchAdvice Look::advise() const {
   SearchAdvice advice;
   advice.charged = charged(now_.stays);
-  advice.allowed = allowed();
+  advice.allowed = allowed(now_);
   return now_.stays.back().kind == StayKind::kVisit ? end_look(advice) : begin_look(advice);
 }
 

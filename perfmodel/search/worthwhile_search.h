@@ -7,7 +7,10 @@
 // beside that where the job is now. What it costs is the time, and the money, beyond what the same
 // progress takes where the job is, with the moves. The next look is the one that gains most beyond
 // its cost for each second; there is none where no gain exceeds its cost, or where the budget
-// (exploration.h) forbids it.
+// (exploration.h) forbids it. A look whose first iterations are so slow that the budget would not
+// bear the next one, or that the rest of it would cost more than it can still gain, is broken off.
+// What was seen until then is a measurement with a large error (its configuration is at most so
+// slow, as iterations take long by chance), and another look may follow once the budget bears it.
 //
 // A look of a few iterations tells the seconds of an iteration. One that is long enough to see the
 // training loss fall tells what a sample is worth at another batch, too (measured_progress.h): a
@@ -50,9 +53,9 @@ struct SearchSituation {
   std::span<const LossPoint> losses{};  // of the whole job, oldest first
   // Epochs of earlier runs, E[epochs at a / epochs at b]; empty: by the noise.
   std::function<double(double a, double b)> known_epochs_ratio{};
-  double change_seconds = 1.0;  // that a move takes, as measured in this job
-  double start_seconds = 0.0;   // that new machines are paid for before they train, likewise
-  double report_seconds = 0.0;  // iterations are told of this rarely
+  double change_seconds = 1.0;   // that a move takes, as measured in this job
+  double start_seconds = 0.0;    // that new machines are paid for before they train, likewise
+  double report_seconds = 0.05;  // iterations of a look are told of this rarely
 };
 
 enum class SearchMove {
@@ -83,6 +86,7 @@ struct SearchAdvice {
   Expense charged{};              // so far
   Expense allowed{};              // until now, in all
   RelativeObjective objective{};  // of kAdopt and kReturn: of what was looked at, beside the base
+  bool is_broken_off = false;     // kReturn: before it was measured, since it cost too much
 };
 
 // Requires stays that begin with a base, and candidates that hold all of their configurations.

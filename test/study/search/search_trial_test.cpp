@@ -30,7 +30,8 @@ double median(std::vector<double> values) {
 }  // namespace
 
 TEST_CASE("Looking is never charged with more than its budget, whatever the truth is") {
-  for (std::uint64_t number = 0; number < 12; ++number) {
+  std::uint64_t broken_off = 0;
+  for (std::uint64_t number = 0; number < 24; ++number) {
     RandomStream stream(number, "bound");
     const Policy policy = kPolicies[number % 3];
     const double length = std::pow(10.0, 1.0 + 2.5 * stream.uniform());
@@ -45,11 +46,14 @@ TEST_CASE("Looking is never charged with more than its budget, whatever the trut
                                             .policy = policy,
                                             .change_seconds = 0.5 * stream.uniform(),
                                             .budget = budget,
-                                            .disturbance = disturbance},
+                                            .disturbance = disturbance,
+                                            .long_iterations = number % 2 == 0 ? 0.0 : 0.1},
                                            number);
     CAPTURE(number, length, budget);
     CHECK(outcome.largest_share <= budget * 1.0001);
+    broken_off += outcome.broken_off;
   }
+  CHECK(broken_off > 0);
 }
 
 TEST_CASE("Where epochs are known, a job that looks around ends hardly later than one that stays") {

@@ -22,6 +22,7 @@ class Searcher {
   virtual ~Searcher() = default;
   virtual void look(TrialJob& job) = 0;
   virtual double largest_share() const { return 0.0; }
+  virtual std::uint64_t broken_off() const { return 0; }
 };
 
 class OffSearcher final : public Searcher {
@@ -185,7 +186,8 @@ class AutoSearcher final : public Searcher {
                               .elapsed_dollars = job.machine_seconds(),
                               .noise = job.noise(),
                               .losses = job.losses(),
-                              .change_seconds = job.mean_change_seconds()};
+                              .change_seconds = job.mean_change_seconds(),
+                              .report_seconds = TrialJob::kLookReportSeconds};
     if (setting_.knows_length && job.progress() > 0.0) {
       const TrialPoint& base = truth_.points[base_];
       situation.left_seconds = (1.0 - job.progress()) * truth_.job_seconds(base);
@@ -197,19 +199,29 @@ class AutoSearcher final : public Searcher {
     const SearchAdvice advice = advise(situation);
     note_share(job, advice.charged);
     if (advice.move == SearchMove::kLook) {
+      expected_change_ = job.mean_change_seconds();
       job.move_to(advice.candidate, StayKind::kVisit);
+      late_seconds_ = lateness(job);
     } else if (advice.move == SearchMove::kAdopt) {
       job.set_kind(StayKind::kAdopted);
       base_ = advice.candidate;
     } else if (advice.move == SearchMove::kReturn) {
+      broken_off_ += advice.is_broken_off ? 1 : 0;
       job.move_to(advice.candidate, StayKind::kBase);
+      late_seconds_ += lateness(job);
       next_look_ = job.seconds();
     }
   }
 
   double largest_share() const override { return largest_share_; }
+  std::uint64_t broken_off() const override { return broken_off_; }
 
  private:
+  // By how much the last move took longer than was to be expected when the look began.
+  double lateness(const TrialJob& job) const {
+    return std::max(0.0, job.stays().back().change_seconds - expected_change_);
+  }
+
   double epochs_at(double batch) const {
     for (const TrialPoint& point : truth_.points)
       if (point.configuration.global_batch == batch) return point.epochs;
@@ -217,7 +229,7 @@ class AutoSearcher final : public Searcher {
   }
 
   void note_share(const TrialJob& job, const Expense& charged) {
-    const double over = job.longest_report() + 2.0 * job.longest_change_seconds();
+    const double over = job.longest_look_report() + late_seconds_;
     double workers = 0.0;  // of the last two stays, which moves and reports may overrun in
     const std::size_t count = job.stays().size();
     for (std::size_t i = count < 2 ? 0 : count - 2; i < count; ++i)
@@ -233,6 +245,9 @@ class AutoSearcher final : public Searcher {
   std::vector<PricedConfiguration> candidates_;
   double next_look_ = 0.0;
   double largest_share_ = 0.0;
+  double expected_change_ = 0.0;  // of the last look
+  double late_seconds_ = 0.0;     // of its moves: M
+  std::uint64_t broken_off_ = 0;
   std::size_t base_;
 };
 
@@ -252,7 +267,7 @@ std::unique_ptr<Searcher> make_searcher(const TrialTruth& truth, const TrialSett
 }  // namespace
 
 TrialOutcome run_trial(const TrialTruth& truth, const TrialSetting& setting, std::uint64_t seed) {
-  TrialJob job(truth, setting.disturbance, setting.change_seconds, setting.start, seed);
+  TrialJob job(truth, setting, seed);
   const auto searcher = make_searcher(truth, setting);
   TrialOutcome outcome;
   while (!job.is_done()) {
@@ -262,6 +277,7 @@ TrialOutcome run_trial(const TrialTruth& truth, const TrialSetting& setting, std
   outcome.seconds = job.seconds();
   outcome.machine_seconds = job.machine_seconds();
   outcome.largest_share = searcher->largest_share();
+  outcome.broken_off = searcher->broken_off();
   const TrialPoint& oracle = truth.oracle(setting.policy);
   const double best = truth.objective(oracle, setting.policy);
   outcome.objective = objective_of(outcome.seconds, outcome.machine_seconds, setting.policy);

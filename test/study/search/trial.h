@@ -20,6 +20,9 @@ struct TrialSetting {
   std::uint32_t cold_start_iterations = 500;
   // How much slower the machine is in each successive second; empty: never.
   std::span<const double> disturbance{};
+  // This share of all iterations take longer by a factor from Pareto's distribution, whose mean is
+  // not finite; a hundred times at most.
+  double long_iterations = 0.0;
   std::size_t start = 0;      // place of the point at which the job begins
   bool knows_length = false;  // `auto` is told what is left
 };
@@ -32,8 +35,9 @@ struct TrialOutcome {
   double regret = 0.0;  // of the last configuration's objective beside the oracle's
   std::uint64_t moves = 0;
   // kAuto only: the share of elapsed seconds, or machine seconds, that looking was charged with,
-  // the largest ever, without what one report and the moves took longer than was to be expected.
+  // the largest ever, without R and M of exploration.h.
   double largest_share = 0.0;
+  std::uint64_t broken_off = 0;  // looks
 };
 
 TrialOutcome run_trial(const TrialTruth& truth, const TrialSetting& setting, std::uint64_t seed);

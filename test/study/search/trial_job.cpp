@@ -23,19 +23,19 @@ MeasuredPace TrialJob::Moments::pace() const {
   return {mean, deviation / std::sqrt(count) / mean, static_cast<std::uint64_t>(count)};
 }
 
-TrialJob::TrialJob(const TrialTruth& truth, std::span<const double> disturbance,
-                   double change_seconds, std::size_t start, std::uint64_t seed)
+TrialJob::TrialJob(const TrialTruth& truth, const TrialSetting& setting, std::uint64_t seed)
     : truth_(truth),
-      disturbance_(disturbance),
-      change_seconds_(change_seconds),
+      disturbance_(setting.disturbance),
+      change_seconds_(setting.change_seconds),
+      long_share_(setting.long_iterations),
       stream_(seed, "trial"),
       loss_stream_(seed, "loss"),
-      place_(start) {
+      place_(setting.start) {
   if (!disturbance_.empty()) disturbance_begin_ = stream_.below(disturbance_.size());
   noise_error_ = stream_.normal();
-  stays_.push_back({.configuration = truth.points[start].configuration,
-                    .kind = StayKind::kBase,
-                    .dollars_per_second = truth.points[start].configuration.workers});
+  const Configuration& start = truth.points[place_].configuration;
+  stays_.push_back(
+      {.configuration = start, .kind = StayKind::kBase, .dollars_per_second = start.workers});
 }
 
 double TrialJob::slowdown_at(double seconds) const {
@@ -71,13 +71,34 @@ void TrialJob::add_loss(double samples) {
   losses_ = std::move(merged);
 }
 
+double TrialJob::report_iterations(double expected) const {
+  const Stay& stay = stays_.back();
+  if (stay.kind != StayKind::kVisit || stay.iterations >= kCloselyWatched) {
+    const double interval = std::max(0.2, std::min(5.0, 0.005 * seconds_));
+    return std::max(1.0, std::floor(interval / expected));
+  }
+  if (stay.iterations == 0) return 1.0;
+  const double pace = stay.seconds / static_cast<double>(stay.iterations);
+  return std::max(1.0, std::floor(kLookReportSeconds / pace));
+}
+
+// Seconds that some of so many iterations take beyond the others, all together.
+double TrialJob::long_iterations(double iterations, double expected) {
+  constexpr double kMost = 100.0;
+  if (long_share_ == 0.0) return 0.0;
+  double seconds = 0.0;
+  for (double i = 0.0; i < iterations; i += 1.0)
+    if (stream_.uniform() < long_share_)
+      seconds += expected * (std::min(kMost, 1.0 / (1.0 - stream_.uniform())) - 1.0);
+  return seconds;
+}
+
 void TrialJob::report() {
   const TrialPoint& point = truth_.points[place_];
-  const double interval = std::max(0.2, std::min(5.0, 0.005 * seconds_));
   const double needed = point.epochs * truth_.samples_per_epoch / point.configuration.global_batch;
   const double slow = slowdown_at(seconds_);
   const double expected = point.iteration_seconds * slow;
-  const double n = std::max(1.0, std::floor(interval / expected));
+  const double n = report_iterations(expected);
   const double deviation = truth_.iteration_scatter * expected;
   double mean = expected + deviation * stream_.normal() / std::sqrt(n);
   mean = std::max(0.3 * expected, mean);
@@ -85,7 +106,8 @@ void TrialJob::report() {
   // there are some to compare it with.
   const bool has_spike = stream_.uniform() < 0.01 * std::min(n, 30.0);
   const double spike =
-      has_spike ? expected * (0.5 - 2.0 * std::log(1.0 - stream_.uniform())) / n : 0.0;
+      (has_spike ? expected * (0.5 - 2.0 * std::log(1.0 - stream_.uniform())) / n : 0.0) +
+      long_iterations(n, expected) / n;
   const bool is_seen = static_cast<double>(stays_.back().iterations) + n >= kDiscarded + 4.0;
   const double measured = is_seen ? mean : mean + spike;
   mean += spike;
@@ -96,7 +118,7 @@ void TrialJob::report() {
   iterations_ += static_cast<std::uint64_t>(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
-  longest_report_ = std::max(longest_report_, done * mean);
+  if (stay.kind == StayKind::kVisit) longest_report_ = std::max(longest_report_, done * mean);
   const double before = static_cast<double>(stay.iterations);
   stay.iterations += static_cast<std::uint64_t>(n);
   const double kept = std::min(n, before + n - kDiscarded);
@@ -130,6 +152,7 @@ void TrialJob::move_to(std::size_t point, StayKind kind) {
                     .change_seconds = change});
   whole_ = {};
   latest_.clear();
+  if (kind == StayKind::kVisit) longest_report_ = 0.0;
 }
 
 double TrialJob::mean_change_seconds() const {
@@ -139,12 +162,6 @@ double TrialJob::mean_change_seconds() const {
     ++count;
   }
   return count > 0.0 ? sum / count : 0.25;
-}
-
-double TrialJob::longest_change_seconds() const {
-  double longest = 0.0;
-  for (const Stay& stay : stays_) longest = std::max(longest, stay.change_seconds);
-  return longest;
 }
 
 std::optional<MeasuredNoise> TrialJob::noise() const {

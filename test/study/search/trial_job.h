@@ -12,16 +12,21 @@
 #include "perfmodel/search/exploration.h"
 #include "perfmodel/search/measured_progress.h"
 #include "runtime/base/random.h"
+#include "test/study/search/trial.h"
 #include "test/study/search/trial_truth.h"
 
 namespace scavenger::perfmodel {
 
 class TrialJob final {
  public:
-  TrialJob(const TrialTruth& truth, std::span<const double> disturbance, double change_seconds,
-           std::size_t start, std::uint64_t seed);
+  static constexpr double kLookReportSeconds = 0.05;
+  static constexpr std::uint64_t kCloselyWatched = 32;  // iterations of a look
 
-  // Trains for one report: a fifth of a second, and ever longer as the job grows old.
+  TrialJob(const TrialTruth& truth, const TrialSetting& setting, std::uint64_t seed);
+
+  // Trains for one report: a fifth of a second, and ever longer as the job grows old. At the
+  // beginning of a look, as many iterations as were granted: one at first, then what takes so long
+  // at the pace so far.
   void report();
   void move_to(std::size_t point, StayKind kind);
   void set_kind(StayKind kind) { stays_.back().kind = kind; }
@@ -36,8 +41,7 @@ class TrialJob final {
   const std::vector<Stay>& stays() const { return stays_; }
   const std::vector<LossPoint>& losses() const { return losses_; }
   double mean_change_seconds() const;
-  double longest_change_seconds() const;
-  double longest_report() const { return longest_report_; }  // ever
+  double longest_look_report() const { return longest_report_; }  // of the last look
   std::optional<MeasuredNoise> noise() const;
 
  private:
@@ -47,12 +51,15 @@ class TrialJob final {
     MeasuredPace pace() const;
   };
   double slowdown_at(double seconds) const;
+  double report_iterations(double expected) const;
+  double long_iterations(double iterations, double expected);
   void spend(double seconds);
   void add_loss(double samples);
 
   const TrialTruth& truth_;
   std::span<const double> disturbance_;
   const double change_seconds_;
+  const double long_share_;
   RandomStream stream_;
   RandomStream loss_stream_;
   std::size_t disturbance_begin_ = 0;

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
+#include "elastic/history/search_stays.h"
 #include "elastic/report/savings.h"
 #include "elastic/search/search_replay.h"
-#include "elastic/search/search_stays.h"
 #include "test/unit/elastic/search/virtual_job.h"
 
 namespace scavenger::elastic {

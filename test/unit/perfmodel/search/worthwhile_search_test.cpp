@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "perfmodel/search/paired_stays.h"
+
 namespace scavenger::perfmodel {
 namespace {
 
@@ -31,6 +33,14 @@ Stay stay_at(Configuration at, StayKind kind, double pace, double iterations, do
           .start_dollars = 0.0,
           .whole = measured,
           .last = measured};
+}
+
+// So few iterations that none was measured.
+Stay visit_begun(Configuration at, double pace, int iterations) {
+  Stay stay = stay_at(at, StayKind::kVisit, pace, iterations, pace * iterations);
+  stay.whole.reset();
+  stay.last.reset();
+  return stay;
 }
 
 // One worker for so many seconds, of which an iteration takes a tenth.
@@ -160,7 +170,55 @@ TEST_CASE("A look ends as soon as it has cost what it may") {
   job.stays.back().last.reset();
   job.situation.stays = job.stays;
   job.situation.elapsed_seconds += 5.1;
+  const SearchAdvice advice = advise(job.situation);
+  CHECK(advice.move == SearchMove::kReturn);
+  CHECK(advice.is_broken_off);
+  CHECK(advice.objective.expected > 1.0);
+}
+
+TEST_CASE("A look is broken off before its next iteration would cost more than it may") {
+  // 3.1 s are allowed: the move there, two iterations, and the way back would fit.
+  Begun job(60.0);
+  job.stays.push_back(visit_begun({8.0, 256.0}, 0.5, 2));
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 1.1;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+  job.stays.back() = visit_begun({8.0, 256.0}, 1.2, 2);
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 1.4;
   CHECK(advise(job.situation).move == SearchMove::kReturn);
+}
+
+TEST_CASE("A look that costs more than it can still gain is broken off, whatever is allowed") {
+  Begun job(60.0);
+  job.situation.budget = 1.0;
+  job.stays.push_back(visit_begun({8.0, 64.0}, 4.0, 2));  // 40 times as long as at the base
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 8.1;
+  const SearchAdvice advice = advise(job.situation);
+  CHECK(advice.move == SearchMove::kReturn);
+  CHECK(advice.is_broken_off);
+  job.stays.back() = visit_begun({8.0, 64.0}, 0.2, 2);
+  job.situation.stays = job.stays;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+}
+
+TEST_CASE("What was broken off says little, and less the slower it was") {
+  const Stay base = stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 100, 10.0);
+  const auto seen = [&](double pace, int iterations) {
+    const std::vector<Stay> stays{base, visit_begun({2.0, 64.0}, pace, iterations)};
+    return paired_times(stays).at(0);
+  };
+  CHECK(seen(0.2, 1).log_ratio == Approx(std::log(2.0)));
+  CHECK(seen(0.2, 1).variance > seen(0.05, 1).variance);
+  CHECK(seen(2.0, 1).variance > 4.0 * seen(0.2, 1).variance);
+  CHECK(seen(2.0, 4).variance < 0.5 * seen(2.0, 1).variance);
+  // Twenty times as long, once: another look is still likely to pay, once the budget bears it.
+  const std::vector<PairedTime> slow{seen(2.0, 1)};
+  CHECK(RelativeTimes(grid(), slow).ratio(2, 0).expected_gain(1.0, 1.0, 1e-3) > 0.02);
+  // What follows is measured beside what was measured.
+  const std::vector<Stay> stays{base, visit_begun({2.0, 64.0}, 0.2, 1), base};
+  CHECK(paired_times(stays).size() == 1);
 }
 
 TEST_CASE("A look that was surprised by its first iterations goes on") {

@@ -1,4 +1,4 @@
-#include "elastic/search/search_stays.h"
+#include "elastic/history/search_stays.h"
 
 #include <algorithm>
 #include <optional>
