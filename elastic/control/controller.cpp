@@ -66,7 +66,8 @@ std::uint64_t Controller::planned_boundary() const {
 
 void Controller::extend_grant() {
   if (state() != JobState::kTraining || boundary_wanted_ || paused_) return;
-  if (const auto until = work_.extend_grant(planned_boundary()))
+  const GrantLength length = is_at_look() ? GrantLength::kShort : GrantLength::kUsual;
+  if (const auto until = work_.extend_grant(planned_boundary(), length))
     actions_.push_back(GrantIterations{*until});
 }
 

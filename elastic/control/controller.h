@@ -61,6 +61,15 @@ class Controller final {
   std::uint32_t wanted_workers() const { return wanted_workers_; }
   std::uint32_t wanted_batch_size() const { return wanted_batch_size_; }
   double wanted_rate_factor() const { return wanted_rate_factor_; }
+  // What the job has, or is on its way to, is wanted to see what it is like (ReshapeWanted).
+  bool is_look() const { return is_look_; }
+  // It has that, and has just begun to see what it is like: every iteration may be the last there.
+  bool is_at_look() const {
+    constexpr std::uint64_t kCloselyWatched = 32;
+    return is_look_ && membership_.workers() == wanted_workers_ &&
+           membership_.batch_size == wanted_batch_size_ &&
+           work_.done() < membership_.first_iteration + kCloselyWatched;
+  }
   // It is part of the job, on its way, or about to be asked for again.
   bool expects(const ProcessName& process) const { return roster_.expects(process); }
   JobState state() const { return machine_.state(); }
@@ -130,6 +139,8 @@ class Controller final {
   std::size_t next_worker_count() const;  // of next_ranks()
   void take_ranks();
   void release_the_others();
+  void release(const ProcessName& process);
+  void release_those_who_wait();
 
   // A job in which nothing can happen any more: controller_watchdog.cpp.
   void watch_for_standstill();
@@ -177,6 +188,7 @@ class Controller final {
   std::uint32_t wanted_workers_;
   std::uint32_t wanted_batch_size_;
   double wanted_rate_factor_;
+  bool is_look_ = false;
   std::string wanted_reason_;  // by whom and why, if it was asked for
   ShareRule share_rule_;
   std::string shares_reason_;                     // of a change of shares that is to be made

@@ -23,8 +23,10 @@ void Controller::on_reshape_wanted(const ReshapeWanted& event) {
   wanted_batch_size_ = event.batch_size;
   wanted_rate_factor_ = event.rate_factor;
   wanted_reason_ = event.reason;
+  is_look_ = event.is_look.value_or(false);
   if (ending_) return;  // unless what was reached is lost again
   staff();
+  if (!is_look_) release_those_who_wait();
   go_on_with_those_there();
 }
 
@@ -96,8 +98,7 @@ void Controller::staff() {
       roster_.forget(last);
       continue;
     }
-    roster_.release(last);
-    actions_.push_back(ReleaseProcess{last});
+    release(last);
   }
 }
 
@@ -111,12 +112,10 @@ void Controller::on_process_leaving(const ProcessLeaving& event) {
   const bool is_there = roster_.has_joined(worker) && !roster_.is_leaving(worker);
   if (state() == JobState::kEnding || !(comes || is_there)) return;
   actions_.push_back(Announce{fmt::format("{} leaves: {}", worker.text(), event.reason)});
-  if (comes) {
-    roster_.release(worker);
-    actions_.push_back(ReleaseProcess{worker});
-  } else {
+  if (comes)
+    release(worker);
+  else
     roster_.leave(worker);
-  }
   if (plan_.faults.on_worker_loss == OnWorkerLoss::kShrink && wanted_workers_ > 1)
     --wanted_workers_;
   if (ending_) return;
@@ -190,12 +189,35 @@ void Controller::take_ranks() {
   release_the_others();
 }
 
+void Controller::release(const ProcessName& process) {
+  roster_.release(process);
+  actions_.push_back(ReleaseProcess{process});
+}
+
+// The way back from a look must not wait until workers have started again.
 void Controller::release_the_others() {
   for (const std::uint32_t index : roster_.joined_workers()) {
     if (std::ranges::find(ranks_, index) != ranks_.end()) continue;
     const ProcessName worker{Role::kWorker, index};
-    roster_.release(worker);
-    actions_.push_back(ReleaseProcess{worker});
+    if (is_look_ && !roster_.is_leaving(worker))
+      roster_.wait(worker);
+    else
+      release(worker);
+  }
+}
+
+// The look is over, and the job does without them. Those who are just asked to halt, or are taken
+// in, are released when the next membership is made.
+void Controller::release_those_who_wait() {
+  if (state() == JobState::kHalting) return;
+  const std::vector<std::uint32_t> next = next_ranks();
+  const auto is_among = [](const std::vector<std::uint32_t>& ranks, std::uint32_t index) {
+    return std::ranges::find(ranks, index) != ranks.end();
+  };
+  for (const std::uint32_t index : roster_.joined_workers()) {
+    const ProcessName worker{Role::kWorker, index};
+    if (roster_.is_waiting(worker) && !is_among(next, index) && !is_among(ranks_, index))
+      release(worker);
   }
 }
 

@@ -148,6 +148,9 @@ struct ReshapeWanted {
   std::uint32_t batch_size = 0;
   std::string reason;
   double rate_factor = 1.0;  // what the learning rate is multiplied with at that batch size
+  // To see what that is like, and to go back soon: workers that take no part wait meanwhile, and
+  // grants are short. Older logs do not say it.
+  std::optional<bool> is_look = std::nullopt;
 };
 
 // If B stays as it is; it says nothing if another B is wanted.

@@ -47,6 +47,7 @@ void Roster::start(const ProcessName& name, double now_seconds) {
     process.life = Life::kStarting;
     process.start_seconds = now_seconds;
     process.settled = process.leaving = process.is_running = process.refused = false;
+    process.waits = false;
     process.again_seconds.reset();
   });
 }
@@ -67,6 +68,7 @@ void Roster::join(const ProcessName& name) {
 void Roster::settle(const ProcessName& name) {
   change(name, [](Process& process) {
     process.settled = process.has_weights = true;
+    process.waits = false;
     process.failures = 0;
   });
 }
@@ -111,6 +113,13 @@ std::vector<ProcessName> Roster::deferred_until(double now_seconds) const {
 
 std::uint32_t Roster::failures(const ProcessName& process) const {
   return processes_.at(process).failures;
+}
+
+void Roster::wait(const ProcessName& name) {
+  change(name, [](Process& process) {
+    process.waits = true;
+    process.has_weights = false;
+  });
 }
 
 void Roster::release(const ProcessName& name) {
@@ -204,7 +213,7 @@ bool Roster::halted(const ProcessHalted& answer) {
   change(answer.process, [&](Process& process) {
     process.halting = false;
     process.iteration = answer.iteration;
-    process.has_weights = answer.has_weights;
+    process.has_weights = answer.has_weights && !process.waits;
   });
   return true;
 }

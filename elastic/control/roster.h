@@ -45,6 +45,9 @@ class Roster final {
   std::vector<ProcessName> deferred_until(double now_seconds) const;
   // How often in a row it was lost with its machine before it took part.
   std::uint32_t failures(const ProcessName& process) const;
+  // It takes no part for now, and what it holds grows old.
+  void wait(const ProcessName& process);
+  bool is_waiting(const ProcessName& process) const { return processes_.at(process).waits; }
   // It is no part of the job any more, and may still run until forget().
   void release(const ProcessName& process);
   // It is to be let go at the next boundary, and another to take its place.
@@ -105,7 +108,8 @@ class Roster final {
     bool refused = false;
     bool leaving = false;
     bool halting = false;
-    bool has_weights = false;
+    bool waits = false;
+    bool has_weights = false;  // and the job can go on from them
     std::uint64_t iteration = 0;
   };
 

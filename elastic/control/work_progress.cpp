@@ -11,6 +11,9 @@ namespace {
 // somebody asks for is never far.
 constexpr double kGrantSeconds = 0.25;
 constexpr std::uint64_t kSmallestGrant = 2;
+// Of a look, which may end at any iteration.
+constexpr double kShortGrantSeconds = 0.05;
+constexpr std::uint64_t kSmallestShortGrant = 1;
 
 }  // namespace
 
@@ -58,11 +61,14 @@ bool WorkProgress::report(std::uint32_t rank, std::uint64_t count, double now_se
   return true;
 }
 
-std::optional<std::uint64_t> WorkProgress::extend_grant(std::uint64_t boundary) {
-  std::uint64_t window = kSmallestGrant;
+std::optional<std::uint64_t> WorkProgress::extend_grant(std::uint64_t boundary,
+                                                        GrantLength length) {
+  const bool is_short = length == GrantLength::kShort;
+  const double seconds = is_short ? kShortGrantSeconds : kGrantSeconds;
+  std::uint64_t window = is_short ? kSmallestShortGrant : kSmallestGrant;
   if (iteration_seconds_ > 0.0)
-    window = std::max(
-        window, static_cast<std::uint64_t>(std::min(1e6, kGrantSeconds / iteration_seconds_)));
+    window =
+        std::max(window, static_cast<std::uint64_t>(std::min(1e6, seconds / iteration_seconds_)));
   const std::uint64_t until = std::min(boundary, done_ + window);
   // Not for every iteration, but before the workers run dry.
   if (until <= granted_ || (granted_ > done_ && granted_ - done_ > window / 2)) return std::nullopt;

@@ -9,6 +9,10 @@
 
 namespace scavenger::elastic {
 
+// How long a grant lasts: long enough that workers never wait for the controller, or so short that
+// they stop after one iteration, or a few quick ones.
+enum class GrantLength { kUsual, kShort };
+
 // Pure. Iterations are counted from the start of the job; times are seconds of one clock.
 class WorkProgress final {
  public:
@@ -47,7 +51,8 @@ class WorkProgress final {
   void report_halted(std::uint32_t rank, std::uint64_t count);
   // Grants more iterations, but none beyond `boundary`. Returns the new granted(); nothing if the
   // workers have enough to do.
-  std::optional<std::uint64_t> extend_grant(std::uint64_t boundary);
+  std::optional<std::uint64_t> extend_grant(std::uint64_t boundary,
+                                            GrantLength length = GrantLength::kUsual);
 
  private:
   std::uint64_t done_;

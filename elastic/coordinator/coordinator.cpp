@@ -193,7 +193,11 @@ void Coordinator::reshape(const Advice::Shape& shape) {
     rate = advisors_.rate->factor_for(shape.batch_size, record_.numbers());
   for (RunEvent& event : rate.events) record_.log(std::move(event));
   if (!shape.dismissed.empty()) recorded_.feed_later(WorkersDismissed{shape.dismissed});
-  recorded_.feed_later(ReshapeWanted{shape.workers, shape.batch_size, shape.reason, rate.factor});
+  recorded_.feed_later(ReshapeWanted{.workers = shape.workers,
+                                     .batch_size = shape.batch_size,
+                                     .reason = shape.reason,
+                                     .rate_factor = rate.factor,
+                                     .is_look = shape.is_look});
 }
 
 // While nothing happens the log would stand still, and with it what the job has cost.

@@ -65,7 +65,7 @@ auto fields_of(OneOf<JobImpossible> auto& e) {
   return std::tie(e.reason, e.bad_input);
 }
 auto fields_of(OneOf<ReshapeWanted> auto& e) {
-  return std::tie(e.workers, e.batch_size, e.reason, e.rate_factor);
+  return std::tie(e.workers, e.batch_size, e.reason, e.rate_factor, e.is_look);
 }
 auto fields_of(OneOf<RateFactorWanted> auto& e) {
   return std::tie(e.batch_size, e.factor, e.reason);

@@ -64,7 +64,8 @@ void draw_configuration(Draw& draw, JobScenario& scenario) {
     config.optimizer.reference_batch_size = 64;
   }
   if (!draw.with_share(0.3)) return;
-  config.search.mode = draw.with_share(0.5) ? SearchMode::kPartial : SearchMode::kAdaptive;
+  constexpr SearchMode kModes[] = {SearchMode::kPartial, SearchMode::kAdaptive, SearchMode::kAuto};
+  config.search.mode = kModes[draw.integer(0, 2)];
   config.search.policy = draw.with_share(0.5) ? Policy::kKnee : Policy::kMinimumCost;
   config.search.workers = {1, 2, 4, 8};
   config.search.batch_sizes = {64, 128, 256, 512};

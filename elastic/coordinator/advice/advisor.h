@@ -30,7 +30,8 @@ struct Advice {
     std::uint32_t batch_size = 0;
     std::string reason;
     std::vector<std::uint32_t> dismissed =
-        {};  // workers that leave; others take no place of theirs
+        {};                // workers that leave; others take no place of theirs
+    bool is_look = false;  // the job is likely to go back soon (ReshapeWanted)
   };
   // Of the machines that are asked for from now on; before the shape is wanted.
   std::optional<std::string> machine_type;

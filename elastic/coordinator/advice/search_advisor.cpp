@@ -21,11 +21,16 @@ Advice SearchAdvisor::observe(const RunEvent& event, const JobView& job) {
   if (!is_measurement(event)) return {};
   Advice advice;
   advice.events = continue_search(setting_, job.numbers);
-  for (const RunEvent& found : advice.events)
-    if (const auto* step = std::get_if<fact::SearchStep>(&found);
-        step != nullptr && (step->workers != job.controller.wanted_workers() ||
-                            step->batch_size != job.controller.wanted_batch_size()))
-      advice.shape = {step->workers, step->batch_size, "search: " + step->reason};
+  for (const RunEvent& found : advice.events) {
+    const auto* step = std::get_if<fact::SearchStep>(&found);
+    if (step == nullptr) continue;
+    const bool is_look = setting_.config.search.mode == SearchMode::kAuto &&
+                         step->phase == fact::SearchPhase::kProfiling;
+    if (step->workers != job.controller.wanted_workers() ||
+        step->batch_size != job.controller.wanted_batch_size() ||
+        is_look != job.controller.is_look())
+      advice.shape = {step->workers, step->batch_size, "search: " + step->reason, {}, is_look};
+  }
   return advice;
 }
 

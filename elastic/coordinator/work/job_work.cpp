@@ -171,6 +171,13 @@ void JobWork::feed_progress(ProgressFeed::Detail detail) {
   progress_.feed(detail, [this] { return controller().membership().epoch; });
 }
 
+// What a look has seen is decided on before more iterations are granted there.
+void JobWork::tell_progress() {
+  if (!controller().is_at_look()) return feed_progress(ProgressFeed::Detail::kIfDue);
+  log_iterations(JobRecord::Until::kLater);
+  around_.loop.post([this] { feed_progress(ProgressFeed::Detail::kIfDue); });
+}
+
 void JobWork::log_iterations(JobRecord::Until until) {
   log_measured(progress_.take(), until);
 }
@@ -201,7 +208,7 @@ void JobWork::on_message(const ProcessName& process, const ControlMessage& messa
                                .where = {},
                                .remedy = {}});
         progress_.add(*rank, stats);
-        feed_progress(ProgressFeed::Detail::kIfDue);
+        tell_progress();
       },
       [&](const SampleMemory& memory) {
         log_(fact::SampleMemory{process.index, memory.bytes_per_sample, memory.room_samples});

@@ -69,6 +69,7 @@ class JobWork final : public WorkListener {
   bool fits_the_model();
   MembershipPlaces places();
   void begin_membership(const ConfigureWorkers& action);
+  void tell_progress();
   void log_measured(std::optional<fact::Iterations> series, JobRecord::Until until);
   void on_found(std::optional<LoadedCheckpoint> found);
   void on_evaluated(const ProcessName& process, const Evaluated& part);

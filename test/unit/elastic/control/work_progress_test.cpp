@@ -43,6 +43,19 @@ TEST_CASE("A grant lasts a quarter of a second, and ends at the boundary") {
   CHECK(work.granted_seconds() == 0.0);
 }
 
+TEST_CASE("A short grant is one iteration, or a twentieth of a second") {
+  WorkProgress work(0);
+  work.begin_membership(1);
+  work.begin_timing(0.0);
+  CHECK(work.extend_grant(kNever, GrantLength::kShort) == 1U);
+  CHECK_FALSE(work.extend_grant(kNever, GrantLength::kShort));
+  CHECK(work.report(0, 1, 0.2));
+  CHECK(work.extend_grant(kNever, GrantLength::kShort) == 2U);
+  work.forget_pace();
+  CHECK(work.report(0, 2, 0.21));
+  CHECK(work.extend_grant(kNever, GrantLength::kShort) == 7U);  // of 10 ms each
+}
+
 TEST_CASE("While workers are halted their reports change nothing but how far they are") {
   WorkProgress work(0);
   work.begin_membership(2);

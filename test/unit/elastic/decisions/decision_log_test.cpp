@@ -53,6 +53,7 @@ std::vector<ControllerEvent> one_of_each() {
           ProcessLeft{kWorker},
           ProcessLeaving{kWorker, "notice"},
           ReshapeWanted{4, 512, "by hand", 1.0 / 3.0},
+          ReshapeWanted{4, 512, "to see", 1.0, true},
           RateFactorWanted{512, 0.1, "less noise"},
           SharesWanted{rule, "unequal"},
           SharePinned{2, 8, "audition"},
