@@ -4,6 +4,7 @@
 
 #include "elastic/events/json_number.h"
 #include "elastic/report/savings_json.h"
+#include "elastic/report/search_summary.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 
@@ -290,6 +291,7 @@ std::string to_json_report(const RunNumbers& numbers) {
                  {"failures", list_json(numbers.failures)},
                  {"rate_decisions", list_json(numbers.rate_decisions)},
                  {"sample_memory", list_json(numbers.sample_memory)},
+                 {"search", search_summary_json(numbers)},
                  {"search_steps", list_json(numbers.search_steps)},
                  {"prediction", optional_event_json(numbers.prediction)},
                  {"savings", savings_json(numbers)},

@@ -10,6 +10,7 @@
 #include "elastic/report/event_text.h"
 #include "elastic/report/quantity_text.h"
 #include "elastic/report/savings.h"
+#include "elastic/report/search_summary.h"
 #include "runtime/base/text.h"
 
 namespace scavenger::elastic {
@@ -239,6 +240,8 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace&
                                 format_dollars(numbers.cost),
                                 format_dollars(numbers.start.price_per_worker_hour)));
   append_machines(numbers, lines);
+  if (const auto search = summarise_search(numbers))
+    lines.push_back("  search    " + search_sentence(*search));
   append_savings(numbers, lines);
   append_problems(numbers, lines);
   lines.push_back("  run       " + place.folder +
