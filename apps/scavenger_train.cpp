@@ -124,8 +124,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--batch-size", arguments.batch_size, "B, the global batch (batch_size)")
       ->check(kPositive);
   app.add_option("--search", arguments.search,
-                 "Find K and B while training: auto, partial, adaptive, full, none or universal "
-                 "(search.mode; docs/search.md)");
+                 "How to find K and B while training: off, auto, partial, adaptive, full, none or "
+                 "universal (search.mode; docs/search.md)");
   app.add_option("--policy", arguments.policy,
                  "What is best: min-time, min-cost or knee (search.policy)");
   app.add_option("--vms", arguments.vms,

@@ -15,8 +15,10 @@ std::vector<std::uint32_t> sorted(const std::set<std::uint32_t>& values) {
   return {values.begin(), values.end()};
 }
 
-// Three configurations and two K are needed to know what a third would do.
-bool suffices(std::span<const perfmodel::Configuration> grid) {
+// Three configurations and two K are needed to know what a third would do. `auto` measures where it
+// goes, and needs no more than a choice.
+bool suffices(std::span<const perfmodel::Configuration> grid, SearchMode mode) {
+  if (mode == SearchMode::kAuto) return grid.size() >= 2;
   std::set<double> workers;
   for (const perfmodel::Configuration& one : grid) workers.insert(one.workers);
   return workers.size() >= 2 && grid.size() >= 3;
@@ -50,7 +52,7 @@ std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search) {
       if (b < k || (search.max_local_batch > 0 && largest_share > search.max_local_batch)) continue;
       grid.push_back({static_cast<double>(k), static_cast<double>(b)});
     }
-  if (!suffices(grid))
+  if (!suffices(grid, search.mode))
     throw ConfigError(
         {.what = fmt::format("{} configurations are too few to search, or have one K", grid.size()),
          .where = "search.workers, search.batch_sizes",
@@ -67,7 +69,7 @@ std::vector<perfmodel::Configuration> candidates_in_memory(
     if (search.max_local_batch > 0 || !room_samples ||
         std::ceil(one.global_batch / one.workers) <= static_cast<double>(*room_samples))
       fitting.push_back(one);
-  return suffices(fitting) ? fitting : std::vector(grid.begin(), grid.end());
+  return suffices(fitting, search.mode) ? fitting : std::vector(grid.begin(), grid.end());
 }
 
 }  // namespace scavenger::elastic

@@ -1,6 +1,8 @@
 #include "runtime/config/config_file.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -29,6 +31,31 @@ void throw_first(const std::vector<Violation>& violations, const ValuePlaces& pl
                                         return places.order(a.place) < places.order(b.place);
                                       });
   if (first != violations.end()) throw places.error(*first);
+}
+
+std::ptrdiff_t configurations_of(const SearchConfig& search) {
+  std::ptrdiff_t count = 0;
+  for (const std::uint32_t workers : search.workers)
+    count += std::ranges::count_if(search.batch_sizes, [&](std::uint32_t batch_size) {
+      const std::uint32_t largest_share = (batch_size + workers - 1) / workers;
+      return batch_size >= workers &&
+             (search.max_local_batch == 0 || largest_share <= search.max_local_batch);
+    });
+  return count;
+}
+
+// Where the configuration does not say how to search. Who names several numbers of workers, or
+// several batch sizes, leaves the job a choice: then it looks for the best of them, and what is not
+// named stays as configured. A job whose K and B are fixed trains with these.
+void settle_search_mode(JobConfig& config) {
+  const bool is_fixed = config.search.workers.empty() && config.search.batch_sizes.empty();
+  if (is_fixed) return;
+  SearchConfig search = config.search;
+  if (search.workers.empty()) search.workers = {config.cluster.workers};
+  if (search.batch_sizes.empty()) search.batch_sizes = {config.batch_size};
+  if (configurations_of(search) < 2) return;
+  search.mode = SearchMode::kAuto;
+  config.search = search;
 }
 
 JobConfig convert_checked(LocatedJson& config) {
@@ -75,7 +102,12 @@ JobConfig job_config_from_text(const std::string& text, const std::string& name,
                                std::span<const std::string> overrides, DataFiles data_files) {
   LocatedJson located = parse_located_json(text, name);
   apply_overrides(overrides, located);
+  const bool names_search = located.document.contains(JsonPointer("/search/mode"));
   JobConfig config = convert_checked(located);
+  // One that seeks its machine type searches for nothing else.
+  const bool seeks_machine_type =
+      located.document.value(JsonPointer("/provider/vms/mode"), std::string()) == "auto";
+  if (!names_search && !seeks_machine_type) settle_search_mode(config);
   make_paths_absolute(config, located.places, folder, std::filesystem::current_path());
   make_store_paths_absolute(config.model_store, located.places, folder);
 

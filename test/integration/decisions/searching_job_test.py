@@ -42,6 +42,27 @@ class SearchTest(job.JobTest):
         last = job.events(run, "membership")[-1]
         self.assertEqual((last["workers"], last["batch_size"]), (step["workers"], step["batch_size"]))
 
+    def test_a_job_that_is_left_a_choice_looks_around_and_starts_no_process_on_the_way_back(self):
+        run = self.run_folder()
+        # No mode is named. Three workers wait for each other on two cores, so one is worth a look.
+        words = [*CONFIG[:6], "--set", "stop.max_epochs=1000000", "--set", "search.workers=[1,3]", "--set", "search.budget=0.2",
+                 "--set", "search.policy=min-cost", "--workers", 3, "--batch-size", 32, "--run", run]
+        process = self.start(*words)
+        looked = self.wait_for_phase(run, "profiling")
+        settled = self.wait_for_phase(run, "settled")
+        before = len(job.trained(run))
+        self.wait_for_event(run, "iterations", before + 5)
+        self.stop(run, process)
+
+        self.assertEqual((looked["workers"], looked["batch_size"]), (1, 32))
+        self.assertEqual(settled["batch_size"], 32)
+        started = [event["time"] for event in job.events(run, "process_started")]
+        self.assertFalse([time for time in started if looked["time"] <= time <= settled["time"] + 0.5])
+        search = job.report(run)["search"]
+        self.assertGreaterEqual(search["looks"], 1)
+        self.assertGreaterEqual(search["spent_seconds"], 0)
+        self.assertIn("looking elsewhere", search["sentence"])
+
     def test_partial_search_measures_the_corners_and_settles(self):
         run = self.run_folder()
         process = self.start(*ENDLESS, "--search", "partial", "--policy", "min-time", "--run", run)

@@ -312,6 +312,10 @@ TEST_CASE("Candidates are filled in from the cluster and the data, and too few a
   config.search.workers = {1, 2};
   config.search.batch_sizes = {1};
   CHECK_THROWS_WITH(search_grid(config.search), Catch::Contains("too few"));
+  config.search.batch_sizes = {100};
+  CHECK_THROWS_WITH(search_grid(config.search), Catch::Contains("too few"));
+  config.search.mode = SearchMode::kAuto;  // which fits nothing
+  CHECK(search_grid(config.search).size() == 2);
 }
 
 TEST_CASE("Where nobody says it, what the workers' memory has room for bounds their shares") {
