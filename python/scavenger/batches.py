@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, List
+from typing import Any, Dict, List, Tuple
 
 import torch
 
 from scavenger import Batch, native
 
+MOST_KEPT = 16
 CACHE_LINE = 64  # bytes; where a tensor starts decides which kernels a library uses
 
 
@@ -29,10 +30,29 @@ def samples_of(batch: native.Batch) -> List[int]:
     return list((ctypes.c_int64 * batch.size).from_address(batch.tokens))
 
 
-def tensors_of(batch: native.Batch) -> Batch:
-    """Return inputs and targets as views of the library's memory."""
-    inputs = [batch.size] + _shape(batch.sample_shape, batch.sample_dimensions)
-    targets = [batch.size] + _shape(batch.target_shape, batch.target_dimensions)
+class BatchViews:
+    """Inputs and targets as views of the library's memory, which takes turns among a few places.
+
+    They are kept, as to make one takes longer than to load a small batch; users get views of them.
+    """
+
+    def __init__(self) -> None:
+        self._kept: Dict[Tuple[Any, ...], Batch] = {}
+
+    def of(self, batch: native.Batch) -> Batch:
+        """Return the views of this batch."""
+        inputs = [batch.size] + _shape(batch.sample_shape, batch.sample_dimensions)
+        targets = [batch.size] + _shape(batch.target_shape, batch.target_dimensions)
+        place = (batch.features, batch.tokens, batch.values, batch.labels, *inputs, 0, *targets)
+        views = self._kept.get(place)
+        if views is None:
+            if len(self._kept) >= MOST_KEPT:  # batches of texts have many shapes
+                self._kept.clear()
+            views = self._kept[place] = _tensors_of(batch, inputs, targets)
+        return views
+
+
+def _tensors_of(batch: native.Batch, inputs: List[int], targets: List[int]) -> Batch:
     if batch.features:
         samples = _tensor(batch.features, ctypes.c_float, torch.float32, inputs)
     else:

@@ -182,9 +182,12 @@ class BuiltInSource:
 
     wait_seconds = 0.0
 
+    def __init__(self) -> None:
+        self._views = batches.BatchViews()
+
     def open(self, batch: native.Batch) -> None:
         """Begin to use this batch."""
-        self._tensors = batches.tensors_of(batch)
+        self._tensors = self._views.of(batch)
         self._position = batch.first_position
 
     def rows(self, first: int, last: int) -> Any:
