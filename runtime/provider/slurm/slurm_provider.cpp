@@ -134,28 +134,11 @@ void SlurmProvider::take_allocation(const std::vector<std::string>& nodes) {
 
 // ---- Places. ----
 
-std::vector<const SlurmKind*> SlurmProvider::kinds_for(const std::string& type) const {
-  std::vector<const SlurmKind*> kinds;
+SlurmKinds SlurmProvider::kinds_for(const std::string& type) const {
+  SlurmKinds kinds;
   for (const SlurmKind& kind : settings_.kinds)
     if (type.empty() || kind.machine.type == type) kinds.push_back(&kind);
-  return kinds;
-}
-
-bool SlurmProvider::is_used_up(const SlurmKind& kind) const {
-  std::size_t used = 0;
-  for (const JobPointer& job : jobs_)
-    if (job->kind == &kind) used += job->workers.size();
-  return kind.machine.count > 0 && used >= kind.machine.count;
-}
-
-SlurmProvider::JobPointer SlurmProvider::job_with_room(const SlurmKind& kind) const {
-  JobPointer best;
-  for (const JobPointer& job : jobs_) {
-    if (job->kind != &kind || job->workers.size() >= job->places || job->is_dropped) continue;
-    if (job->refusal || job->has_notice || job->replacement) continue;
-    if (!best || (job->runs && !best->runs)) best = job;
-  }
-  return best;
+  return slurm_kinds_in_order(std::move(kinds), jobs_);
 }
 
 SlurmProvider::JobPointer SlurmProvider::job_of(MachineId id) const {
@@ -165,7 +148,7 @@ SlurmProvider::JobPointer SlurmProvider::job_of(MachineId id) const {
 }
 
 awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest& request) {
-  const std::vector<const SlurmKind*> kinds = kinds_for(request.type);
+  const SlurmKinds kinds = kinds_for(request.type);
   if (kinds.empty())
     refuse(RefusalKind::kInvalid, "there is no such kind: " + request.type, "provider.machines",
            "name one of those that are listed there");
@@ -173,7 +156,7 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest& req
   std::optional<Refusal> last;
   for (std::size_t i = 0; i < kinds.size() && is_wanted(id); ++i) {
     const double left_seconds = settings_.wait_seconds - seconds_since(begin);
-    if (is_used_up(*kinds[i]) || (last && left_seconds <= 0.0)) continue;
+    if (slurm_kind_is_used_up(*kinds[i], jobs_) || (last && left_seconds <= 0.0)) continue;
     if (last) tell_delayed(id, *last);
     try {
       co_return co_await take(id, kinds[i], left_seconds / static_cast<double>(kinds.size() - i));
@@ -192,7 +175,7 @@ awaitable<Machine> SlurmProvider::obtain(MachineId id, const MachineRequest& req
 
 // In a job that has room, or else in a new one.
 awaitable<Machine> SlurmProvider::take(MachineId id, const SlurmKind* kind, double limit_seconds) {
-  JobPointer job = job_with_room(*kind);
+  JobPointer job = slurm_job_with_room(jobs_, *kind);
   if (jobs_.empty() && settings_.uses_allocation)
     refuse(RefusalKind::kInvalid, "the allocation has ended", "provider.allocation",
            "resume the job in a new one (--resume)");
@@ -280,6 +263,7 @@ awaitable<void> SlurmProvider::give_back(MachineId id) {
   const JobPointer job = job_of(id);
   if (!job) co_return;
   job->workers.erase(id);
+  job->leaving.erase(id);
   if (job->workers.empty() && job->is_ours) co_await drop(job);
 }
 

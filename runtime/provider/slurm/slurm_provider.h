@@ -6,42 +6,17 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "runtime/base/clock.h"
 #include "runtime/provider/lessor.h"
 #include "runtime/provider/provider_factory.h"
+#include "runtime/provider/slurm/slurm_job.h"
 #include "runtime/provider/slurm/slurm_queue.h"
 #include "runtime/provider/slurm/slurm_settings.h"
 
 namespace scavenger {
-
-// The places of one job on one node.
-struct SlurmJob {
-  const SlurmKind* kind = nullptr;
-  std::uint32_t places = 1;
-  std::string number;         // empty: sbatch has not answered yet
-  std::string node;           // empty: not known yet
-  double gib_per_core = 0.0;  // of memory, if several workers share it; 0: Slurm gives out none
-  std::set<MachineId> workers;
-  std::optional<Refusal> refusal;  // sbatch's
-  bool is_ours = true;             // false: the job that this process runs in
-  bool runs = false;
-  bool has_notice = false;  // its workers were told that it ends
-  bool is_dropped = false;  // cancelled, or about to be
-  // The time that it had when it was seen running first. Negative: no limit, or not known.
-  double whole_seconds = -1.0;
-  double runs_since = 0.0;                     // on the provider's clock
-  std::shared_ptr<SlurmJob> replacement = {};  // for its workers, submitted before it ends
-  bool is_spare = false;                       // a replacement that no worker has taken yet
-  std::weak_ptr<SlurmJob> replaces = {};
-};
-
-// Returns how long before the end of a job that had `whole_seconds` its replacement is submitted.
-// At most half of that, because short jobs would be replaced all the time. Pure.
-double slurm_replace_seconds(double replace_seconds, double whole_seconds);
 
 // It has more than 25 methods: those of its port, and the steps of a job's life in the queue.
 class SlurmProvider final : public Lessor {
@@ -52,6 +27,7 @@ class SlurmProvider final : public Lessor {
   std::string name() const override { return "slurm"; }
   const MachineCatalogue& catalogue() const override { return catalogue_; }
   std::string controller_address() const override { return controller_address_; }
+  void note_leaving(MachineId id) override;
 
  private:
   using JobPointer = std::shared_ptr<SlurmJob>;
@@ -66,9 +42,7 @@ class SlurmProvider final : public Lessor {
   void take_allocation(const std::vector<std::string>& nodes);
 
   // ---- Places.
-  std::vector<const SlurmKind*> kinds_for(const std::string& type) const;
-  bool is_used_up(const SlurmKind& kind) const;
-  JobPointer job_with_room(const SlurmKind& kind) const;
+  SlurmKinds kinds_for(const std::string& type) const;
   JobPointer job_of(MachineId id) const;
   awaitable<Machine> take(MachineId id, const SlurmKind* kind, double limit_seconds);
   awaitable<void> wait_until_it_runs(MachineId id, JobPointer job, double limit_seconds);
@@ -90,7 +64,7 @@ class SlurmProvider final : public Lessor {
   const Clock& clock_;
   const SlurmSettings settings_;
   const MachineCatalogue catalogue_;
-  std::vector<JobPointer> jobs_;
+  SlurmJobs jobs_;
   int submissions_ = 0;  // under way
   std::string controller_address_;
   std::map<std::string, std::string> node_addresses_;  // at settings_.interface, if one is named

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -17,10 +17,6 @@ constexpr double kFollowSeconds = 0.1;  // between two looks at what the queue h
 constexpr double kSpareSeconds = 60.0;  // for which a replacement that nobody takes is kept
 
 }  // namespace
-
-double slurm_replace_seconds(double replace_seconds, double whole_seconds) {
-  return std::min(replace_seconds, whole_seconds / 2.0);
-}
 
 SlurmProvider::JobPointer SlurmProvider::add_job(const SlurmKind& kind) {
   const JobPointer job = std::make_shared<SlurmJob>();
@@ -100,25 +96,24 @@ awaitable<void> SlurmProvider::note_start(JobPointer job) {
   job->runs = true;
 }
 
-// First the replacement is submitted. When that runs, or if it does not run in time, the workers
-// are told to leave.
 void SlurmProvider::note_end_ahead(const JobPointer& job, double seconds_left) {
-  if (job->has_notice || job->workers.empty()) return;
-  const double replace_seconds =
-      slurm_replace_seconds(settings_.replace_seconds, job->whole_seconds);
-  if (!job->replacement && seconds_left <= replace_seconds && seconds_left > 0.0) {
+  const SlurmEndStep step = slurm_end_step(*job, seconds_left, settings_);
+  if (step.submits_replacement) {
     log_info("Slurm job {} ends in {:.0f} s: another one is submitted", job->number, seconds_left);
     job->replacement = add_job(*job->kind);
     job->replacement->is_spare = true;
     job->replacement->replaces = job;
     spawn(io(), submit_replacement(job));
   }
-  const bool is_replaced = job->replacement && job->replacement->runs;
-  if (!is_replaced && seconds_left > settings_.notice_seconds) return;
+  if (!step.tells_workers) return;
   job->has_notice = true;
   for (const MachineId id : std::set(job->workers))
     tell_notice(id, {seconds_left, fmt::format("Slurm job {} ends by its time limit in {:.0f} s",
                                                job->number, seconds_left)});
+}
+
+void SlurmProvider::note_leaving(MachineId id) {
+  if (const JobPointer job = job_of(id)) job->leaving.insert(id);
 }
 
 awaitable<void> SlurmProvider::submit_replacement(JobPointer job) {

@@ -7,7 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/config/config_file.h"
-#include "runtime/provider/slurm/slurm_provider.h"
+#include "runtime/provider/slurm/slurm_job.h"
 
 using namespace scavenger;
 

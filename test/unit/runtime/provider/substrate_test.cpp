@@ -209,6 +209,28 @@ TEST_CASE("slurm: before the known end of a job another one runs for its worker"
   CHECK(trial.words(2) == Words{"ready"});
 }
 
+TEST_CASE("slurm: a worker that leaves before the end of its job is replaced once", "[slurm]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
+  ProviderTrial trial([](asio::io_context& io) {
+    SlurmSettings settings;
+    settings.kinds[0].time_limit_minutes = 10;
+    return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
+  });
+  const std::string left = trial.ready(1).name.substr(4), other = trial.ready(2).name.substr(4);
+  trial.provider().note_leaving(1);
+  for (const std::string& job : {left, other})
+    REQUIRE(std::system(("scontrol update TimeLimit=1 JobId=" + job).c_str()) == 0);
+  // Both ends are seen at once, and only one of them is prepared for.
+  trial.run_until([&] { return trial.words(2).size() > 1; });
+  trial.run_on();
+  CHECK(trial.words(1) == Words{"ready"});
+  trial.ready(3);
+  trial.run_on();
+  CHECK(std::system(("test $(squeue --noheader --states=pending,running --name=" +
+                     slurm_job_name(::getpid()) + " | wc -l) = 3")
+                        .c_str()) == 0);
+}
+
 TEST_CASE("slurm: the nodes of the job around a process are its places", "[slurm]") {
   SKIP_WITHOUT("SCAVENGER_TEST_SLURM");
   const auto make = [](asio::io_context& io) {
