@@ -11,8 +11,14 @@ import os
 import pathlib
 import time
 
-METRICS = ("loss", "accuracy", "top5_accuracy", "perplexity", "bleu", "mse")
+# The fields of an evaluation that are no metrics.
+NO_METRICS = ("time", "event", "iteration", "epoch", "split", "samples", "seconds")
 LOOK_AGAIN_SECONDS = 2.0
+
+
+def metrics_of(evaluation):
+    """By name; null if the job does not have one."""
+    return {name: value for name, value in evaluation.items() if name not in NO_METRICS}
 
 
 @dataclasses.dataclass
@@ -73,9 +79,8 @@ class RunLog:
                    "iterations": totals["iterations"], "epochs": totals["epochs"]}
         for split in report["splits"]:
             best = split["best"] or {}
-            for metric in METRICS:
-                if best.get(metric) is not None:
-                    summary[f"best/{split['split']}_{metric}"] = best[metric]
+            for metric, value in metrics_of(best).items():
+                summary[f"best/{split['split']}_{metric}"] = value
         return {key: value for key, value in summary.items() if value is not None}
 
     def points(self, place):
@@ -117,7 +122,7 @@ class RunLog:
                 values["speed/samples_per_second"] = self.batch_size / seconds
         elif kind == "evaluation":
             iteration = event["iteration"]
-            values = {f"{event['split']}/{metric}": event.get(metric) for metric in METRICS}
+            values = {f"{event['split']}/{metric}": value for metric, value in metrics_of(event).items()}
         values = {name: value for name, value in values.items() if value is not None}
         return Point(iteration, self.utc(event), values) if values else None
 
