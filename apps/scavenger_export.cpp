@@ -37,7 +37,7 @@ constexpr const char* kOnnx = "onnx";
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-export"));
-  app.add_option("RUN", arguments.run, "The job's run folder")->required();
+  app.add_option("RUN", arguments.run, "The job's run folder")->required()->check(kNamed);
   app.add_option("FILE", arguments.file,
                  "What to write: .safetensors; of a model in Python also .pt or .onnx; .pt of one "
                  "that came as TorchScript")

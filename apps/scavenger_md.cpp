@@ -59,7 +59,8 @@ void declare_common(CLI::App& app, Arguments& a) {
                  "Of the blocks whose spread gives the error bars")
       ->capture_default_str();
   app.add_option("--folder", a.folder, "Where its state is, and its results are written")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(kNamed);
   app.add_option("--checkpoint-every", a.checkpoint_every,
                  "Steps from state to state; 0: only at the end")
       ->capture_default_str()

@@ -121,7 +121,8 @@ void declare_plan(CLI::App& app, PlanArguments& arguments) {
   declare_table(app, arguments.sources, "A table's word for a column: epochs=my_epochs",
                 "Only a table's rows with this: model=ResNet18");
   app.add_flag("--json", arguments.json, "One JSON document");
-  app.add_option("--html", arguments.html, "Write a page with the curves to this file");
+  app.add_option("--html", arguments.html, "Write a page with the curves to this file")
+      ->check(kNamed);
   declare_simulation(app, arguments);
 }
 
@@ -350,7 +351,8 @@ class VmsCommand final {
                      "Dollars that the next probe may cost (3 % of the job)")
         ->check(kPositive);
     command_->add_flag("--json", json_, "One JSON document");
-    command_->add_option("--html", page_, "Write a page with cost against time to this file");
+    command_->add_option("--html", page_, "Write a page with cost against time to this file")
+        ->check(kNamed);
   }
 
   bool is_called() const { return command_->parsed(); }

@@ -53,7 +53,9 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-predict"));
-  app.add_option("RUN", arguments.run, "The run folder of a job, or of a campaign")->required();
+  app.add_option("RUN", arguments.run, "The run folder of a job, or of a campaign")
+      ->required()
+      ->check(kNamed);
   auto* input = app.add_option("--input", arguments.input,
                                "Samples without targets: a file of the job's own format, or .npy, "
                                ".npz, .safetensors, .csv (else the samples of --split)");

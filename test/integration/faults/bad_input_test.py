@@ -67,7 +67,11 @@ class BadInputTest(job.JobTest):
                            (("scavenger-plan", "--samples", "0"), '"0" is no number above 0'),
                            (("scavenger-ctl", "r2", "stat"), 'there is no command "stat"; did you mean "status"?'),
                            (("scavenger-ctl", "status", "r2"), "the run folder comes first: scavenger-ctl r2 status"),
-                           (("scavenger-ctl", "resize", "--workers", "x"), '"x" is no number above 0')):
+                           (("scavenger-ctl", "resize", "--workers", "x"), '"x" is no number above 0'),
+                           (("scavenger-md", "fluid", "--until", "9", "--folder", ""), "--folder: the name is empty"),
+                           (("scavenger-export", "", "x"), "RUN: the name is empty"),
+                           (("scavenger-predict", ""), "RUN: the name is empty"),
+                           (("scavenger-plan", "x.csv", "--html", ""), "--html: the name is empty")):
             done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=60)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(says, done.stderr)
