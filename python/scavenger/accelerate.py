@@ -79,14 +79,45 @@ class _Optimizer:
         return getattr(self._optimizer, name)
 
 
+class SchedulerCalls:
+    """Checks that the loop would step its scheduler when the job does: the job does it alone."""
+
+    def __init__(self, interval: str) -> None:
+        self._by_epoch = interval == "epoch"
+        self._last_epoch: Optional[int] = None  # of the optimizer's last step
+        self._calls = 0  # of the scheduler since then
+
+    def scheduler_step(self) -> None:
+        """Note that the loop has called scheduler.step()."""
+        self._calls += 1
+
+    def optimizer_step(self, epoch: int) -> None:
+        """Check what the loop has done since the last step of the optimizer. Raises UserError."""
+        last, calls = self._last_epoch, self._calls
+        self._last_epoch, self._calls = epoch, 0
+        if last is None:
+            return
+        due = int(epoch != last) if self._by_epoch else 1
+        if calls == due:
+            return
+        rule = "epoch" if self._by_epoch else "iteration"
+        raise UserError(f"scheduler.step() was called {calls} times between two iterations of "
+                        f"{'one epoch' if epoch == last else 'two epochs'}, and the job steps it "
+                        f"after each {rule}", "",
+                        'say Accelerator(interval="iteration") or Accelerator(interval="epoch"), '
+                        "and call it that often")
+
+
 class _Scheduler:
     """A scheduler that the job steps."""
 
-    def __init__(self, scheduler: Any) -> None:
+    def __init__(self, scheduler: Any, calls: SchedulerCalls) -> None:
         self._scheduler = scheduler
+        self._calls = calls
 
     def step(self, *_: Any, **__: Any) -> None:
-        """Do nothing: the job steps it after each iteration."""
+        """Leave the step to the job, which makes it after each iteration or epoch."""
+        self._calls.scheduler_step()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scheduler, name)
@@ -106,6 +137,7 @@ class Accelerator:
         self._max_iterations = max_iterations
         self._clip_norm = clip_norm
         self._interval = interval
+        self._calls: Optional[SchedulerCalls] = None  # if there is a scheduler
         self._loss: Optional[torch.Tensor] = None
         self.device = torch.device("cpu")
 
@@ -123,6 +155,8 @@ class Accelerator:
                             "DataLoader and scheduler; evaluate by scavenger.evaluate()")
         script.prepare(model, optimizer, clip_norm=self._clip_norm,
                        scheduler=schedulers[0] if schedulers else None, interval=self._interval)
+        if schedulers:
+            self._calls = SchedulerCalls(self._interval)
         batches = script.loader(loader.dataset, loader.batch_size, loader.collate_fn,
                                 epochs=self._epochs, max_iterations=self._max_iterations)
         made: List[Any] = []
@@ -132,7 +166,8 @@ class Accelerator:
             elif part is loader:
                 made.append(Batches(loader, batches))
             else:
-                made.append(part if part is model else _Scheduler(part))
+                made.append(part if self._calls is None or part is model
+                            else _Scheduler(part, self._calls))
         return tuple(made)
 
     def backward(self, loss: torch.Tensor) -> None:
@@ -147,6 +182,8 @@ class Accelerator:
         if self._loss is None:
             raise UserError("optimizer.step() was called without accelerator.backward(loss)", "",
                             "call it for each batch")
+        if self._calls is not None:
+            self._calls.optimizer_step(int(script.place_value("epoch")))
         loss, self._loss = self._loss, None
         script.step(loss)
 

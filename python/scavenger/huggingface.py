@@ -10,7 +10,7 @@ workers together. Checkpoints, resumes and the order of the samples are the job'
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 import torch
 import transformers
@@ -53,10 +53,7 @@ class Trainer(transformers.Trainer):
         arguments = self.args
         _require_offered(arguments)
         optimizer = self.create_optimizer() or self.optimizer
-        schedule = _schedule_of(arguments)
-        scheduler = None
-        if schedule is None:
-            scheduler = self.create_scheduler(self._iterations(), optimizer)
+        schedule, scheduler = self.scheduling(optimizer)
         script.prepare(self.model, optimizer, clip_norm=arguments.max_grad_norm or None,
                        schedule=schedule or None, scheduler=scheduler)
         # As the Trainer does: what the model does not take, such as text, is left out of batches.
@@ -77,6 +74,20 @@ class Trainer(transformers.Trainer):
         self._tell("on_train_end")
         mean = sums["loss"] / max(1.0, sums["steps"])
         return TrainOutput(self.state.global_step, mean, {"train_loss": mean})
+
+    def scheduling(self, optimizer: torch.optim.Optimizer
+                   ) -> Tuple[Optional[Mapping[str, Any]], Any]:
+        """Return the parameter server's schedule, or else the scheduler, which workers step.
+
+        A scheduler that was given to the Trainer, or that a subclass makes, counts before the
+        arguments.
+        """
+        is_own = (self.lr_scheduler is not None
+                  or type(self).create_scheduler is not transformers.Trainer.create_scheduler)
+        schedule = None if is_own else _schedule_of(self.args)
+        if schedule is not None:
+            return schedule, None
+        return None, self.create_scheduler(self._iterations(), optimizer) or self.lr_scheduler
 
     def _iterations(self) -> int:
         """Return how many the schedule is made for."""

@@ -40,6 +40,19 @@ def _optimizer_of(module: Any) -> Tuple[torch.optim.Optimizer, Any, str]:
     return found, *scheduler_of(scheduler, "configure_optimizers()")
 
 
+def _require_offered(module: Any) -> None:
+    """Check that the module steps nothing in a way of its own. Raises UserError."""
+    for name in ("optimizer_step", "lr_scheduler_step", "configure_gradient_clipping"):
+        method = getattr(type(module), name, None)
+        if method is not None and not method.__module__.startswith(("lightning", "pytorch_lightning")):
+            raise UserError(f"the module has its own {name}()", type(module).__name__,
+                            "leave it out: the job steps optimizer and scheduler; fit() has "
+                            "clip_norm")
+    if not getattr(module, "automatic_optimization", True):
+        raise UserError("the module has automatic_optimization = False", type(module).__name__,
+                        "write the loop yourself: docs/python_loop.md")
+
+
 def _loss_of(answer: Any, function: str) -> torch.Tensor:
     loss = answer["loss"] if isinstance(answer, Mapping) and "loss" in answer else answer
     if not isinstance(loss, torch.Tensor):
@@ -59,6 +72,7 @@ def fit(module: Any, train_dataset: Any, val_dataset: Any = None, *,
     `val_dataset` is judged by validation_step(), which returns the mean loss. `batch_idx` of both
     steps is 0 in a validation, and scavenger.iteration in the training.
     """
+    _require_offered(module)
     optimizer, scheduler, interval = _optimizer_of(module)
     script.prepare(module, optimizer, clip_norm=clip_norm, schedule=schedule, scheduler=scheduler,
                    interval=interval)
