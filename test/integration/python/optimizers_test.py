@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import textwrap
 
@@ -119,6 +120,31 @@ class OptimizersTest(user_code.UserCodeTest):
         self.assertEqual(process.returncode, 0, said)
         self.assertEqual(job.events(run, "end")[-1]["iteration"], 200)
         self.assertLess(job.largest_difference(whole, job.last_weights(run)), 1e-4)
+
+    def test_it_is_resized_1_2_4_3_1(self):
+        """Without random numbers the losses are those of a job that is never resized, to the order of sums."""
+        config = self.configure(stop={"max_iterations": 10**6}, cluster={"threads_per_worker": 1})
+        run, fixed = self.run_folder("resized"), self.run_folder("fixed")
+        process = self.start(config, "--quiet", "--workers", 1, "--run", run)
+        self.wait_for_event(run, "iterations", timeout=300)
+        for workers in (2, 4, 3, 1):
+            subprocess.run([job.programs / "scavenger-ctl", run, "resize", "--workers", str(workers), "--wait"], check=True,
+                           stdout=subprocess.DEVNULL, timeout=240)
+            self.wait_for_event(run, "iterations", len(job.trained(run)) + 1)
+        subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
+        process.communicate(timeout=120)
+        self.assertEqual([event["workers"] for event in job.events(run, "membership")], [1, 2, 4, 3, 1])
+        self.assertEqual(job.events(run, "process_lost"), [])
+        done = job.events(run, "end")[-1]["iteration"]
+        self.assertEqual(sum(event["count"] for event in job.trained(run)), done)
+        print("pauses:", *(f"{1e3 * event['seconds']:.0f} ms" for event in job.events(run, "recovery")))
+        self.train(config, "--quiet", "--run", fixed, "--workers", 1, "--set", f"stop.max_iterations={min(done, 200)}",
+                   timeout=600)
+        curves = [{event["first"] + i: loss for event in job.events(each, "iterations") for i, loss in enumerate(event["loss"])}
+                  for each in (run, fixed)]
+        common = curves[0].keys() & curves[1].keys()
+        self.assertGreater(len(common), 20)
+        self.assertLess(max(abs(curves[0][i] - curves[1][i]) for i in common), 1e-3)
 
     def test_an_optimizer_that_fails_is_told_as_its_own_traceback(self):
         source = FILE.replace("def make_scheduler(optimizer):", """class Failing(torch.optim.RMSprop):
