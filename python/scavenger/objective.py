@@ -36,6 +36,11 @@ class Sums:
     negative_log_likelihood: float = 0.0
     squared_error: float = 0.0
 
+    def add(self, other: "Sums") -> None:
+        """Add the sums of other predictions."""
+        for field in dataclasses.fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
 
 def outputs_of(model: torch.nn.Module, batch: Batch) -> torch.Tensor:
     """Return what the model answers: a tensor, or the `logits` of its answer."""

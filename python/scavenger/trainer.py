@@ -8,7 +8,7 @@ import math
 import random
 import sys
 import time
-from typing import Any, Callable, ContextManager, List, Mapping, Optional, Protocol
+from typing import Any, Callable, ContextManager, List, Mapping, Optional, Protocol, Tuple
 
 import torch
 
@@ -71,6 +71,21 @@ def seed_everything(key: int) -> None:
         numpy.random.seed(key & 0xFFFFFFFF)
 
 
+def parts_of(size: int, most: int) -> List[Tuple[int, int]]:
+    """Divide so many samples among passes of nearly one size, of at most `most`; 0: no limit."""
+    passes = (size + most - 1) // most if most else 1
+    return [(size * i // passes, size * (i + 1) // passes) for i in range(passes)]
+
+
+def half_of(most: int, size: int) -> int:
+    """Return a limit for passes of half the size, as memory did not suffice. Raises UserError."""
+    now = min(most or size, size)
+    if now == 1:
+        raise UserError("memory does not suffice for one sample", "",
+                        "use a smaller model, or a machine with more memory")
+    return now // 2
+
+
 class Trainer:
     """Computes gradients and evaluations. Each is asked for by the library's thread."""
 
@@ -82,6 +97,7 @@ class Trainer:
         self._settings = settings
         self._source = source
         self._micro_batch = settings.micro_batch
+        self._evaluated_at_once = 0  # most samples of a pass of an evaluation; 0: no limit
         self._collector = GradientCollector(state, ready)
 
     def use_gradients(self, views: List[torch.Tensor]) -> None:
@@ -123,21 +139,14 @@ class Trainer:
                 tensor.copy_(value)
 
     def _halve(self, size: int) -> None:
-        now = min(self._micro_batch or size, size)
-        if now == 1:
-            raise UserError("memory does not suffice for one sample", "",
-                            "use a smaller model, or a machine with more memory")
-        self._micro_batch = now // 2
+        self._micro_batch = half_of(self._micro_batch, size)
         self._source.use_micro_batch(self._micro_batch)
 
     def _passes(self, size: int, step: native.Step) -> None:
-        most = self._micro_batch or size
-        passes = (size + most - 1) // most
         total = 0.0
         step.forward_seconds = step.backward_seconds = 0.0
-        for index in range(passes):
-            first, last = size * index // passes, size * (index + 1) // passes
-            self._collector.is_last_pass = index + 1 == passes
+        for first, last in parts_of(size, self._micro_batch):
+            self._collector.is_last_pass = last == size
             data = self._source.rows(first, last)
             start = time.perf_counter()
             share = (last - first) / size
@@ -187,27 +196,40 @@ class Trainer:
         self._set_training(False)
         self._source.open(batch)
         with torch.no_grad():
-            data = self._source.rows(0, batch.size)
-            found = self._evaluation_of(data, batch.size)
+            found = self._evaluation(batch.size)
         for field in dataclasses.fields(found):
             setattr(sums, field.name, getattr(found, field.name))
 
-    def _evaluation_of(self, data: Any, size: int) -> objective.Sums:
+    def _evaluation(self, size: int) -> objective.Sums:
+        while True:
+            try:
+                total = objective.Sums(predictions=0, loss=0.0)
+                for first, last in parts_of(size, self._evaluated_at_once):
+                    total.add(self._evaluation_of(first, last))
+                return total
+            except Exception as error:
+                if not is_out_of_memory(error.__cause__ or error):
+                    raise
+                self._evaluated_at_once = half_of(self._evaluated_at_once, size)
+
+    def _evaluation_of(self, first: int, last: int) -> objective.Sums:
+        data = self._source.rows(first, last)
+        size = last - first
         shape = self._settings.shape
         if self._file.evaluate is not None:
-            with blaming("evaluate()", lambda: self._place(0, size)), self._precision():
+            with blaming("evaluate()", lambda: self._place(first, last)), self._precision():
                 result = self._file.evaluate(self._module, data)
             needs_loss = isinstance(result, Mapping) and "loss" not in result
-            mean = float(self._loss(data, 0, size)) if needs_loss else 0.0
+            mean = float(self._loss(data, first, last)) if needs_loss else 0.0
             return objective.sums_from(result, size, mean)
         if not shape.has_batches:
-            mean = float(self._loss(data, 0, size))
+            mean = float(self._loss(data, first, last))
             return objective.Sums(predictions=size, loss=mean * size)
-        with blaming("the model", lambda: self._place(0, size)), self._precision():
+        with blaming("the model", lambda: self._place(first, last)), self._precision():
             answer = objective.outputs_of(self._module, data)
             rows, targets = objective.predictions_of(answer, data, shape)
         if self._file.loss is not None:
-            mean = float(self._loss(data, 0, size))
+            mean = float(self._loss(data, first, last))
         else:
             mean = float(objective.loss_of(rows, targets, self._settings.loss, shape))
         return objective.sums_of(rows, targets, mean, shape)

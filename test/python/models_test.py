@@ -278,9 +278,20 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual(sizes, [12, 6, 3, 3, 3, 3])
         torch.testing.assert_close(gradients, wanted)
 
+        sums = self.evaluation(worker)
+        self.assertEqual(sizes[6:], [12, 6, 3, 3, 3, 3])
+        whole = self.evaluation(Worker(mlp, lambda model, batch: functional.cross_entropy(model(batch.inputs), batch.targets)))
+        self.assertEqual((sums.predictions, sums.correct), (SAMPLES, whole.correct))
+        self.assertAlmostEqual(sums.loss, whole.loss, places=4)
+
         def never(model, batch):
             raise MemoryError("cannot allocate")
         self.assertIn("memory does not suffice for one sample", self.said_of(mlp, never))
+
+    def evaluation(self, worker):
+        sums = native.Sums()
+        worker.trainer.evaluate(native.Batch(size=SAMPLES), sums)
+        return sums
 
     def test_parameters_of_bfloat16_are_rounded_copies_of_exact_weights(self):
         def loss(model, batch):
