@@ -87,7 +87,7 @@ int Coordinator::run() {
   staffing_ = std::make_unique<Staffing>(
       world_.provider, recorded_, log_event, listener,
       Staffing::Settings{start_.config, world_.host_cores, open_cluster});
-  staffing_->prefer(machine_type_);
+  staffing_->prefer(machine_type_, other_types_);
   work_ = std::make_unique<JobWork>(
       WorkSurroundings{world_.loop, world_.disk, recorded_, record_, *staffing_}, start_, data_,
       config_json_, log_event);
@@ -174,10 +174,11 @@ void Coordinator::take(Advice advice) {
   for (RunEvent& event : advice.events) record_.log(std::move(event));
   if (advice.machine_type) {
     machine_type_ = *advice.machine_type;
-    if (staffing_) staffing_->prefer(machine_type_);
+    other_types_ = advice.other_types;
+    if (staffing_) staffing_->prefer(machine_type_, other_types_);
   }
   if (advice.next_machine_type && staffing_)
-    staffing_->prefer(*advice.next_machine_type, /*once=*/true);
+    staffing_->prefer(*advice.next_machine_type, {}, /*once=*/true);
   if (advice.shape) reshape(*advice.shape);
   for (const ControllerEvent& wish : advice.wishes) recorded_.feed_later(wish);
 }

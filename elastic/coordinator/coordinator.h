@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/coordinator/advice/advisors.h"
 #include "elastic/coordinator/job/job_facts.h"
@@ -71,9 +72,10 @@ class Coordinator final : private StaffingListener {
   Advisors advisors_;
   std::unique_ptr<JobWork> work_;
   std::unique_ptr<Staffing> staffing_;
-  std::optional<StoreReports> store_;  // if the configuration names a store
-  std::shared_ptr<void> commands_;     // hears them
-  std::string machine_type_;           // of the machines that are asked for; empty: any
+  std::optional<StoreReports> store_;     // if the configuration names a store
+  std::shared_ptr<void> commands_;        // hears them
+  std::string machine_type_;              // of the machines that are asked for; empty: any
+  std::vector<std::string> other_types_;  // if there is none of it
   std::optional<EndJob> end_;
   bool has_thrown_ = false;  // a handler did, or a coroutine that is not waited for
   int interrupts_ = 0;       // that press

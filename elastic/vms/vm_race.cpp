@@ -60,7 +60,7 @@ class RaceLook final {
   std::vector<RunEvent> next() {
     switch (last_.phase) {
       case VmPhase::kBegun:
-        return is_measured(numbers_.phases.back()) ? decide() : std::vector<RunEvent>{};
+        return begin();
       case VmPhase::kAudition:
         return await_candidate();
       case VmPhase::kProbing:
@@ -87,6 +87,16 @@ class RaceLook final {
     step.batch_size = membership_.batch_size;
     step.reason = std::move(reason);
     return step;
+  }
+
+  // If there was no machine of the first type, the job has begun on another one.
+  std::vector<RunEvent> begin() const {
+    if (!is_measured(numbers_.phases.back())) return {};
+    if (count_of(last_.machine_type) > 0) return decide();
+    const std::string type = commonest_type(membership_.indices, types_);
+    if (type.empty()) return decide();
+    return {step(VmPhase::kBegun, type, membership_.workers,
+                 fmt::format("goes on with {}: there was no {}", type, last_.machine_type))};
   }
 
   bool is_overdue() const { return numbers_.seconds - last_time_ > kLongestWait; }
@@ -129,6 +139,14 @@ class RaceLook final {
     return {end};
   }
 
+  // Whether its machine was taken away. Who comes in its place is not of its type.
+  bool is_gone(std::uint32_t worker) const {
+    return was_lost_since(numbers_, worker, audition_time());
+  }
+  std::vector<RunEvent> dismiss_lost() const {
+    return dismiss(last_.worker, fmt::format("the {} was lost", last_.machine_type));
+  }
+
   std::vector<RunEvent> await_candidate() const {
     for (const std::uint32_t worker : membership_.indices) {
       if (!is_of(worker, last_.machine_type)) continue;
@@ -139,10 +157,11 @@ class RaceLook final {
       other.share = last_.share;
       return {other};
     }
-    for (auto timed = numbers_.machines.latest.rbegin();
-         timed != numbers_.machines.latest.rend() && timed->time >= last_time_; ++timed)
-      if (timed->fact.change == fact::MachineChange::kRefused && timed->fact.worker == last_.worker)
-        return dismiss(last_.worker, fmt::format("no {} can be had", last_.machine_type));
+    if (is_gone(last_.worker)) return dismiss_lost();
+    const auto zones = setting_.zones.find(last_.machine_type);
+    if (refusals_since(numbers_, last_.worker, last_time_) >=
+        (zones == setting_.zones.end() ? 1 : zones->second))
+      return dismiss(last_.worker, fmt::format("no {} can be had", last_.machine_type));
     if (is_overdue()) return dismiss(last_.worker, fmt::format("no {} came", last_.machine_type));
     return {};
   }
@@ -158,8 +177,7 @@ class RaceLook final {
   std::vector<RunEvent> probe(std::uint32_t worker) const {
     const std::string& type = last_.machine_type;
     if (!is_there(worker))
-      return is_overdue() ? dismiss(worker, fmt::format("the {} was lost", type))
-                          : std::vector<RunEvent>{};
+      return is_overdue() || is_gone(worker) ? dismiss_lost() : std::vector<RunEvent>{};
     // Other shares than were wished come only if there was no room for those.
     if (share_here(worker) != last_.share && numbers_.seconds - last_time_ < kShareWait) return {};
     const std::vector<MeasuredShare> known = measured_shares(numbers_, worker, audition_time());
@@ -393,13 +411,12 @@ class RaceLook final {
 }  // namespace
 
 VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint32_t batch_size) {
-  const VmType& type = first_type(setting, workers);
   VmStep step;
-  step.machine_type = type.features.name;
+  step.machine_type = first_types(setting, workers).front();
   step.workers = workers;
   step.batch_size = batch_size;
   step.reason = fmt::format("begins on {}, of {} types the cheapest for what its cores do",
-                            type.features.name, setting.types.size());
+                            step.machine_type, setting.types.size());
   return step;
 }
 

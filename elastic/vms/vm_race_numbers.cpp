@@ -25,6 +25,14 @@ struct Mean {
   double standard_error() const { return std::sqrt(squared_error) / iterations; }
 };
 
+std::size_t changes_since(const RunNumbers& numbers, std::uint32_t worker, double time,
+                          fact::MachineChange change) {
+  const auto& all = numbers.machines.latest;
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](const auto& timed) {
+    return timed.time >= time && timed.fact.worker == worker && timed.fact.change == change;
+  }));
+}
+
 }  // namespace
 
 std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time) {
@@ -116,6 +124,32 @@ std::optional<double> mean_start_seconds(const RunNumbers& numbers) {
     }
   }
   return count > 0.0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  return changes_since(numbers, worker, time, fact::MachineChange::kRefused);
+}
+
+bool was_lost_since(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  const auto trained = [&](const PhaseNumbers& phase) {
+    return phase.begin_time >= time && std::ranges::count(phase.membership.indices, worker) > 0;
+  };
+  const bool trains = !numbers.phases.empty() &&
+                      std::ranges::count(numbers.phases.back().membership.indices, worker) > 0;
+  return !trains && (changes_since(numbers, worker, time, fact::MachineChange::kLost) > 0 ||
+                     std::ranges::any_of(numbers.phases, trained));
+}
+
+std::string commonest_type(const std::vector<std::uint32_t>& workers,
+                           const std::map<std::uint32_t, std::string>& types) {
+  std::map<std::string, std::size_t> counts;
+  std::string commonest;
+  for (const std::uint32_t worker : workers) {
+    const auto found = types.find(worker);
+    if (found == types.end()) continue;
+    if (++counts[found->second] > counts[commonest]) commonest = found->second;
+  }
+  return commonest;
 }
 
 }  // namespace scavenger::elastic

@@ -2,10 +2,12 @@
 // worker's own part in it at every share that it had. Pure functions of the numbers of its log.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/history/run_numbers.h"
 #include "elastic/plan/known_model.h"
@@ -35,5 +37,16 @@ KnownModel measured_machines(const RunNumbers& numbers);
 
 // From the request of a machine until it was ready, the mean; nothing: none was.
 std::optional<double> mean_start_seconds(const RunNumbers& numbers);
+
+// How often a machine for this worker was refused since then, mostly once by each zone.
+std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, double time);
+
+// Whether this worker does not train, though it has done so since then, or its machine was taken
+// away.
+bool was_lost_since(const RunNumbers& numbers, std::uint32_t worker, double time);
+
+// The type of most of these workers' machines; empty if none is known.
+std::string commonest_type(const std::vector<std::uint32_t>& workers,
+                           const std::map<std::uint32_t, std::string>& types);
 
 }  // namespace scavenger::elastic

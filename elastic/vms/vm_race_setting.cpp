@@ -1,6 +1,7 @@
 #include "elastic/vms/vm_race_setting.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "runtime/base/error.h"
@@ -48,6 +49,7 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   const auto patterns = settings->at("types").get<std::string>();
   for (VmType& type : vm_types_of(catalogue)) {
     if (!fits_patterns(type.features.name, patterns)) continue;
+    ++setting.zones[type.features.name];
     const auto same = [&](const VmType& other) {
       return other.features.name == type.features.name;  // in another zone
     };
@@ -61,12 +63,18 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   return setting;
 }
 
-const VmType& first_type(const VmRaceSetting& setting, std::uint32_t workers) {
-  const auto dollars = [&](const VmType& type) {
+std::vector<std::string> first_types(const VmRaceSetting& setting, std::uint32_t workers) {
+  std::vector<std::tuple<bool, double, std::string>> types;
+  for (const VmType& type : setting.types) {
     const bool suffices = !type.max_count || *type.max_count >= workers;
-    return std::pair(!suffices, type.price / type.features.rate.value_or(1.0));
-  };
-  return *std::ranges::min_element(setting.types, {}, dollars);
+    types.emplace_back(!suffices, type.price / type.features.rate.value_or(1.0),
+                       type.features.name);
+  }
+  std::ranges::stable_sort(
+      types, {}, [](const auto& type) { return std::pair(std::get<0>(type), std::get<1>(type)); });
+  std::vector<std::string> names;
+  for (const auto& type : types) names.push_back(std::get<2>(type));
+  return names;
 }
 
 }  // namespace scavenger::elastic

@@ -1,7 +1,9 @@
 // What a running job that searches for its machine type was told (provider.vms). Pure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +17,7 @@ namespace scavenger::elastic {
 
 struct VmRaceSetting {
   std::vector<VmType> types;  // at the price that the job pays: spot, if it asks for those
+  std::map<std::string, std::size_t> zones;  // in which there are machines, by type
   Policy policy = Policy::kMinimumCost;
   double confidence = 0.9;
   std::optional<double> profile_budget;  // dollars, of all auditions together
@@ -31,8 +34,9 @@ bool seeks_machine_type(const ProviderConfig& provider);
 // the job searches for K and B as well.
 VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue);
 
-// With which a job begins that knows nothing but the catalogue: the least price per unit of rate
-// among the types of which there are machines for all its workers.
-const VmType& first_type(const VmRaceSetting& setting, std::uint32_t workers);
+// With which a job begins that knows nothing but the catalogue: the types by their price per unit
+// of rate, first those of which there are machines for all its workers. If there is no machine of
+// the first one, the others follow in their order.
+std::vector<std::string> first_types(const VmRaceSetting& setting, std::uint32_t workers);
 
 }  // namespace scavenger::elastic

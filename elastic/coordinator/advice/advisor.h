@@ -35,6 +35,7 @@ struct Advice {
   };
   // Of the machines that are asked for from now on; before the shape is wanted.
   std::optional<std::string> machine_type;
+  std::vector<std::string> other_types{};  // in this order, if no zone has one of that type
   // Of the next machine that is asked for alone.
   std::optional<std::string> next_machine_type;
   std::optional<Shape> shape;

@@ -21,8 +21,9 @@ void add(const fact::VmStep& step, Advice& advice) {
   // Who is not auditioned any more gets its share as all others.
   advice.wishes.emplace_back(
       SharePinned{step.worker, is_audition ? step.share : 0, is_audition ? reason : ""});
-  if (step.phase != fact::VmPhase::kProbing)
-    advice.shape = {step.workers, step.batch_size, reason, step.leaving};
+  const bool keeps_shape =
+      step.phase == fact::VmPhase::kProbing || step.phase == fact::VmPhase::kBegun;
+  if (!keeps_shape) advice.shape = {step.workers, step.batch_size, reason, step.leaving};
 }
 
 // Whether the search, and not the user, has led to this membership: the job may have been killed
@@ -51,6 +52,8 @@ Advice VmAdvisor::begin(const JobView& job) {
     const Membership& first = job.controller.membership();
     const fact::VmStep step = begin_race(setting_, first.workers(), first.batch_size);
     advice.machine_type = step.machine_type;
+    const std::vector<std::string> types = first_types(setting_, first.workers());
+    advice.other_types.assign(types.begin() + 1, types.end());
     advice.events.emplace_back(step);
     return advice;
   }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "runtime/base/text.h"
@@ -42,8 +44,9 @@ Fleet::~Fleet() = default;
 
 // ---- What the job wants. ----
 
-void Fleet::prefer(std::string machine_type) {
+void Fleet::prefer(std::string machine_type, std::vector<std::string> others) {
   preferred_type_ = std::move(machine_type);
+  other_types_ = std::move(others);
   next_type_.reset();
 }
 
@@ -55,9 +58,13 @@ void Fleet::want(std::uint32_t worker, const std::string& ticket) {
   rented.id = next_id_++;
   Machine requested = requested_machine(rented.id);
   requested.spot = spot_;
-  if (!types_.contains(worker))
-    types_[worker] = std::exchange(next_type_, std::nullopt).value_or(preferred_type_);
-  requested.type = types_.at(worker);
+  if (!types_.contains(worker)) {
+    const bool is_particular = next_type_.has_value();
+    types_[worker] = {std::exchange(next_type_, std::nullopt).value_or(preferred_type_),
+                      is_particular};
+  }
+  requested.type = types_.at(worker).name;
+  rented.ticket = ticket;
   rented.asked_price = provider_.price(requested.type, spot_).value_or(MachinePrice());
   requested.price = rented.asked_price;
   log(worker, requested, fact::MachineChange::kRequested, {});
@@ -170,17 +177,46 @@ void Fleet::on_ready(MachineId id, const Machine& machine) {
   listener_.on_machine_ready(*worker, machine);
 }
 
+// The provider goes on in other zones, and waits for this one. Once all have refused, another type
+// is nearer.
 void Fleet::on_delayed(MachineId id, const Refusal& refusal) {
-  if (const auto worker = worker_of(id))
-    log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
+  const auto worker = worker_of(id);
+  if (!worker) return;
+  log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
+  const auto asked = types_.find(*worker);
+  if (asked == types_.end()) return;  // the job does not expect it any more
+  WorkerMachine& rented = machines_.at(*worker);
+  const auto zones =
+      std::ranges::count(provider_.catalogue().entries, asked->second.name, &CatalogueEntry::type);
+  if (++rented.delays < static_cast<std::size_t>(zones) || !takes_another_type(*worker, refusal))
+    return;
+  const std::string ticket = rented.ticket;
+  release(*worker);
+  want(*worker, ticket);
+}
+
+// Whether there is one that was not tried; then it is the worker's from now on.
+bool Fleet::takes_another_type(std::uint32_t worker, const Refusal& refusal) {
+  const auto asked = types_.find(worker);
+  if (ending_ || asked == types_.end() || asked->second.is_particular ||
+      (refusal.kind != RefusalKind::kCapacity && refusal.kind != RefusalKind::kQuota))
+    return false;
+  const auto place = std::ranges::find(other_types_, asked->second.name);
+  const auto next = place == other_types_.end() ? other_types_.begin() : std::next(place);
+  const bool is_of_these = place != other_types_.end() || asked->second.name == preferred_type_;
+  if (!is_of_these || next == other_types_.end()) return false;
+  asked->second.name = *next;
+  return true;
 }
 
 void Fleet::on_refused(MachineId id, const Refusal& refusal) {
   const auto worker = worker_of(id);
   leaving_.erase(id);
   if (!worker) return;
+  const std::string ticket = machines_.at(*worker).ticket;
   machines_.erase(*worker);
   log(*worker, refused_machine(id, refusal), fact::MachineChange::kRefused, text_of(refusal));
+  if (takes_another_type(*worker, refusal)) return want(*worker, ticket);
   listener_.on_machine_refused(*worker, refusal);
 }
 

@@ -2,6 +2,7 @@
 // writes down what happens to them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -41,8 +42,9 @@ class Fleet final : private ProviderListener {
 
   void begin(Provider::BeginDone done) { provider_.begin(*this, std::move(done)); }
   // The type of the machines that are asked for from now on; empty: the provider decides. A worker
-  // that needs another machine gets one of the type that it had.
-  void prefer(std::string machine_type);
+  // that needs another machine gets one of the type that it had. `others`: if no zone has one of
+  // the type, these are asked for in their order.
+  void prefer(std::string machine_type, std::vector<std::string> others = {});
   // Of the next one alone, unless something else is preferred before.
   void prefer_once(std::string machine_type) { next_type_ = std::move(machine_type); }
   // A machine for this worker: on_machine_ready follows, at once (within the call) if it has
@@ -73,6 +75,13 @@ class Fleet final : private ProviderListener {
     MachineId id = 0;
     MachinePrice asked_price;        // as far as it is known before it is ready
     std::optional<Machine> machine;  // once it is ready
+    std::string ticket = {};
+    std::size_t delays = 0;  // refusals in one zone
+  };
+  // What a worker's machine is asked for.
+  struct AskedType {
+    std::string name;
+    bool is_particular = false;  // no other will do
   };
 
   // Machines that were released and are still charged for, with the worker that had each.
@@ -91,6 +100,7 @@ class Fleet final : private ProviderListener {
   void on_lost(MachineId id, const MachineLoss& loss) override;
   void on_released(MachineId id) override;
   std::optional<std::uint32_t> worker_of(MachineId id) const;
+  bool takes_another_type(std::uint32_t worker, const Refusal& refusal);
   void log(std::uint32_t worker, const Machine& machine, fact::MachineChange change,
            const std::string& reason);
 
@@ -101,8 +111,9 @@ class Fleet final : private ProviderListener {
   const bool logs_machines_;
   MachineId next_id_ = 1;
   std::string preferred_type_;
-  std::optional<std::string> next_type_;  // of the next machine, in place of the preferred one
-  std::map<std::uint32_t, std::string> types_;       // by worker, that was asked for
+  std::optional<std::string> next_type_;      // of the next machine, in place of the preferred one
+  std::vector<std::string> other_types_;      // if there is none of the preferred one
+  std::map<std::uint32_t, AskedType> types_;  // by worker
   std::map<std::uint32_t, WorkerMachine> machines_;  // by worker
   std::map<MachineId, LeavingMachine> leaving_;
   bool ending_ = false;

@@ -41,14 +41,14 @@ void Staffing::open(WorkListener& work, const std::vector<ProcessName>& first) {
   for (const ProcessName& process : first) start(process);
 }
 
-void Staffing::prefer(std::string machine_type, bool once) {
+void Staffing::prefer(std::string machine_type, std::vector<std::string> others, bool once) {
   fleet_.forget_unless([this](std::uint32_t worker) {
     return controller_.controller().expects({Role::kWorker, worker});
   });
   if (once)
     fleet_.prefer_once(std::move(machine_type));
   else
-    fleet_.prefer(std::move(machine_type));
+    fleet_.prefer(std::move(machine_type), std::move(others));
 }
 
 void Staffing::start(const ProcessName& process) {

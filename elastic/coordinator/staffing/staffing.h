@@ -77,7 +77,7 @@ class Staffing final : private ClusterListener, private FleetListener {
 
   // Of the machines of workers that are started from now on, or of the next one alone (Fleet). The
   // types of workers that the job does not expect any more are forgotten.
-  void prefer(std::string machine_type, bool once = false);
+  void prefer(std::string machine_type, std::vector<std::string> others, bool once = false);
   // Throws SystemError if it cannot be started.
   void start(const ProcessName& process);
   // A worker says that it will leave.

@@ -57,7 +57,10 @@ class RaceJob final {
     log(start);
     wanted_ = begin_race(setting_, workers, kBatch);
     log(wanted_);
-    for (std::uint32_t worker = 0; worker < workers; ++worker) hire(worker);
+    // If there is none of the first type, the machines are of the next one.
+    for (std::uint32_t worker = 0; worker < workers; ++worker)
+      for (const std::string& type : first_types(setting_, workers))
+        if (hire(worker, type)) break;
     make_membership();
   }
 
@@ -66,6 +69,16 @@ class RaceJob final {
   // A worker is lost, and nobody has come in its place yet.
   void lose(std::uint32_t worker) {
     workers_.erase(worker);
+    make_membership();
+  }
+
+  // Its machine is taken away, and one of the type that is not auditioned comes in its place. With
+  // notice it leaves in order, and its machine is released.
+  void take_away(std::uint32_t worker, const std::string& replacement, bool has_notice) {
+    if (!has_notice) log_machine(worker, workers_.at(worker), fact::MachineChange::kLost);
+    workers_.erase(worker);
+    make_membership();
+    hire(worker + 1, replacement);
     make_membership();
   }
 
@@ -157,8 +170,7 @@ class RaceJob final {
     log(machine);
   }
 
-  bool hire(std::uint32_t worker) {
-    const std::string& type = wanted_.machine_type;
+  bool hire(std::uint32_t worker, const std::string& type) {
     log_machine(worker, type, fact::MachineChange::kRequested);
     time_ += 2.0;
     if (truth_of(type).is_refused) {
@@ -224,7 +236,7 @@ class RaceJob final {
       }
     while (workers_.size() > step.workers) workers_.erase(std::prev(workers_.end()));
     for (std::uint32_t worker = 0; workers_.size() < step.workers; ++worker)
-      if (!workers_.contains(worker) && !hire(worker)) break;
+      if (!workers_.contains(worker) && !hire(worker, wanted_.machine_type)) break;
     make_membership();
   }
 
@@ -314,6 +326,45 @@ TEST_CASE("If there is no machine of a candidate, the next one is tried") {
   REQUIRE(job.phase() == VmPhase::kSettled);
   CHECK(job.last().machine_type == "good");
   check_replay(job, setting);
+}
+
+TEST_CASE("A job begins on the next type if there is no machine of the first one") {
+  std::vector<TrueType> types = kTypes;
+  types.push_back({.name = "gone", .cores = 2.0, .speed = 2.0, .price = 0.9, .is_refused = true});
+  const VmRaceSetting setting = setting_of(types, 200.0);
+  RaceJob job(types, setting, 2);
+  CHECK(job.last().machine_type == "gone");
+  job.run();
+  INFO(job.story());
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() == 2);
+  CHECK(begun[1].machine_type == "base");
+  CHECK(begun[1].reason.find("no gone") != std::string::npos);
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  CHECK(job.last().machine_type == "good");
+  check_replay(job, setting);
+}
+
+TEST_CASE("If the VM is taken away in its audition, that ends at once, and the next one is tried") {
+  const VmRaceSetting setting = setting_of(kTypes, 200.0);
+  for (const auto& [when, has_notice] :
+       {std::pair(VmPhase::kAudition, false), std::pair(VmPhase::kProbing, false),
+        std::pair(VmPhase::kProbing, true)}) {
+    RaceJob job(kTypes, setting, 2);
+    while (job.phase() != when) job.train();
+    const std::string type = job.last().machine_type;
+    job.take_away(job.last().worker, "base", has_notice);
+    const double before = job.numbers().seconds;
+    job.train();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kDismissed);
+    CHECK(job.numbers().seconds - before < 10.0);
+    CHECK(job.last().reason == "the " + type + " was lost");
+    job.run();
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    CHECK(job.last().machine_type == (type == "good" ? "base" : "good"));
+    check_replay(job, setting);
+  }
 }
 
 TEST_CASE("Money to finish on the incumbent is kept: then nothing is auditioned") {

@@ -47,6 +47,10 @@ class PatientProvider final : public Provider {
     listener_->on_lost(id, {.how = "is gone", .was_taken = was_taken});
   }
   void refuse(MachineId id) { listener_->on_refused(id, {}); }
+  void run_out(MachineId id) { listener_->on_refused(id, {RefusalKind::kCapacity, {}, {}}); }
+  void run_out_for_now(MachineId id) {
+    listener_->on_delayed(id, {RefusalKind::kCapacity, {}, 60.0});
+  }
 
   std::vector<MachineId> requested, released, abandoned, leaving;
   std::vector<std::string> types;
@@ -208,4 +212,40 @@ TEST_CASE_METHOD(FleetTest, "A type that is preferred once is that of the next m
   fleet.prefer("dear");  // there will be no such machine
   fleet.want(3, "ticket");
   CHECK(provider.types == std::vector<std::string>{"free", "dear", "free", "dear"});
+}
+
+TEST_CASE_METHOD(FleetTest,
+                 "If there is no machine of a type, others are asked for in their order") {
+  fleet.prefer("dear", {"free", "third"});
+  fleet.want(1, "ticket");
+  fleet.want(2, "ticket");
+  provider.run_out(provider.requested.at(0));          // in no zone, and for long
+  provider.run_out_for_now(provider.requested.at(1));  // in its only zone
+  CHECK(provider.types == std::vector<std::string>{"dear", "dear", "free", "free"});
+  CHECK(provider.released == std::vector<MachineId>{provider.requested.at(1)});
+  provider.take_back(provider.requested.at(1));
+  provider.run_out(provider.requested.at(2));
+  CHECK(provider.types.back() == "third");
+  CHECK(news.all.empty());
+  provider.run_out(provider.requested.back());  // that was the last one
+  using News = std::vector<std::pair<std::string, std::uint32_t>>;
+  CHECK(news.all == News{{"refused", 1}});
+  provider.bring(provider.requested.at(3));
+  CHECK(news.all == News{{"refused", 1}, {"ready", 2}});
+}
+
+TEST_CASE_METHOD(FleetTest,
+                 "No other type is asked for if just one will do, or it is no shortage") {
+  fleet.prefer("dear", {"free"});
+  fleet.prefer_once("third");
+  fleet.want(1, "ticket");
+  provider.run_out(provider.requested.at(0));
+  fleet.want(2, "ticket");
+  provider.refuse(provider.requested.at(1));  // nothing was reached
+  fleet.prefer("dear");
+  fleet.want(3, "ticket");
+  provider.run_out(provider.requested.at(2));
+  CHECK(provider.types == std::vector<std::string>{"third", "dear", "dear"});
+  using News = std::vector<std::pair<std::string, std::uint32_t>>;
+  CHECK(news.all == News{{"refused", 1}, {"refused", 2}, {"refused", 3}});
 }
