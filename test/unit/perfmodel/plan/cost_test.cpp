@@ -6,11 +6,6 @@
 
 namespace scavenger::perfmodel {
 
-TEST_CASE("A machine sold by its parts costs the sum of its parts") {
-  // E2 custom, us-central1 list price: an e2-standard-4 made of parts.
-  CHECK(price_per_hour({4, 16}, {0.021811, 0.002923}) == Approx(0.134012));
-}
-
 TEST_CASE("Billing is by the second after the first minute") {
   const Billing billing{};
   CHECK(billed_seconds(12.0, billing) == 60.0);
