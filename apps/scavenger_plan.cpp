@@ -394,20 +394,23 @@ class VmsCommand final {
         ->check(kPositive);
     command_->add_option("--mix", question_.most_types, "Types in one plan at most: 1 or 2")
         ->check(CLI::Range(1, 2));
-    command_->add_flag("--spot", question_.spot, "Spot machines, too");
+    CLI::Option* const spot = command_->add_flag("--spot", question_.spot, "Spot machines, too");
     command_
         ->add_option("--spot-losses", question_.spot_losses_per_hour,
                      "Per VM and hour, if neither its type nor a run says more")
         ->check(kNotNegative);
-    command_
-        ->add_option("--lifetimes", lifetimes_,
-                     "A table of spot machines' lives: machine_type,lifetime_seconds,ended_by")
-        ->check(CLI::ExistingFile);
-    command_->add_option("--zone", zone_, "Only its rows of this zone count");
+    CLI::Option* const lives =
+        command_
+            ->add_option("--lifetimes", lifetimes_,
+                         "A table of spot machines' lives: machine_type,lifetime_seconds,ended_by")
+            ->check(CLI::ExistingFile)
+            ->needs(spot);
+    command_->add_option("--zone", zone_, "Only its rows of this zone count")->needs(lives);
     command_
         ->add_option("--spot-prices", spot_prices_,
                      "A table of prices over time: machine_type,first_seen_date,usd_hour_spot")
-        ->check(CLI::ExistingFile);
+        ->check(CLI::ExistingFile)
+        ->needs(spot);
     command_
         ->add_option("--fixed-price", question_.fixed_price_per_hour,
                      "Dollars per hour of the machine of the controller and its shards")
@@ -424,7 +427,10 @@ class VmsCommand final {
         return !elastic::fits_patterns(type.features.name, patterns_);
       });
     if (!scores_.empty()) unscored = elastic::score_types(types, scores_);
-    if (!spot_prices_.empty()) elastic::price_spot_types(types, spot_prices_);
+    if (!spot_prices_.empty() && elastic::price_spot_types(types, spot_prices_) == 0)
+      throw InputError({.what = "it has no price of any type to choose from",
+                        .where = spot_prices_,
+                        .remedy = "name machine types as the catalogue does"});
     if (!calibrations_.empty())
       elastic::apply_calibrations(types, elastic::read_calibrations(calibrations_));
     return types;
