@@ -22,7 +22,8 @@ void to_json(nlohmann::json& json, const CurrentSurrogate& current) {
   json = {{"folder", current.folder},
           {"points", current.points},
           {"multiples", current.multiples},
-          {"holdout", current.holdout}};
+          {"holdout", current.holdout},
+          {"linear_trend", current.has_trend}};
 }
 void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   json.at("folder").get_to(current.folder);
@@ -30,6 +31,8 @@ void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   json.at("holdout").get_to(current.holdout);
   // Campaigns that could not lengthen simulations have written none.
   current.multiples = json.value("multiples", std::vector<std::uint32_t>());
+  // Networks of earlier versions have learned whole profiles.
+  current.has_trend = json.value("linear_trend", false);
 }
 
 namespace {
@@ -161,7 +164,8 @@ bool has_surrogate(const CampaignFolder& folder) {
 
 LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfig& config,
                                CurrentSurrogate current) {
-  const surrogate::FitSettings settings = fit_settings_of(config);
+  surrogate::FitSettings settings = fit_settings_of(config);
+  settings.linear_trend = current.has_trend;
   if (!current.multiples.empty() && current.multiples.size() != current.points.size())
     throw DataError({.what = "it has not as many multiples as points",
                      .where = current_file(folder).string(),

@@ -26,6 +26,15 @@ std::vector<std::size_t> take_highest(std::vector<double>& scores, std::size_t c
   return chosen;
 }
 
+// Coordinates in which the points differ; at least 1.
+double varying_dimensions(std::span<const std::vector<double>> points) {
+  double dimensions = 0.0;
+  for (std::size_t i = 0; i < points.front().size(); ++i)
+    if (std::ranges::any_of(points, [&](const auto& one) { return one[i] != points.front()[i]; }))
+      dimensions += 1.0;
+  return std::max(dimensions, 1.0);
+}
+
 }  // namespace
 
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
@@ -34,7 +43,7 @@ std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> can
                                         std::size_t simulated, std::size_t count) {
   SCAVENGER_CHECK(candidates.size() == variances.size());
   if (candidates.empty()) return {};
-  const auto dimensions = static_cast<double>(candidates.front().size());
+  const double dimensions = varying_dimensions(candidates);
   const double spacing =
       2.0 / std::pow(static_cast<double>(std::max<std::size_t>(simulated, 1)), 1.0 / dimensions);
   const double length = 0.5 * spacing;

@@ -17,7 +17,8 @@ enum class SelectionRule {
 // Greedy: the candidate with the largest variance times damping, then again with that candidate
 // among the busy ones. Each busy point damps by 1 - exp(-d^2 / 2 l^2), since its result will tell
 // about its surroundings, too; l is half of the distance of neighbours if `simulated` points filled
-// the space evenly. `candidates` and `busy` are in [-1, 1]. Returns indices of candidates.
+// the space evenly; coordinates in which candidates do not differ do not count. `candidates` and
+// `busy` are in [-1, 1]. Returns indices of candidates.
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
                                         std::span<const double> variances,
                                         const std::vector<std::vector<double>>& busy,

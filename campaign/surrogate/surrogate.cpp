@@ -46,7 +46,8 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
   double scale = 0.0;
   std::vector<double> squares(bins, 0.0);
   for (const Sample& sample : samples) {
-    const std::vector<double> profile = encoding_.components.profile(run(sample.parameters).mean);
+    const Outputs outputs = run(sample.parameters);
+    const std::vector<double> profile = encoding_.profile(outputs.unit, outputs.mean);
     for (std::size_t b = 0; b < bins; ++b) {
       const double difference = profile[b] - sample.profile[b];
       squares[b] += difference * difference;
@@ -64,11 +65,11 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
 }
 
 Surrogate::Outputs Surrogate::run(std::span<const double> parameters) const {
-  const std::vector<double> unit = encoding_.space.to_unit(parameters);
   Outputs outputs;
+  outputs.unit = encoding_.space.to_unit(parameters);
   outputs.mean.assign(encoding_.set.outputs, 0.0);
   for (const Perceptron& member : members_) {
-    outputs.members.push_back(member(unit));
+    outputs.members.push_back(member(outputs.unit));
     std::vector<double>& coordinates = outputs.members.back();
     for (std::size_t k = 0; k < coordinates.size(); ++k)
       coordinates[k] /= encoding_.output_scales[k];
@@ -80,10 +81,10 @@ Surrogate::Outputs Surrogate::run(std::span<const double> parameters) const {
 
 Prediction Surrogate::uncalibrated(std::span<const double> parameters) const {
   const Outputs outputs = run(parameters);
-  Prediction prediction{encoding_.components.profile(outputs.mean), residuals_};
+  Prediction prediction{encoding_.profile(outputs.unit, outputs.mean), residuals_};
   if (members_.size() > 1)
     for (const std::vector<double>& member : outputs.members) {
-      const std::vector<double> profile = encoding_.components.profile(member);
+      const std::vector<double> profile = encoding_.profile(outputs.unit, member);
       for (std::size_t b = 0; b < profile.size(); ++b) {
         const double difference = profile[b] - prediction.profile[b];
         prediction.sigma[b] += difference * difference / static_cast<double>(members_.size() - 1);

@@ -50,6 +50,7 @@ class Surrogate final {
 
  private:
   struct Outputs {
+    std::vector<double> unit;                  // the parameters in [-1, 1]
     std::vector<std::vector<double>> members;  // [member][component]
     std::vector<double> mean;
   };

@@ -18,6 +18,7 @@ namespace scavenger::surrogate {
 struct FitSettings {
   double component_share = 0.999999;  // of the variance of the profiles
   std::size_t most_components = 32;
+  bool linear_trend = true;  // networks learn what an affine function of the parameters leaves
   std::vector<std::size_t> hidden{48, 48};
   Activation activation = Activation::kTanh;
   std::size_t members = 5;
@@ -39,9 +40,14 @@ struct TrainingSet {
 // What a training starts from, and what is needed to read its result.
 struct Encoding {
   UnitSpace space;
+  std::vector<std::vector<double>> trend;  // [1 + parameters][bins]; empty: none
   PrincipalComponents components;
   std::vector<double> output_scales;  // of each coordinate, as the network has it
   TrainingSet set;
+
+  // The profile of a network's coordinates at this point.
+  std::vector<double> profile(std::span<const double> unit,
+                              std::span<const double> coordinates) const;
 };
 
 // A simulation that is n times as long as the shortest has a variance of 1 / n, so it is n rows:

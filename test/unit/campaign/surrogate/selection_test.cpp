@@ -24,6 +24,17 @@ TEST_CASE("the most uncertain point is next, and then one that is not beside it"
         std::vector<std::size_t>{3});
 }
 
+TEST_CASE("a parameter that has one value does not change what is chosen") {
+  Points line, plane;
+  std::vector<double> variances;
+  for (int i = 0; i < 20; ++i) {
+    line.push_back({i / 9.5 - 1.0});
+    plane.push_back({i / 9.5 - 1.0, 0.0});
+    variances.push_back(1.0 + 0.1 * (i % 7));
+  }
+  CHECK(most_uncertain(line, variances, {}, 8, 6) == most_uncertain(plane, variances, {}, 8, 6));
+}
+
 TEST_CASE("each point is chosen once, and no more than there are") {
   const std::vector<double> variances(5, 0.0);  // all damped to nothing
   CHECK(most_uncertain(kLine, variances, {}, 0, 9) == std::vector<std::size_t>{0, 1, 2, 3, 4});

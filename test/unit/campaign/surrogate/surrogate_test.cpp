@@ -5,6 +5,44 @@
 
 namespace scavenger::surrogate {
 
+namespace {
+
+// A network that says 0 everywhere.
+Perceptron zero_network(const TrainingSet& set, const FitSettings&, std::size_t) {
+  DenseWeights layer{set.inputs, set.outputs, {}, {}};
+  layer.weight.assign(set.inputs * set.outputs, 0.0F);
+  layer.bias.assign(set.outputs, 0.0F);
+  return Perceptron({layer}, Activation::kTanh);
+}
+
+// Its second parameter has one value.
+Sample affine_sample(double c) {
+  return {{c, 7.0}, {1.0 + c, 5.0 - 2.0 * c, 3.0}, {}, 1.0};
+}
+
+double error_of_trend(std::size_t samples, bool has_trend) {
+  std::vector<std::vector<double>> points;
+  std::vector<Sample> trained;
+  for (std::size_t i = 0; i < samples; ++i) {
+    trained.push_back(affine_sample(static_cast<double>(i) / static_cast<double>(samples)));
+    points.push_back(trained.back().parameters);
+  }
+  points.push_back(affine_sample(1.0).parameters);
+  FitSettings settings;
+  settings.linear_trend = has_trend;
+  const Surrogate surrogate = fit_surrogate(UnitSpace(points), trained, settings, zero_network);
+  const std::vector<Sample> unseen{affine_sample(1.0)};
+  return surrogate.error_on(unseen).rmse;
+}
+
+}  // namespace
+
+TEST_CASE("an affine function of the parameters is no work for networks") {
+  CHECK(error_of_trend(6, true) < 1e-4);
+  CHECK(error_of_trend(6, false) > 0.1);
+  CHECK(error_of_trend(5, true) > 0.1);  // too few for three coefficients
+}
+
 // A charge that is nowhere, or a species that the points do not have.
 TEST_CASE("where all profiles are 0, predictions have error bars that can be divided by") {
   const std::vector<std::vector<double>> points = {{0.0}, {0.5}, {1.0}};
@@ -12,12 +50,6 @@ TEST_CASE("where all profiles are 0, predictions have error bars that can be div
   for (const auto& point : points) samples.push_back({point, {0.0, 0.0, 0.0}, {}, 1.0});
   FitSettings settings;
   settings.members = 2;
-  const auto zero_network = [](const TrainingSet& set, const FitSettings&, std::size_t) {
-    DenseWeights layer{set.inputs, set.outputs, {}, {}};
-    layer.weight.assign(set.inputs * set.outputs, 0.0F);
-    layer.bias.assign(set.outputs, 0.0F);
-    return Perceptron({layer}, Activation::kTanh);
-  };
   Surrogate surrogate = fit_surrogate(UnitSpace(points), samples, settings, zero_network);
   for (const double sigma : surrogate.predict(points[1]).sigma) CHECK(sigma > 0.0);
   surrogate.calibrate(samples);
