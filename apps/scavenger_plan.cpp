@@ -24,6 +24,7 @@
 #include "elastic/planning/number_list.h"
 #include "elastic/planning/run_replay.h"
 #include "elastic/planning/store_text.h"
+#include "elastic/planning/vm_catalogue.h"
 #include "elastic/vms/recurring_job.h"
 #include "elastic/vms/spot_tables.h"
 #include "elastic/vms/vm_calibration.h"
@@ -378,7 +379,8 @@ class VmsCommand final {
 
  private:
   void declare_machines() {
-    command_->add_option("--catalog", catalog_, "gcp, or a CSV file (docs/machines.md)");
+    command_->add_option("--catalog", catalog_,
+                         "gcp, a CSV file, or the machines of a configuration or a run folder");
     command_->add_option("--region", region_, "Of --catalog gcp");
     command_->add_option("--coremark", scores_, "Scores of the types of --catalog gcp")
         ->check(CLI::ExistingFile);
@@ -421,7 +423,7 @@ class VmsCommand final {
     std::vector<elastic::VmType> types =
         catalog_ == "gcp"
             ? elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()))
-            : elastic::read_vm_types(catalog_);
+            : elastic::vm_types_at(catalog_);
     if (!patterns_.empty())
       std::erase_if(types, [this](const elastic::VmType& type) {
         return !elastic::fits_patterns(type.features.name, patterns_);

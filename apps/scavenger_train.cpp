@@ -205,7 +205,7 @@ elastic::JobStart load_start(const Arguments& arguments) {
         problem.where = fmt::format("{} ({})", how, text.substr(0, text.find('=')));
     if (!arguments.vms.empty() &&
         (problem.where + problem.what).find("provider") != std::string::npos)
-      problem.remedy += "; --vms needs a provider of type emulated or gcp";
+      problem.remedy += "; --vms needs a provider of type emulated, gcp, kubernetes or slurm";
     throw ConfigError(std::move(problem));
   }
 }

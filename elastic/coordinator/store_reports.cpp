@@ -22,8 +22,7 @@ StoreReports::StoreReports(const JobConfig& config, const Clock& clock)
 void StoreReports::offer(const RunNumbers& numbers) {
   last_seconds_ = clock_.now_seconds();
   if (!numbers.model) return;
-  perfmodel::ModelRecord record =
-      record_of(config_, numbers, machine_type(config_, numbers.start.host));
+  perfmodel::ModelRecord record = record_of(config_, numbers, machine_type(config_, numbers));
   if (!record.times.empty()) feeder_.offer(std::move(record));
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
@@ -140,8 +141,13 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
   return record;
 }
 
-std::string machine_type(const JobConfig& config, const fact::Host& host) {
+std::string machine_type(const JobConfig& config, const RunNumbers& numbers) {
   if (!config.model_store.machine_type.empty()) return config.model_store.machine_type;
+  std::set<std::string> types;
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.fact.change == fact::MachineChange::kReady) types.insert(timed.fact.machine_type);
+  if (types.size() == 1 && !types.begin()->empty()) return *types.begin();
+  const fact::Host& host = numbers.start.host;
   return fmt::format("{} x {}", host.cores, host.cpu);
 }
 
@@ -182,8 +188,8 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
   std::optional<std::uint64_t> bytes_per_sample;
   for (const auto& timed : numbers.sample_memory.latest)
     bytes_per_sample = std::max(bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
-  return {record_of(config, numbers, machine_type(config, numbers.start.host)),
-          numbers.room_samples(), bytes_per_sample, spot_exposures(numbers)};
+  return {record_of(config, numbers, machine_type(config, numbers)), numbers.room_samples(),
+          bytes_per_sample, spot_exposures(numbers)};
 }
 
 }  // namespace scavenger::elastic

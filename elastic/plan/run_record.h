@@ -27,8 +27,9 @@ perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers
 perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numbers,
                                  const std::string& default_machine);
 
-// The processor's name and cores: the machine type if the configuration names none.
-std::string machine_type(const JobConfig& config, const fact::Host& host);
+// The type of all machines that the job's workers had, if they were rented and all of one type;
+// else the processor's name and cores. What the configuration names counts more.
+std::string machine_type(const JobConfig& config, const RunNumbers& numbers);
 
 struct RecordedRun {
   perfmodel::ModelRecord record;

@@ -1,6 +1,8 @@
 #include "elastic/search/machine_pool.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace scavenger::elastic {
 namespace {
@@ -8,7 +10,7 @@ namespace {
 // Its types are taken one after the other, each as far as its count goes.
 bool is_ordered_list_of_types(const MachineCatalogue& catalogue) {
   const auto is_told_apart = [](const CatalogueEntry& entry) {
-    return !entry.type.empty() && entry.cores > 0.0 && entry.count.has_value();
+    return !entry.type.empty() && entry.count.has_value();
   };
   return catalogue.order == MachineCatalogue::Order::kAsListed && catalogue.entries.size() >= 2 &&
          std::ranges::all_of(catalogue.entries, is_told_apart);
@@ -17,15 +19,17 @@ bool is_ordered_list_of_types(const MachineCatalogue& catalogue) {
 }  // namespace
 
 perfmodel::MachinePool machine_pool(const JobConfig& config, const MachineCatalogue& catalogue) {
-  if (!is_ordered_list_of_types(catalogue)) return {};
+  const std::vector<double> speeds = expected_speeds(catalogue);
+  if (!is_ordered_list_of_types(catalogue) || speeds.empty()) return {};
   perfmodel::MachinePool pool;
   pool.sharing = config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
-  for (const CatalogueEntry& entry : catalogue.entries) {
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    const CatalogueEntry& entry = catalogue.entries[i];
     if (*entry.count == 0) continue;
     perfmodel::MachineGroup group;
     group.type = entry.type;
     group.workers = *entry.count;
-    group.speed = entry.cores / catalogue.entries.front().cores;
+    group.speed = speeds[i] / speeds.front();
     if (const auto price = price_of({{entry}}, entry.type, config.provider.spot))
       group.price_per_hour = price->per_hour;
     pool.groups.push_back(std::move(group));

@@ -10,9 +10,9 @@
 
 namespace scavenger::elastic {
 
-// If several types are taken in a fixed order, and it is known how many there are: their cores in
-// units of the first type's, and their prices (a dollar each if none has one). Not mixed for all
-// others.
+// If several types are taken in a fixed order, and it is known how many there are: their speeds in
+// units of the first type's (expected_speeds()), and their prices (a dollar each if none has one).
+// Not mixed for all others.
 perfmodel::MachinePool machine_pool(const JobConfig& config, const MachineCatalogue& catalogue);
 
 // How many workers a search may take for granted: those that fit here, or on the machines that

@@ -63,9 +63,12 @@ std::string calibration_job(const JobConfig& job, const MachineCatalogue& catalo
   Json provider = parse_json<Json>(job.provider.settings);
   if (!provider.contains("vms"))
     refuse(fmt::format("machines of {} have no types to calibrate", name_of(job.provider.type)),
-           "provider.type", "name a configuration whose provider is emulated or gcp");
+           "provider.type",
+           "name a configuration whose provider is emulated, gcp, kubernetes or slurm");
   std::set<std::string> types;  // one may be in several zones
-  for (const VmType& one : vm_types_of(catalogue)) types.insert(one.features.name);
+  for (const VmType& one : vm_types_of(catalogue))
+    if (!(one.gpus > 0.0))
+      types.insert(one.features.name);  // the standard job is too small for one
   if (!types.contains(type))
     refuse(fmt::format("the provider has no type \"{}\" with cores and a price", type), "calibrate",
            fmt::format("name one of its types: {}", fmt::join(types, ", ")));
@@ -129,13 +132,16 @@ std::size_t apply_calibrations(std::vector<VmType>& types,
   std::map<std::string, double> measured;
   for (const Calibration& one : calibrations) measured[one.type] = one.samples_per_second;
   std::vector<double> ratios;
+  const auto is_calibrated = [&](const VmType& type) {
+    return type.features.rate && !(type.gpus > 0.0) && measured.contains(type.features.name);
+  };
   for (const VmType& type : types)
-    if (type.features.rate && measured.contains(type.features.name))
+    if (is_calibrated(type))
       ratios.push_back(measured.at(type.features.name) / *type.features.rate);
   if (ratios.size() < 2) return 0;
   const double unit = middle(ratios);
   for (VmType& type : types) {
-    if (!type.features.rate || !measured.contains(type.features.name)) continue;
+    if (!is_calibrated(type)) continue;
     const double factor = measured.at(type.features.name) / unit / *type.features.rate;
     *type.features.rate *= factor;
     if (type.features.core_rate) *type.features.core_rate *= factor;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "elastic/vms/vm_memory.h"
@@ -34,8 +36,29 @@ bool matches(const VmType& type, const VmType& other) {
          type.max_count.value_or(kPlenty) >= other.max_count.value_or(kPlenty);
 }
 
-std::string reason_against(const VmType& type, const KnownModel& model,
-                           const VmQuestion& question) {
+bool ran_on(const KnownModel& model, const VmType& type) {
+  const auto is_there = [&](const perfmodel::TimeRow& row) {
+    return row.machine == type.features.name;
+  };
+  return std::ranges::any_of(model.record.times, is_there) ||
+         std::ranges::any_of(model.compute, is_there);
+}
+
+// Of the types on which the job ran. A machine that no catalogue has is taken for one without GPUs.
+std::set<std::string> measured_processors(const std::vector<VmType>& types,
+                                          const KnownModel& model) {
+  std::set<std::string> processors;
+  for (const VmType& type : types)
+    if (ran_on(model, type)) processors.insert(processor_of(type));
+  if (processors.empty()) processors.insert("cores");
+  return processors;
+}
+
+std::string reason_against(const VmType& type, const KnownModel& model, const VmQuestion& question,
+                           const std::set<std::string>& measured) {
+  if (!measured.contains(processor_of(type)))
+    return fmt::format("the job never ran on {}, and nothing else says what that does for it",
+                       processor_of(type));
   const auto room = room_in_memory(type, model);
   if (room && *room < 1.0)
     return fmt::format("its {:g} GiB do not hold the model and a sample", *type.memory_gib);
@@ -49,10 +72,11 @@ std::string reason_against(const VmType& type, const KnownModel& model,
 
 std::vector<PrunedType> prune_types(std::vector<VmType>& types, const KnownModel& model,
                                     const VmQuestion& question) {
+  const std::set<std::string> measured = measured_processors(types, model);
   std::vector<PrunedType> pruned;
   std::vector<VmType> kept;
   for (VmType& type : types) {
-    std::string why = reason_against(type, model, question);
+    std::string why = reason_against(type, model, question, measured);
     if (why.empty())
       kept.push_back(std::move(type));
     else
@@ -60,9 +84,6 @@ std::vector<PrunedType> prune_types(std::vector<VmType>& types, const KnownModel
   }
   types.clear();
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const auto ran_on = [&](const perfmodel::TimeRow& row) {
-      return row.machine == kept[i].features.name;
-    };
     // Of two that match each other the first stays.
     const auto beats = [&](const VmType& other) {
       const bool is_before = &other < &kept[i];
@@ -70,13 +91,15 @@ std::vector<PrunedType> prune_types(std::vector<VmType>& types, const KnownModel
              (is_before || !matches(kept[i], other));
     };
     const auto better = std::ranges::find_if(kept, beats);
-    if (better == kept.end() || std::ranges::any_of(model.record.times, ran_on) ||
-        std::ranges::any_of(model.compute, ran_on))
+    if (better == kept.end() || ran_on(model, kept[i]))
       types.push_back(kept[i]);
     else
       pruned.push_back({kept[i].features.name,
                         fmt::format("{} is as good in all and no dearer", better->features.name)});
   }
+  if (measured.size() > 1)
+    for (VmType& type : types)
+      if (type.gpus > 0.0) type.features.rate = type.features.core_rate = std::nullopt;
   return pruned;
 }
 

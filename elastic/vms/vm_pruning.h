@@ -8,8 +8,9 @@
 namespace scavenger::elastic {
 
 // Removes from `types`, and returns with the reason: those whose memory does not hold the model
-// and a sample, those of which a quota allows none, and those that another type of their family
-// matches or beats in price, cores, memory, link and number.
+// and a sample, those of which a quota allows none, those of whose processor nothing was measured
+// (processor_of()), and those that another type of their family matches or beats in price, cores,
+// memory, link and number. If types with and without GPUs are left, GPUs have no rate any more.
 std::vector<PrunedType> prune_types(std::vector<VmType>& types, const KnownModel& model,
                                     const VmQuestion& question);
 

@@ -48,7 +48,8 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   setting.state_is_elsewhere = shard_count(config) > 0;
   const auto patterns = settings->at("types").get<std::string>();
   for (VmType& type : vm_types_of(catalogue)) {
-    if (!fits_patterns(type.features.name, patterns)) continue;
+    // An audition begins with what the catalogue says of a type, and of a GPU that is nothing.
+    if (type.gpus > 0.0 || !fits_patterns(type.features.name, patterns)) continue;
     ++setting.zones[type.features.name];
     const auto same = [&](const VmType& other) {
       return other.features.name == type.features.name;  // in another zone

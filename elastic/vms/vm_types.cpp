@@ -40,6 +40,19 @@ std::string family_of(const std::string& type) {
   return type.substr(0, type.find_first_of("-."));
 }
 
+// All types with one kind of GPU are as fast for one worker, and beside others nothing compares
+// them. Of a GPU's memory a catalogue says nothing, and the host's is not what a share must fit in.
+void describe_gpu(VmType& type) {
+  if (!(type.gpus > 0.0)) return;
+  type.features.family = processor_of(type);
+  type.features.rate = type.features.core_rate = 1.0;
+  type.memory_gib.reset();
+}
+
+std::optional<double> sum_of(const std::optional<double>& a, const std::optional<double>& b) {
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
 class Row final {
  public:
   Row(const std::filesystem::path& file, std::size_t line, std::map<std::string, std::string> cells)
@@ -87,6 +100,9 @@ VmType type_of(const Row& row) {
   type.vcpus = cores;
   type.memory_gib = row.number("ram_gib");
   type.max_count = row.number("max_count");
+  type.gpus = row.number("gpus").value_or(0.0);
+  type.gpu_type = row.text("gpu_type");
+  describe_gpu(type);
   return type;
 }
 
@@ -102,8 +118,8 @@ bool fits(std::string_view name, std::string_view pattern) {
 
 std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
   static const std::set<std::string> kColumns = {
-      "type",    "family", "vcpu",       "coremark",    "mem_gb_s", "nic_gbit",
-      "ram_gib", "price",  "spot_price", "spot_losses", "max_count"};
+      "type",  "family",     "vcpu",        "coremark",  "mem_gb_s", "nic_gbit", "ram_gib",
+      "price", "spot_price", "spot_losses", "max_count", "gpus",     "gpu_type"};
   std::istringstream lines{
       std::string(without_byte_order_mark(read_input_file(file, kTableRemedy)))};
   std::string line;
@@ -114,7 +130,7 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
       refuse(file, 1, fmt::format("there is no column \"{}\"", column));
   std::vector<VmType> types;
   std::set<std::string> names;
-  std::size_t scored = 0;
+  std::size_t scored = 0, to_score = 0;
   for (std::size_t number = 2; std::getline(lines, line); ++number) {
     const std::vector<std::string> cells = cells_of(line);
     if (cells.empty()) continue;
@@ -124,11 +140,14 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
     if (named["type"].empty()) refuse(file, number, "there is no type");
     if (!names.insert(named["type"]).second)
       refuse(file, number, fmt::format("type {} is there twice", named["type"]));
-    if (!named["coremark"].empty()) ++scored;
+    const bool has_score = !named["coremark"].empty();
     types.push_back(type_of(Row(file, number, std::move(named))));
+    if (types.back().gpus > 0.0) continue;
+    ++to_score;
+    if (has_score) ++scored;
   }
   if (types.empty()) refuse(file, 1, "the catalogue has no machine type");
-  if (scored != 0 && scored != types.size())
+  if (scored != 0 && scored != to_score)
     refuse(file, 1, "coremark is given for some types only: give it for all, or for none");
   return types;
 }
@@ -136,21 +155,32 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
 std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
   std::vector<VmType> types;
   for (const CatalogueEntry& entry : catalogue.entries) {
-    if (!entry.on_demand || entry.gpus > 0.0 || !(entry.cores > 0.0) ||
-        !(entry.on_demand->per_hour > 0.0))
+    if (entry.type.empty() || !entry.on_demand || !(entry.on_demand->per_hour > 0.0) ||
+        (!(entry.cores > 0.0) && !(entry.gpus > 0.0)))
       continue;
     VmType type;
     type.features.name = entry.type;
     type.features.family = family_of(entry.type);
     type.features.rate = entry.cores;
     type.features.core_rate = std::min(1.0, entry.cores);  // of a share of one core
-    type.vcpus = entry.cores;
+    if (entry.cores > 0.0) type.vcpus = entry.cores;
     if (entry.memory_gib > 0.0) type.memory_gib = entry.memory_gib;
     if (entry.link_megabits > 0.0) type.features.link = entry.link_megabits / 1000.0;
     type.price = entry.on_demand->per_hour;
     if (entry.spot) type.spot_price = entry.spot->per_hour;
     if (entry.count) type.max_count = static_cast<double>(*entry.count);
-    types.push_back(std::move(type));
+    type.gpus = entry.gpus;
+    type.gpu_type = entry.gpu_type;
+    describe_gpu(type);
+    const auto other = std::ranges::find_if(
+        types, [&](const VmType& one) { return one.features.name == type.features.name; });
+    if (other == types.end()) {
+      types.push_back(std::move(type));
+      continue;
+    }
+    const std::optional<double> count = sum_of(type.max_count, other->max_count);
+    if (type.price < other->price) *other = std::move(type);
+    other->max_count = count;
   }
   return types;
 }
@@ -190,6 +220,11 @@ std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path&
     return false;
   });
   return unknown;
+}
+
+std::string processor_of(const VmType& type) {
+  if (!(type.gpus > 0.0)) return "cores";
+  return type.gpu_type.empty() ? "the GPU of " + type.features.name : type.gpu_type;
 }
 
 bool fits_patterns(const std::string& name, const std::string& patterns) {

@@ -1,5 +1,7 @@
 #include "runtime/provider/machine_catalogue.h"
 
+#include <algorithm>
+
 namespace scavenger {
 namespace {
 
@@ -19,6 +21,18 @@ std::optional<MachinePrice> price_of(const MachineCatalogue& catalogue, const st
     if (!best || price->per_hour < best->per_hour) best = price;
   }
   return best;
+}
+
+std::vector<double> expected_speeds(const MachineCatalogue& catalogue, double most_cores) {
+  std::vector<double> speeds;
+  for (const CatalogueEntry& entry : catalogue.entries) {
+    const CatalogueEntry& first = catalogue.entries.front();
+    const bool has_gpu = entry.gpus > 0.0;
+    if (has_gpu != (first.gpus > 0.0) || entry.gpu_type != first.gpu_type) return {};
+    if (has_gpu ? entry.gpu_type.empty() : !(entry.cores > 0.0)) return {};
+    speeds.push_back(has_gpu ? 1.0 : std::min(entry.cores, most_cores));
+  }
+  return speeds;
 }
 
 std::optional<std::uint32_t> count_of(const MachineCatalogue& catalogue) {

@@ -48,6 +48,7 @@ CatalogueEntry catalogue_entry(const MachineDescription& machine) {
                        .cores = machine.cores,
                        .memory_gib = machine.memory_gib,
                        .gpus = static_cast<double>(machine.gpus),
+                       .gpu_type = machine.gpu_type,
                        .on_demand = price_of(machine, false)};
   if (machine.spot_price_per_hour) entry.spot = price_of(machine, true);
   if (machine.count > 0) entry.count = machine.count;

@@ -105,9 +105,10 @@ awaitable<void> SshProvider::open() {
                                         sockets_->path() / std::to_string(connections_.size())));
 }
 
-std::optional<std::size_t> SshProvider::free_host() const {
+std::optional<std::size_t> SshProvider::free_host(const std::string& type) const {
   const double now = clock_.now_seconds();
   for (std::size_t i = 0; i < settings_.hosts.size(); ++i) {
+    if (!type.empty() && settings_.hosts[i].machine.type != type) continue;
     const auto used =
         std::ranges::count(host_of_, i, [](const auto& entry) { return entry.second; });
     const auto rest = rests_.find(i);
@@ -177,10 +178,18 @@ std::optional<Refusal> ssh_refusal(const CommandResult& result, const std::strin
   return refusal;
 }
 
-awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
+awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest& request) {
+  const std::string type = request.type;
+  const auto has_type = [&](const SshHost& host) { return host.machine.type == type; };
+  if (!type.empty() && std::ranges::none_of(settings_.hosts, has_type))
+    throw MachineRefused({RefusalKind::kInvalid,
+                          {.what = "there is no host of type " + type,
+                           .where = "provider.hosts",
+                           .remedy = "name a type that one of them has"},
+                          std::nullopt});
   std::optional<Refusal> last;
   while (is_wanted(id)) {
-    const auto index = free_host();
+    const auto index = free_host(type);
     if (!index) break;
     host_of_[id] = *index;
     const SshHost& host = settings_.hosts[*index];
@@ -189,6 +198,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest&) {
       Machine machine;
       machine.name = fmt::format("{}/{}", host.destination, id);
       machine.zone = host.destination;
+      machine.type = host.machine.type;
       machine.cores = static_cast<std::uint32_t>(host.machine.cores);
       machine.price = price_of(host.machine, false);
       machine.address = host.address;

@@ -38,7 +38,7 @@ struct SshSettings {
 // Requires a checked configuration.
 SshSettings ssh_settings(const ProviderConfig& config);
 
-// Returns an entry for each host. The host is the zone of its entry; hosts have no types.
+// Returns an entry for each host, which is the zone of its entry. Hosts may share a type.
 MachineCatalogue ssh_catalogue(const SshSettings& settings);
 
 // Returns options and the destination for ssh, which then asks nothing, notices that a host is
@@ -68,8 +68,9 @@ class SshProvider final : public Lessor {
   awaitable<void> give_back(MachineId id) override;
   awaitable<std::vector<std::string>> close() override;
 
-  // Returns a host that has room and has not failed recently; nothing if there is none.
-  std::optional<std::size_t> free_host() const;
+  // Returns a host that has room and has not failed recently; nothing if there is none. Empty type:
+  // any host.
+  std::optional<std::size_t> free_host(const std::string& type) const;
   std::vector<std::string> launch_words(std::size_t host) const;
   awaitable<void> check(std::size_t host) const;
 

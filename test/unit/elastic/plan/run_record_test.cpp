@@ -102,6 +102,30 @@ TEST_CASE("a run that changed its configuration says nothing about epochs") {
   CHECK(record.times.size() == 2);
 }
 
+TEST_CASE("the machine of a run is the type of all machines that it rented") {
+  RunSummary summary = run_to_target();
+  const JobConfig config = some_config();
+  const std::string here = machine_type(config, summary.numbers());
+  CHECK(here.find(" x ") != std::string::npos);
+  const auto add = [&](const char* type, fact::MachineChange change) {
+    fact::Machine machine;
+    machine.name = type;
+    machine.change = change;
+    machine.machine_type = type;
+    summary.apply({100.0, machine});
+  };
+  add("refused", fact::MachineChange::kRefused);
+  CHECK(machine_type(config, summary.numbers()) == here);
+  add("a100", fact::MachineChange::kReady);
+  add("a100", fact::MachineChange::kReady);
+  CHECK(machine_type(config, summary.numbers()) == "a100");
+  add("h100", fact::MachineChange::kReady);
+  CHECK(machine_type(config, summary.numbers()) == here);
+  JobConfig named = config;
+  named.model_store.machine_type = "mine";
+  CHECK(machine_type(named, summary.numbers()) == "mine");
+}
+
 TEST_CASE("a few iterations are no measurement") {
   RunSummary summary;
   summary.apply({0.0, sample_start()});

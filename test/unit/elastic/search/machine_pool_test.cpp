@@ -65,6 +65,9 @@ TEST_CASE("What is not an ordered list of types is not a mixed pool") {
   SECTION("cores are not known") {
     catalogue.entries[1].cores = 0.0;
   }
+  SECTION("one of them has a GPU") {
+    catalogue.entries[1].gpus = 1.0;
+  }
   SECTION("there is one type") {
     catalogue.entries.pop_back();
   }

@@ -81,5 +81,46 @@ TEST_CASE("Of two types that are alike one stays, and one on which the job ran s
   CHECK(prune_types(types, small_model(), {}).empty());
 }
 
+VmType gpu_type_of(const std::string& name, const std::string& gpu, double price) {
+  VmType type = type_of(name, 8, 64, price);
+  type.gpus = 1.0;
+  type.gpu_type = gpu;
+  type.features.family = gpu;
+  type.features.rate = type.features.core_rate = 1.0;
+  return type;
+}
+
+TEST_CASE("A GPU on which the job never ran is left out, and so are cores after a run on a GPU") {
+  std::vector<VmType> all = {type_of("cpu", 8, 32, 0.3), gpu_type_of("lab", "a100", 3.0),
+                             gpu_type_of("cloud", "a100", 4.0), gpu_type_of("new", "h100", 5.0),
+                             gpu_type_of("odd", "", 1.0)};
+  all[2].features.link = 16.0;       // else the lab would be as good in all
+  KnownModel model = small_model();  // it ran on "small", which nobody offers
+  std::vector<VmType> types = all;
+  const auto pruned = prune_types(types, model, {});
+  CHECK(names(types) == std::vector<std::string>{"cpu"});
+  REQUIRE(pruned.size() == 4);
+  CHECK(pruned[2].why.find("never ran on h100") != std::string::npos);
+  CHECK(pruned[3].why.find("the GPU of odd") != std::string::npos);
+
+  for (perfmodel::TimeRow& row : model.record.times) row.machine = "lab";
+  types = all;
+  prune_types(types, model, {});
+  CHECK(names(types) == std::vector<std::string>{"lab", "cloud"});
+  CHECK(types[1].features.rate == 1.0);
+  // The other lab with the same GPU is expected to take as long, and costs more.
+  const VmPlan plan = make_vm_plan(model, all, {});
+  REQUIRE(plan.choice);
+  CHECK(plan.rows[*plan.choice].base().type == "lab");
+
+  model.record.times.push_back({"job", "cpu", 1.0, 64.0, 0.5, 1e-3, 50.0});
+  types = all;
+  prune_types(types, model, {});
+  CHECK(names(types) == std::vector<std::string>{"cpu", "lab", "cloud"});
+  CHECK(!types[1].features.rate);  // nothing compares a GPU with cores but measurements
+  CHECK(types[0].features.rate == 8.0);
+  CHECK(make_vm_plan(model, all, {}).choice.has_value());
+}
+
 }  // namespace
 }  // namespace scavenger::elastic

@@ -49,16 +49,49 @@ MachinePrice price_of(double dollars) {
   return price;
 }
 
-TEST_CASE("Types of a provider need a price and cores, and no GPU") {
+TEST_CASE("Types of a provider need a name, a price, and cores or a GPU") {
   MachineCatalogue catalogue;
-  catalogue.entries = {
-      {.type = "n2-standard-4", .cores = 4.0, .on_demand = price_of(0.2)},
-      {.type = "a2-highgpu-1g", .cores = 12.0, .gpus = 1.0, .on_demand = price_of(3.0)},
-      {.type = "unsold", .cores = 4.0}};
+  catalogue.entries = {{.type = "n2-standard-4", .cores = 4.0, .on_demand = price_of(0.2)},
+                       {.type = "lab",
+                        .memory_gib = 16.0,
+                        .gpus = 1.0,
+                        .gpu_type = "a100",
+                        .on_demand = price_of(3.0)},
+                       {.type = "", .cores = 4.0, .on_demand = price_of(0.1)},
+                       {.type = "unknown", .on_demand = price_of(0.1)},
+                       {.type = "unsold", .cores = 4.0}};
   const auto types = vm_types_of(catalogue);
-  REQUIRE(types.size() == 1);
+  REQUIRE(types.size() == 2);
   CHECK(types[0].features.name == "n2-standard-4");
   CHECK(types[0].price == 0.2);
+  CHECK(processor_of(types[0]) == "cores");
+  CHECK(types[1].features.name == "lab");
+  CHECK(processor_of(types[1]) == "a100");
+  CHECK(!types[1].vcpus);
+  CHECK(!types[1].memory_gib);  // the host's: a share must fit in the GPU's
+}
+
+TEST_CASE("A type that is in several places is there once, at its least price") {
+  MachineCatalogue catalogue;
+  catalogue.entries = {
+      {.type = "a", .zone = "x", .cores = 4.0, .on_demand = price_of(0.3), .count = 2},
+      {.type = "a", .zone = "y", .cores = 4.0, .on_demand = price_of(0.2), .count = 3}};
+  auto types = vm_types_of(catalogue);
+  REQUIRE(types.size() == 1);
+  CHECK(types[0].price == 0.2);
+  CHECK(types[0].max_count == 5.0);
+  catalogue.entries[0].count = std::nullopt;
+  CHECK(!vm_types_of(catalogue)[0].max_count);
+}
+
+TEST_CASE("A catalogue file has GPUs, too, which need no score") {
+  const auto types = read_vm_types(written(
+      "type,vcpu,price,coremark,ram_gib,gpus,gpu_type\na,8,1,100,32,,\ng,12,3,,85,1,a100\n"));
+  CHECK(types[0].gpus == 0.0);
+  CHECK(types[0].memory_gib == 32.0);
+  CHECK(types[1].gpus == 1.0);
+  CHECK(processor_of(types[1]) == "a100");
+  CHECK(types[1].vcpus == 12.0);
 }
 
 TEST_CASE("A table of CoreMark gives rates, and types that it lacks are left out") {

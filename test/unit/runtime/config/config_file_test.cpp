@@ -233,7 +233,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
                      "labels_name":"v"})");
     all.emplace_back(
         R"(provider={"type":"ssh","hosts":[{"destination":"a","address":"10.0.0.2","workers":2,
-            "cores":4,"price_per_hour":0.2}],"options":["-p","22"],"launch_prefix":["env"],
+            "type":"lab","gpu_type":"a100","cores":4,"price_per_hour":0.2}],"options":["-p","22"],"launch_prefix":["env"],
             "prelude":["true"],"program_folder":"/opt/s/bin"})");
     all.insert(all.end(), {"data.classes=null", "data.scale=2", R"(loss={"type":"bce"})",
                            R"(model={"type":"plugin","path":"/lib.so"})",
@@ -245,7 +245,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
             "options":["--qos=low"],"launch_options":["--mpi=none"],"launch_prefix":["env"],
             "prelude":["true"],"wait_seconds":5,"program_folder":"/opt/s/bin","memory_gib":3,"gpus":1,
             "gpu_type":"a100","workers_per_job":2,"time_limit_minutes":90,"allocation":true,
-            "interface":"ib0","notice_seconds":30,"replace_seconds":600,
+            "interface":"ib0","notice_seconds":30,"replace_seconds":600,"vms":{"types":"b*"},
             "machines":[{"type":"big","partition":"b","cores":4,"memory_gib":1.5,"gpus":2,
             "gpu_type":"h100","workers_per_job":4,"time_limit_minutes":60,"price_per_hour":0.2,
             "options":["--qos=high"],"count":3}]})");
@@ -298,8 +298,8 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
     all.emplace_back("data.scale=0.5");
     all.emplace_back(
         R"(provider={"type":"kubernetes","context":"c","kubeconfig":"/k","namespace":"n","image":"i:1",
-            "pod_template":{},"watch_nodes":true,"spot":true,
-            "machines":[{"type":"a","cores":2,"memory_gib":4,"node_labels":{"zone":"a"},
+            "pod_template":{},"watch_nodes":true,"spot":true,"vms":{"mode":"auto","max_vms":3},
+            "machines":[{"type":"a","cores":2,"memory_gib":4,"gpu_type":"l4","node_labels":{"zone":"a"},
             "price_per_hour":0.1}]})");
   } else if (variant == "sgd, step, mlp, csv") {
     const std::string csv = R"({"format":"csv","files":["/a.csv","/b.csv"],"label_column":"2"})";

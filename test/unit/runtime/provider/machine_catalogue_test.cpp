@@ -41,6 +41,21 @@ TEST_CASE("machines are counted if all of them are known") {
   CHECK_FALSE(count_of(catalogue));
 }
 
+TEST_CASE("speeds are compared by cores, or among GPUs of one type") {
+  MachineCatalogue catalogue{{{.type = "a", .cores = 2.0}, {.type = "b", .cores = 8.0}}};
+  CHECK(expected_speeds(catalogue) == std::vector{2.0, 8.0});
+  CHECK(expected_speeds(catalogue, 4.0) == std::vector{2.0, 4.0});
+  for (CatalogueEntry& entry : catalogue.entries) entry.gpus = entry.cores;
+  CHECK(expected_speeds(catalogue).empty());  // of GPUs that nobody has named
+  for (CatalogueEntry& entry : catalogue.entries) entry.gpu_type = "a100";
+  CHECK(expected_speeds(catalogue) == std::vector{1.0, 1.0});
+  catalogue.entries[1].gpu_type = "h100";
+  CHECK(expected_speeds(catalogue).empty());
+  catalogue.entries[1] = {.type = "b", .cores = 8.0};
+  CHECK(expected_speeds(catalogue).empty());
+  CHECK(expected_speeds({}).empty());
+}
+
 TEST_CASE("local: room for a worker on each core, or for those that the hosts take") {
   ClusterConfig cluster;
   cluster.price_per_worker_hour = 0.5;
@@ -72,17 +87,21 @@ TEST_CASE("emulated: its types in their order, with their links and two prices")
   CHECK(price_of(catalogue, "small", true)->on_demand_per_hour == 0.2);
 }
 
-TEST_CASE("ssh and slurm: hosts are places without a type, a partition is a type without a count") {
+TEST_CASE("ssh and slurm: hosts are places, a partition is a type without a count") {
   SshSettings ssh;
   ssh.hosts = {{.destination = "vm1", .address = "10.0.0.2", .workers = 2},
                {.destination = "vm2", .address = "10.0.0.3"}};
   ssh.hosts[0].machine.price_per_hour = 0.3;
   ssh.hosts[0].machine.gpus = 2;
+  ssh.hosts[0].machine.gpu_type = "a100";
+  ssh.hosts[0].machine.type = "lab";
   ssh.hosts[1].machine.cores = 4.0;
   const MachineCatalogue hosts = ssh_catalogue(ssh);
   CHECK(count_of(hosts) == 3U);
   CHECK(hosts.entries[0].zone == "vm1");
   CHECK(hosts.entries[0].gpus == 2.0);
+  CHECK(hosts.entries[0].gpu_type == "a100");
+  CHECK(hosts.entries[0].type == "lab");
   CHECK(hosts.entries[1].cores == 4.0);
   CHECK(price_of(hosts, "", true)->per_hour == 0.3);
   SlurmSettings slurm;
