@@ -64,10 +64,14 @@ class AppliedJobTest(job.JobTest):
         return [pod for pod in self.cluster.ask("ledger")["pods"] if ("scavenger.dev/job" in pod["labels"]) == of_worker]
 
     def assert_nothing_is_left(self):
+        """Secrets go a moment after their Pods."""
         deadline = time.monotonic() + 60
-        while (left := [pod["name"] for pod in self.pods(True) if pod["gone"] is None]) and time.monotonic() < deadline:
+        while True:
+            ledger = self.cluster.ask("ledger")
+            left = [pod["name"] for pod in ledger["pods"] if "scavenger.dev/job" in pod["labels"] and pod["gone"] is None]
+            if not (left or ledger["secrets"]) or time.monotonic() > deadline:
+                break
             time.sleep(0.1)
-        ledger = self.cluster.ask("ledger")
         self.assertEqual((left, ledger["secrets"], ledger["violations"]), ([], [], []))
 
     def lives(self, report):
