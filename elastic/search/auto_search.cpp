@@ -11,7 +11,9 @@
 
 #include "elastic/history/search_stays.h"
 #include "elastic/history/time_to_go.h"
+#include "elastic/plan/run_record.h"
 #include "elastic/search/search_grid.h"
+#include "elastic/search/stored_models.h"
 #include "perfmodel/search/worthwhile_search.h"
 #include "runtime/base/text.h"
 
@@ -84,6 +86,8 @@ class AutoLook final {
         stays_(search_stays(numbers, setting.config.cluster.price_per_worker_hour, setting.machines,
                             setting.config.provider.is_remote())),
         losses_(training_losses(numbers)) {
+    if (!setting.stored.empty())
+      earlier_noise_ = stored_noise_scales(setting.stored, signature_of(setting.config, numbers));
     const auto grid =
         candidates_in_memory(setting.candidates, setting.config.search, numbers.room_samples());
     for (const Configuration& one : grid) add_candidate(one);
@@ -107,6 +111,7 @@ class AutoLook final {
   const RunNumbers& numbers_;
   const SearchStays stays_;
   const std::vector<perfmodel::LossPoint> losses_;
+  std::vector<double> earlier_noise_;
   std::vector<PricedConfiguration> candidates_;
 };
 
@@ -131,6 +136,7 @@ perfmodel::SearchSituation AutoLook::situation(std::span<const Stay> stays) cons
           .elapsed_dollars = stays_.elapsed_dollars,
           .left_seconds = seconds_left(numbers_),
           .noise = noise_of(numbers_),
+          .noise_of_earlier_jobs = perfmodel::noise_of_earlier_jobs(earlier_noise_),
           .losses = losses_,
           .change_seconds = stays_.change_seconds,
           .start_seconds = stays_.start_seconds};

@@ -1,7 +1,9 @@
 #include "elastic/search/stored_models.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
@@ -43,6 +45,24 @@ std::vector<perfmodel::ModelRecord> read_stored_models(const std::filesystem::pa
   for (const nlohmann::json& model : list)
     models.push_back(perfmodel::parse_model_record(json_text(model), file.string()));
   return models;
+}
+
+std::vector<double> stored_noise_scales(std::span<const perfmodel::ModelRecord> stored,
+                                        const perfmodel::ModelSignature& signature) {
+  std::map<std::string, perfmodel::NoiseRow> longest;  // by job
+  for (const perfmodel::ModelRecord& record : stored) {
+    if (record.signature.architecture != signature.architecture ||
+        record.signature.data_set != signature.data_set)
+      continue;
+    for (const perfmodel::NoiseRow& row : record.noise) {
+      perfmodel::NoiseRow& known = longest[row.job];
+      if (row.noise_scale > 0.0 && row.iterations > known.iterations) known = row;
+    }
+  }
+  std::vector<double> scales;
+  for (const auto& [job, row] : longest)
+    if (row.noise_scale > 0.0) scales.push_back(row.noise_scale);
+  return scales;
 }
 
 }  // namespace scavenger::elastic

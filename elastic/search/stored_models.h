@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <vector>
 
 #include "perfmodel/store/model_record.h"
@@ -18,5 +19,10 @@ std::vector<perfmodel::ModelRecord> all_models(perfmodel::ModelStore& store);
 void write_stored_models(const std::filesystem::path& run_folder,
                          const std::vector<perfmodel::ModelRecord>& models);
 std::vector<perfmodel::ModelRecord> read_stored_models(const std::filesystem::path& run_folder);
+
+// B_s by the end of each earlier job of this model on this data, whatever its K, B and optimizer.
+// Of several memberships and phases of the learning rate, what was measured longest counts.
+std::vector<double> stored_noise_scales(std::span<const perfmodel::ModelRecord> stored,
+                                        const perfmodel::ModelSignature& signature);
 
 }  // namespace scavenger::elastic

@@ -10,7 +10,11 @@ namespace {
 // ln of the noise to come beside the noise so far.
 constexpr double kGrowth = 0.2;
 constexpr double kGrowthDeviation = 0.4;
-constexpr double kUnknownDeviation = 1.5;  // of ln B_s before it was measured
+// The same where earlier jobs tell of noise that grew: from the first part of a job to the whole.
+constexpr double kWholeGrowthDeviation = 1.2;
+constexpr double kUnknownDeviation = 1.5;   // of ln B_s before it was measured
+constexpr double kBetweenDeviation = 0.35;  // of ln B_s between jobs of one model, at other batches
+constexpr double kDeviations95 = 1.96;
 
 // Gauss and Hermite's points and weights for a standard normal distribution.
 constexpr std::array<double, 7> kPoints = {-3.750439718, -2.366759411, -1.154405395, 0.0,
@@ -23,22 +27,46 @@ struct LogNoise {
   double deviation = 0.0;
 };
 
-LogNoise noise_to_come(const std::optional<MeasuredNoise>& noise, double usual) {
-  if (!noise || !(noise->scale > 0.0)) return {std::log(usual), kUnknownDeviation};
-  constexpr double kReach = 2.0 * 1.96;  // from low to high, in standard deviations
+// Of ln B_s, as far as it was measured.
+double deviation_of(const MeasuredNoise& noise) {
+  constexpr double kReach = 2.0 * kDeviations95;  // from low to high, in standard deviations
   constexpr double kSmallestShare = 0.01;
-  const double low = std::max(noise->low, kSmallestShare * noise->scale);
-  const double high = std::isfinite(noise->high) ? noise->high : noise->scale / kSmallestShare;
-  const double measured = std::min(kUnknownDeviation, std::max(0.0, std::log(high / low)) / kReach);
-  return {std::log(noise->scale) + kGrowth, std::hypot(measured, kGrowthDeviation)};
+  const double low = std::max(noise.low, kSmallestShare * noise.scale);
+  const double high = std::isfinite(noise.high) ? noise.high : noise.scale / kSmallestShare;
+  return std::min(kUnknownDeviation, std::max(0.0, std::log(high / low)) / kReach);
+}
+
+LogNoise noise_to_come(const KnownNoise& noise) {
+  const auto& earlier = noise.of_earlier_jobs;
+  LogNoise own{std::log(noise.usual), kUnknownDeviation};
+  if (noise.so_far && noise.so_far->scale > 0.0)
+    own = {std::log(noise.so_far->scale) + kGrowth,
+           std::hypot(deviation_of(*noise.so_far),
+                      earlier ? kWholeGrowthDeviation : kGrowthDeviation)};
+  if (!earlier) return own;
+  const double of_own = std::pow(own.deviation, -2.0);
+  const double of_earlier = std::pow(deviation_of(*earlier), -2.0);
+  return {(of_own * own.mean + of_earlier * std::log(earlier->scale)) / (of_own + of_earlier),
+          std::pow(of_own + of_earlier, -0.5)};
 }
 
 }  // namespace
 
-double expected_epochs_ratio(const BatchPair& pair, const std::optional<MeasuredNoise>& noise,
-                             double usual, const MeasuredProgress& progress, double power) {
+std::optional<MeasuredNoise> noise_of_earlier_jobs(std::span<const double> scales) {
+  if (scales.empty()) return std::nullopt;
+  const auto count = static_cast<double>(scales.size());
+  double mean = 0.0, squares = 0.0;
+  for (const double scale : scales) mean += std::log(scale) / count;
+  for (const double scale : scales) squares += std::pow(std::log(scale) - mean, 2.0);
+  const double between = std::max(kBetweenDeviation, std::sqrt(squares / count));
+  const double reach = kDeviations95 * between * std::sqrt(1.0 + 1.0 / count);
+  return MeasuredNoise{std::exp(mean), std::exp(mean - reach), std::exp(mean + reach)};
+}
+
+double expected_epochs_ratio(const BatchPair& pair, const KnownNoise& noise,
+                             const MeasuredProgress& progress, double power) {
   if (pair.global_batch == pair.beside) return 1.0;
-  const LogNoise known = noise_to_come(noise, usual);
+  const LogNoise known = noise_to_come(noise);
   double by_noise = 0.0;
   for (std::size_t i = 0; i < kPoints.size(); ++i) {
     const double scale = std::exp(known.mean + known.deviation * kPoints[i]);

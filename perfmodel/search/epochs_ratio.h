@@ -3,17 +3,28 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "perfmodel/search/measured_progress.h"
 
 namespace scavenger::perfmodel {
 
-// The gradient noise scale, as measured so far.
+// The gradient noise scale.
 struct MeasuredNoise {
   double scale = 0.0;  // B_s
   double low = 0.0;    // 95 % interval
   double high = 0.0;
 };
+
+struct KnownNoise {
+  std::optional<MeasuredNoise> so_far{};           // in this job
+  std::optional<MeasuredNoise> of_earlier_jobs{};  // of this model and data, by their ends
+  double usual = 0.0;  // the middle of what B_s may be before anything was measured
+};
+
+// What each of some earlier jobs measured by its end, and how much one job may differ from them.
+// Nothing if there is none.
+std::optional<MeasuredNoise> noise_of_earlier_jobs(std::span<const double> scales);
 
 // Two batches, one beside the other.
 struct BatchPair {
@@ -22,10 +33,12 @@ struct BatchPair {
 };
 
 // E[(epochs at B / epochs at `beside`)^power]. Epochs follow 1 + B / B_s with the noise that is
-// still to come, which is more than that so far (it grows most in the first minutes) and not known
-// well, and depart from that law by a power of B, which `progress` knows as far as it was measured.
-// Without noise nearly everything is possible; `usual` is then the middle of what B_s may be.
-double expected_epochs_ratio(const BatchPair& pair, const std::optional<MeasuredNoise>& noise,
-                             double usual, const MeasuredProgress& progress, double power = 1.0);
+// still to come, which is more than that so far (it grows most in the first minutes, and is not
+// known well), and depart from that law by a power of B, which `progress` knows as far as it was
+// measured. By how much noise grows differs so much between jobs (0 to 3 in its logarithm) that
+// earlier jobs of the same model say more of it than the first part of a job. Without noise nearly
+// everything is possible.
+double expected_epochs_ratio(const BatchPair& pair, const KnownNoise& noise,
+                             const MeasuredProgress& progress, double power = 1.0);
 
 }  // namespace scavenger::perfmodel

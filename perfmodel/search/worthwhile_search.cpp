@@ -98,7 +98,7 @@ class Look final {
     if (const auto pace = pace_at_end(base_)) look_variance_ += variance_of(*pace);
     times_.emplace(configurations_, paired_times(now_.stays));
     const bool is_noise_known = now_.noise && now_.noise->scale > 0.0;
-    progress_.emplace(now_.losses, is_noise_known ? now_.noise->scale : usual_noise());
+    progress_.emplace(now_.losses, is_noise_known ? now_.noise->scale : known_noise().usual);
   }
 
   SearchAdvice advise() const;
@@ -114,7 +114,9 @@ class Look final {
   enum class Progress { kGoesOn, kSeenEnough, kBrokenOff };
 
   bool is_surprise(const Stay& visit, std::size_t i) const;
-  double usual_noise() const { return kUsualNoiseBatches * smallest_batch_; }
+  KnownNoise known_noise() const {
+    return {now_.noise, now_.noise_of_earlier_jobs, kUsualNoiseBatches * smallest_batch_};
+  }
   double batch_of(std::size_t i) const { return now_.candidates[i].configuration.global_batch; }
   double iterations_factor(std::size_t i, double power) const;
   double price_factor(std::size_t i) const;
@@ -164,7 +166,7 @@ double Look::iterations_factor(std::size_t i, double power) const {
   const double epochs =
       now_.known_epochs_ratio
           ? std::pow(now_.known_epochs_ratio(batches.global_batch, batches.beside), power)
-          : expected_epochs_ratio(batches, now_.noise, usual_noise(), *progress_, power);
+          : expected_epochs_ratio(batches, known_noise(), *progress_, power);
   return epochs * std::pow(batches.beside / batches.global_batch, power);
 }
 

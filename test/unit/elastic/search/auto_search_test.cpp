@@ -7,6 +7,7 @@
 #include "elastic/history/search_stays.h"
 #include "elastic/report/savings.h"
 #include "elastic/search/search_replay.h"
+#include "elastic/search/stored_models.h"
 #include "test/unit/elastic/search/virtual_job.h"
 
 namespace scavenger::elastic {
@@ -142,6 +143,27 @@ TEST_CASE("A replay of an automatic search makes the same decisions") {
   AdvisorReplay replay = search_replay(job.setting_of());
   for (const LoggedEvent& logged : job.events()) REQUIRE(replay.add(logged) == std::nullopt);
   CHECK(replay.decisions() >= job.numbers().search_steps.total);
+}
+
+TEST_CASE("Of each earlier job of this model, the noise that was measured longest counts") {
+  const perfmodel::ModelSignature signature{"a", 1000, "digits", 60000, "sgd"};
+  perfmodel::ModelRecord record;
+  record.signature = signature;
+  record.signature.optimizer = "another rate";
+  const auto row = [](const char* job, double scale, double iterations) {
+    perfmodel::NoiseRow one;
+    one.job = job;
+    one.noise_scale = scale;
+    one.iterations = iterations;
+    return one;
+  };
+  record.noise = {row("first", 100.0, 50.0), row("first", 900.0, 5000.0),
+                  row("second", 700.0, 9.0)};
+  perfmodel::ModelRecord other = record;
+  other.signature.architecture = "b";
+  const std::vector<perfmodel::ModelRecord> stored{other, record};
+  CHECK(stored_noise_scales(stored, signature) == std::vector<double>{900.0, 700.0});
+  CHECK(stored_noise_scales({}, signature).empty());
 }
 
 TEST_CASE("Memberships that the search did not ask for are no looks") {

@@ -93,13 +93,34 @@ TEST_CASE("Larger batches take more epochs, and more where the noise is small or
   const MeasuredNoise large{5000.0, 4500.0, 5500.0}, small{50.0, 45.0, 55.0};
   const MeasuredProgress unmeasured({}, 256.0);
   const auto ratio = [&](double batch, const MeasuredNoise& noise) {
-    return expected_epochs_ratio({batch, 64.0}, noise, 256.0, unmeasured);
+    return expected_epochs_ratio({batch, 64.0}, {.so_far = noise, .usual = 256.0}, unmeasured);
   };
   CHECK(ratio(64.0, large) == 1.0);
   CHECK(ratio(256.0, large) < 1.3);
   CHECK(ratio(256.0, small) > 2.0);
   const MeasuredNoise vague{5000.0, 50.0, 500000.0};
   CHECK(ratio(256.0, vague) > ratio(256.0, large));
+}
+
+TEST_CASE("What earlier jobs measured of the noise counts for more than the first part of a job") {
+  const MeasuredProgress unmeasured({}, 256.0);
+  const auto ratio = [&](const KnownNoise& noise) {
+    return expected_epochs_ratio({512.0, 64.0}, noise, unmeasured);
+  };
+  const MeasuredNoise so_far{100.0, 90.0, 110.0};
+  const std::vector<double> scales{900.0, 1000.0, 1100.0};
+  const auto earlier = noise_of_earlier_jobs(scales);
+  REQUIRE(earlier);
+  CHECK(earlier->scale == Approx(996.7).epsilon(1e-3));
+  CHECK(earlier->low < 600.0);  // one more job may differ more than three did
+  const double alone = ratio({.so_far = so_far, .usual = 256.0});
+  const double both = ratio({.so_far = so_far, .of_earlier_jobs = earlier, .usual = 256.0});
+  const double only_earlier = ratio({.of_earlier_jobs = earlier, .usual = 256.0});
+  CHECK(alone > 2.5);
+  CHECK(only_earlier < 1.8);
+  CHECK(both < 0.5 * (alone + only_earlier));
+  CHECK(both > only_earlier);
+  CHECK_FALSE(noise_of_earlier_jobs({}));
 }
 
 TEST_CASE("A visit is charged with what it took longer than the same progress at the base") {
