@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import runpy
 import sys
 from typing import Optional, Sequence
@@ -44,8 +45,13 @@ def _headline() -> str:
 
 def without_loop() -> UserError:
     """Return the error of a script that ends and has trained nothing."""
-    return UserError("the script ended without a loop", str(pathlib.Path(sys.argv[0])),
-                     "loop over scavenger.loader(dataset) and call scavenger.step(loss)")
+    path = pathlib.Path(sys.argv[0])
+    remedy = "loop over scavenger.loader(dataset) and call scavenger.step(loss)"
+    if re.search(r"^def make_model\(", path.read_text(), re.MULTILINE):
+        config = path.with_suffix(".json")
+        named = str(config) if config.is_file() else "a configuration that names it as model.file"
+        remedy = f"it has make_model() in place of a loop: run scavenger-train with {named}"
+    return UserError("the script ended without a loop", str(path), remedy)
 
 
 def take_input(kept: Optional[int] = None) -> int:

@@ -20,6 +20,10 @@ PARTS = user_code.MODEL + user_code.LINES + user_code.LOSS.replace("def loss(", 
 FILE = PARTS + user_code.MAKE_DATASET + """
     loss = loss_of
 """
+MODEL_FILE = """
+    def make_model():
+        return None
+"""
 BEGIN = PARTS + """
     import os
     import sys
@@ -160,6 +164,7 @@ class ScriptTest(user_code.UserCodeTest):
         for source, words in [
                 (BEGIN + "\n    raise ValueError('the answer is 42')\n", "ValueError: the answer is 42"),
                 (BEGIN, "the script ended without a loop"),
+                (MODEL_FILE, "run scavenger-train with a configuration that names it as model.file"),
                 (BEGIN + LOOP.replace(", max_iterations=40", ""), "the job would never end"),
                 (BEGIN + LOOP.replace("batch_size=64", "batch_size=5000"), "more than the 512 training samples"),
                 (BEGIN + LOOP.replace("batch_size=64", "batch_size=0"), "batch_size"),
