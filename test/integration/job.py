@@ -29,8 +29,10 @@ class JobTest(unittest.TestCase):
         self.addCleanup(self.assert_no_orphans)
         self.addCleanup(self.assert_decisions_replay)
 
+    orphans_seconds = 5  # that processes of a killed job may take to end
+
     def assert_no_orphans(self):
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + self.orphans_seconds
         while time.monotonic() < deadline and processes_of(self.folder):
             time.sleep(0.05)
         self.assertEqual([words_of(pid) for pid in processes_of(self.folder)], [], "processes of the job are left")

@@ -62,6 +62,8 @@ IN_PYTHON = {"type": "python"}
 
 
 class PythonKillTest(user_code.UserCodeTest):
+    orphans_seconds = 60  # the process that loaders are forked from imports PyTorch before it looks whether its worker lives
+
     def configure(self, source, optimizer, iterations):
         (self.folder / "train.py").write_text(textwrap.dedent(source))
         path = self.folder / "job.json"
