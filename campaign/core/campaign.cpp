@@ -13,6 +13,8 @@ namespace {
 constexpr double kHostRetrySeconds = 2.0;
 constexpr double kRefusedRetrySeconds = 5.0;
 constexpr std::uint32_t kMostBrokenHosts = 5;
+// How long after its host's end the provider may take to tell that it took a machine.
+constexpr double kVerdictSeconds = 30.0;
 
 }  // namespace
 
@@ -107,7 +109,7 @@ void Campaign::on(const event::MachineRefused& refused) {
 
 void Campaign::on(const event::MachineNotice& notice) {
   const auto found = machines_.find(notice.machine);
-  if (found == machines_.end()) return;
+  if (found == machines_.end() || found->second.state == MachineState::kLeaving) return;
   found->second.has_notice = true;
   for (const auto& slot : found->second.slots)
     if (slot) request_stop(*slot, tasks_.at(*slot));
@@ -116,13 +118,22 @@ void Campaign::on(const event::MachineNotice& notice) {
 void Campaign::on(const event::MachineLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end()) return;
+  if (lost.was_taken && found->second.verdict_seconds) {
+    // What ran there when its host ended did not break it.
+    for (auto& [point, simulation] : simulations_)
+      if (simulation.failed_on == lost.machine && simulation.broken_hosts > 0)
+        --simulation.broken_hosts;
+  }
   if (lost.was_taken)
     learn_from_loss(lost.machine);
   else
     blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
   if (ledger_.is_open(lost.machine)) {
-    if (found->second.state != MachineState::kLeaving) ++losses_;
+    const MachineRecord& machine = found->second;
+    const bool was_returned =
+        machine.state == MachineState::kLeaving && !machine.has_notice && !machine.verdict_seconds;
+    if (!was_returned) ++losses_;
     const event::MachineReady& facts = found->second.facts;
     lives_.add({facts.type, facts.zone}, now_seconds_ - found->second.ready_seconds,
                lost.was_taken);
@@ -136,7 +147,10 @@ void Campaign::on(const event::MachineReleased& released) {
   if (found == machines_.end()) return;
   if (ledger_.is_open(released.machine)) {
     const event::MachineReady& facts = found->second.facts;
-    lives_.add({facts.type, facts.zone}, now_seconds_ - found->second.ready_seconds, false);
+    // One that had notice was returned because it would have been taken.
+    const bool was_taken = found->second.has_notice;
+    if (was_taken) ++losses_;
+    lives_.add({facts.type, facts.zone}, now_seconds_ - found->second.ready_seconds, was_taken);
     ledger_.close(released.machine, now_seconds_);
   }
   machines_.erase(found);
@@ -153,14 +167,21 @@ void Campaign::on(const event::HostJoined& joined) {
     ledger_.enter(joined.machine, slot, Ledger::Phase::kIdle, now_seconds_);
 }
 
-// The machine is returned: it may be what is broken. Another one is asked for.
+// The machine is returned: it may be what is broken. Another one is asked for. Often the end of the
+// host is the first news of a spot machine that was taken away, so the provider is waited for.
 void Campaign::on(const event::HostLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end() || found->second.state == MachineState::kLeaving) return;
   if (found->second.state == MachineState::kStarting) ++broken_hosts_;
   blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
-  release(lost.machine);
+  if (found->second.facts.spot && !end_) {
+    found->second.state = MachineState::kLeaving;
+    found->second.state_seconds = now_seconds_;
+    found->second.verdict_seconds = now_seconds_ + kVerdictSeconds;
+  } else {
+    release(lost.machine);
+  }
   request_again_seconds_ = std::max(request_again_seconds_, now_seconds_ + kHostRetrySeconds);
   if (broken_hosts_ >= kMostBrokenHosts)
     begin_end("failed",

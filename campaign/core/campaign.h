@@ -156,6 +156,7 @@ class Campaign final {
   bool is_worth_keeping(MachineRecord& machine);
   bool can_afford_another(const std::string& type) const;
   void request_machines();
+  void return_silent_machines();
   void release_idle_machines();
   void release(MachineId id);
   std::optional<double> cost_stop_seconds() const;

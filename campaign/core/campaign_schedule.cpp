@@ -21,6 +21,7 @@ void Campaign::schedule() {
   if (end_ && end_->is_told) return;
   check_limits();
   check_ends();
+  return_silent_machines();
   if (end_) return go_on_ending();
   assign();
   release_idle_machines();
@@ -77,6 +78,7 @@ std::optional<double> Campaign::wake_seconds() const {
     consider(limit_seconds_of(task));
     if (task.was_stopped && task.phase == TaskPhase::kRunning) consider(task.kill_seconds);
   }
+  for (const auto& [id, machine] : machines_) consider(machine.verdict_seconds);
   if (request_again_seconds_ > now_seconds_) consider(request_again_seconds_);
   consider(cost_stop_seconds());
   return wake;
@@ -242,9 +244,19 @@ bool Campaign::is_worth_keeping(MachineRecord& machine) {
 
 void Campaign::release(MachineId id) {
   MachineRecord& machine = machines_.at(id);
+  machine.verdict_seconds.reset();
   machine.state = MachineState::kLeaving;
   machine.state_seconds = now_seconds_;
   actions_.push_back(action::ReleaseMachine{id});
+}
+
+// The provider has not said that it took them.
+void Campaign::return_silent_machines() {
+  std::vector<MachineId> silent;
+  for (const auto& [id, machine] : machines_)
+    if (machine.verdict_seconds && (end_ || now_seconds_ >= *machine.verdict_seconds))
+      silent.push_back(id);
+  for (const MachineId id : silent) release(id);
 }
 
 // One that has notice is returned as soon as nothing runs there; what runs there needs another.
@@ -291,8 +303,15 @@ bool Campaign::can_afford_another(const std::string& type) const {
   };
   double sum = ledger_.dollars(now_seconds_) + ledger_.dollars_to_minimum(now_seconds_) +
                least(choice_.price(type));
-  for (const auto& [id, machine] : machines_)
-    if (!ledger_.is_open(id)) sum += least(choice_.price(machine.asked_type));
+  for (const auto& [id, machine] : machines_) {
+    MachinePrice price = choice_.price(machine.asked_type);
+    if (ledger_.is_open(id)) {  // the least time is in the sum
+      price.per_hour = machine.facts.price_per_hour;
+      price.minimum_seconds = 0.0;
+      price.returning_seconds = machine.facts.returning_seconds;
+    }
+    sum += least(price);
+  }
   return sum <= max_cost_;
 }
 

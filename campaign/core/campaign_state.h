@@ -76,12 +76,14 @@ enum class MachineState {
 
 struct MachineRecord {
   MachineState state = MachineState::kRequested;
-  std::string asked_type;                    // empty: any
-  std::uint32_t delays = 0;                  // of the request
-  event::MachineReady facts;                 // once it is ready
-  double ready_seconds = 0.0;                // since when it is charged
-  double state_seconds = 0.0;                // since when it is in this state
-  bool has_notice = false;                   // takes no more tasks
+  std::string asked_type;      // empty: any
+  std::uint32_t delays = 0;    // of the request
+  event::MachineReady facts;   // once it is ready
+  double ready_seconds = 0.0;  // since when it is charged
+  double state_seconds = 0.0;  // since when it is in this state
+  bool has_notice = false;     // takes no more tasks
+  // If it is leaving: until then it may turn out that the provider took it, and it is not returned.
+  std::optional<double> verdict_seconds;
   bool is_retiring = false;                  // takes no more tasks; what runs goes on
   std::vector<std::optional<TaskId>> slots;  // the task of each
 

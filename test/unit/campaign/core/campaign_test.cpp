@@ -1,5 +1,6 @@
 #include "campaign/core/campaign.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "runtime/base/error.h"
@@ -362,6 +363,65 @@ TEST_CASE("A log that says something else than the campaign decides is refused",
   other.config.machines.count = 2;
   CHECK_THROWS_WITH(replay_log(other, script.log(), "log"), Catch::Contains("log:1"));
   CHECK_THROWS_AS(replay_log(script.plan(), "{}\n", "log"), InputError);
+}
+
+// The connection of a VM that was taken without notice ends before the cloud says why.
+class SpotMachine {
+ public:
+  SpotMachine() : script_(small_config()) {
+    script_.begin();
+    event::MachineReady ready;
+    ready.machine = 1;
+    ready.spot = true;
+    script_.feed(ready);
+    script_.feed(event::HostJoined{1});
+    script_.pass(100.0);
+  }
+  ScriptedCampaign script_;
+  std::size_t lost_lives() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(script_.campaign().lives().lives(), &perfmodel::Lifetime::lost));
+  }
+};
+
+TEST_CASE("A spot machine whose host is gone counts as lost if the provider took it",
+          "[campaign]") {
+  SpotMachine spot;
+  spot.script_.feed(event::SegmentBegan{1});
+  CHECK(spot.script_.feed(event::HostLost{1, "end of file"}) == Lines{});  // it is not returned yet
+  spot.script_.pass(2.0);
+  CHECK(spot.script_.feed(event::Tick{}) == Lines{"request 2"});  // another one is asked for
+  spot.script_.pass(10.0);
+  spot.script_.feed(event::MachineLost{1, "was preempted", true});
+  CHECK(spot.script_.campaign().losses() == 1);
+  CHECK(spot.lost_lives() == 1);
+  CHECK(spot.script_.campaign().simulations().begin()->second.broken_hosts == 0);
+}
+
+TEST_CASE("A spot machine whose host is gone is returned if the provider says nothing",
+          "[campaign]") {
+  SpotMachine spot;
+  spot.script_.feed(event::HostLost{1, "end of file"});
+  const auto wake = spot.script_.campaign().wake_seconds();
+  REQUIRE(wake);
+  spot.script_.pass_until(*wake);
+  spot.script_.feed(event::Tick{});
+  spot.script_.pass_until(*spot.script_.campaign().wake_seconds());
+  CHECK(spot.script_.feed(event::Tick{}) == Lines{"release 1"});
+  spot.script_.feed(event::MachineReleased{1});
+  CHECK(spot.script_.campaign().losses() == 0);
+  CHECK(spot.lost_lives() == 0);
+}
+
+TEST_CASE("A machine that was returned because of its notice counts as lost", "[campaign]") {
+  SpotMachine spot;
+  spot.script_.feed(event::SegmentBegan{1});
+  spot.script_.feed(event::MachineNotice{1, 30.0});
+  spot.script_.feed(event::SegmentEnded{1});
+  CHECK(spot.script_.feed(event::SegmentKept{1, 700}) == Lines{"end 1", "release 1"});
+  spot.script_.feed(event::MachineReleased{1});
+  CHECK(spot.script_.campaign().losses() == 1);
+  CHECK(spot.lost_lives() == 1);
 }
 
 }  // namespace
