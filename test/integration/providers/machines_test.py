@@ -82,7 +82,7 @@ class MachinesTest(job.JobTest):
 
     def test_who_gets_notice_leaves_at_a_boundary_and_is_replaced(self):
         process = self.start(*ENDLESS, "--workers", 2, "--run", self.run_folder(), *emulated(
-            schedule=[{"worker": 1, "life_seconds": 6, "notice_seconds": 5}]))
+            schedule=[{"worker": 1, "life_seconds": 20, "notice_seconds": 8}]))  # a worker may take seconds to start
         self.wait_for_event(self.run_folder(), "membership", count=3)
         self.finish(process)
         reasons = [event["reason"] for event in job.events(self.run_folder(), "membership")][:3]
