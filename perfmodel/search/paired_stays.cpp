@@ -47,6 +47,16 @@ double mean_pace(const Stay& stay) {
   return stay.seconds / static_cast<double>(std::max<std::uint64_t>(1, stay.iterations));
 }
 
+std::optional<double> pace_before_break_off(std::span<const Stay> stays, const Configuration& at) {
+  std::optional<double> quickest;
+  for (const Stay& stay : stays) {
+    if (!is_same_size(stay.configuration, at) || stay.iterations == 0) continue;
+    if (is_measured(stay)) return std::nullopt;
+    quickest = std::min(quickest.value_or(mean_pace(stay)), mean_pace(stay));
+  }
+  return quickest;
+}
+
 // Means of iterations that follow each other are not independent.
 double variance_of(const MeasuredPace& pace) {
   constexpr double kPriorIterations = 3.0;

@@ -22,6 +22,9 @@ std::optional<MeasuredPace> pace_at_end(const Stay& stay);
 bool is_measured(const Stay& stay);
 // Seconds per iteration of all of it, the first ones with it.
 double mean_pace(const Stay& stay);
+// Of the quickest look there, in seconds per iteration, if looks there were broken off and none
+// measured it. Iterations take long by chance, and never short: so it is at most so slow.
+std::optional<double> pace_before_break_off(std::span<const Stay> stays, const Configuration& at);
 // Of ln(mean).
 double variance_of(const MeasuredPace& pace);
 

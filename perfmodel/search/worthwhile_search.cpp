@@ -134,6 +134,7 @@ class Look final {
   bool is_worth_going_on(const Stay& visit, std::size_t i) const;
   bool is_worth_for_progress(const Stay& visit, std::size_t i) const;
   Progress progress_of(const Stay& visit, std::size_t i, const Expense& spent) const;
+  bool is_better(const Stay& visit, std::size_t i, const RelativeObjective& objective) const;
   SearchAdvice end_look(SearchAdvice advice) const;
   SearchAdvice begin_look(SearchAdvice advice) const;
 
@@ -284,9 +285,13 @@ std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples
   return best;
 }
 
+// Where a look was broken off, there is another one once it may be as slow as that. Else it would
+// be broken off again, and tell as little.
 bool Look::may_look(std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
-  const double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());
+  double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());
+  if (const auto seen = pace_before_break_off(now_.stays, configurations_[i]))
+    pessimist = std::max(pessimist, *seen / pace_at_end(base_)->seconds);
   const Expense cost =
       cost_of_look(i, kDiscarded + static_cast<double>(kFewestMeasured), pessimist);
   const Expense before = charged(now_.stays);
@@ -348,6 +353,14 @@ Look::Progress Look::progress_of(const Stay& visit, std::size_t i, const Expense
   return is_clear ? Progress::kSeenEnough : Progress::kGoesOn;
 }
 
+// A job stays at what was measured. Before that the model still says what was expected of a
+// configuration, however slow its first iterations are, so they themselves have to be quick enough.
+bool Look::is_better(const Stay& visit, std::size_t i, const RelativeObjective& objective) const {
+  if (objective.expected >= 1.0 || is_measured(visit)) return objective.expected < 1.0;
+  const double ratio_seen = mean_pace(visit) / pace_at_end(base_)->seconds;
+  return visit.iterations > 0 && objective_factor(i) * std::pow(ratio_seen, power()) < 1.0;
+}
+
 SearchAdvice Look::end_look(SearchAdvice advice) const {
   const Stay& visit = now_.stays.back();
   const std::size_t i = place_of(now_.candidates, visit.configuration);
@@ -355,12 +368,12 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
   const Progress progress = progress_of(visit, i, advice.charged);
   if (progress == Progress::kGoesOn) return advice;
   advice.objective = objective(i);
-  const bool is_better = advice.objective.expected < 1.0;
-  advice.is_broken_off = !is_better && progress == Progress::kBrokenOff;
+  const bool stays = is_better(visit, i, advice.objective);
+  advice.is_broken_off = !stays && progress == Progress::kBrokenOff;
   const bool may_see_more = !advice.is_broken_off && may_go_on(visit, i, advice.charged);
-  if (!is_better && may_see_more && is_worth_for_progress(visit, i)) return advice;
-  advice.move = is_better ? SearchMove::kAdopt : SearchMove::kReturn;
-  if (!is_better) advice.candidate = base_place_;
+  if (!stays && may_see_more && is_worth_for_progress(visit, i)) return advice;
+  advice.move = stays ? SearchMove::kAdopt : SearchMove::kReturn;
+  if (!stays) advice.candidate = base_place_;
   return advice;
 }
 

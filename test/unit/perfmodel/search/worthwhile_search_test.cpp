@@ -242,6 +242,41 @@ TEST_CASE("What was broken off says little, and less the slower it was") {
   CHECK(paired_times(stays).size() == 1);
 }
 
+TEST_CASE("A job stays at what was not measured only if its first iterations were quick enough") {
+  Begun job(60.0);
+  job.situation.budget = 0.0;
+  // Workers halved the time until now, so one slow iteration is not believed.
+  job.stays.push_back(stay_at({2.0, 64.0}, StayKind::kAdopted, 0.05, 1000, 50.0));
+  job.stays.push_back(stay_at({4.0, 64.0}, StayKind::kAdopted, 0.025, 1000, 25.0));
+  job.stays.push_back(visit_begun({8.0, 64.0}, 0.1, 1));  // four times as long as at the base
+  job.situation.stays = job.stays;
+  const SearchAdvice slow = advise(job.situation);
+  CHECK(slow.objective.expected < 1.0);  // what was expected still is
+  CHECK(slow.move == SearchMove::kReturn);
+  CHECK(slow.is_broken_off);
+  CHECK(slow.candidate == 4);
+  job.stays.back() = visit_begun({8.0, 64.0}, 0.02, 1);
+  job.situation.stays = job.stays;
+  CHECK(advise(job.situation).move == SearchMove::kAdopt);
+}
+
+TEST_CASE("After a look that was broken off there is another one once it may be as slow as that") {
+  Begun job(60.0);
+  job.candidates = {{{1.0, 64.0}, 1.0}, {{2.0, 64.0}, 2.0}};
+  job.situation.candidates = job.candidates;
+  job.stays.push_back(visit_begun({2.0, 64.0}, 3.0, 1));
+  // Six iterations of 3 s are charged with 17.4 s, the moves not counted.
+  const auto next_look = [&](double seconds) {
+    job.stays.resize(2);
+    job.stays.push_back(stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 10.0 * seconds, seconds));
+    job.situation.stays = job.stays;
+    job.situation.elapsed_seconds = job.situation.elapsed_dollars = 63.2 + seconds;
+    return advise(job.situation).move;
+  };
+  CHECK(next_look(200.0) == SearchMove::kNone);
+  CHECK(next_look(500.0) == SearchMove::kLook);
+}
+
 TEST_CASE("A look that was surprised by its first iterations goes on") {
   Begun job(60.0);
   job.stays.push_back(stay_at({4.0, 64.0}, StayKind::kAdopted, 0.04, 200, 8.0));
