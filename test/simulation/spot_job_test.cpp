@@ -127,7 +127,7 @@ TEST_CASE("Jobs that search on spot machines settle, reach their target, and cos
       return step != nullptr && step->phase == fact::SearchPhase::kSettled;
     });
     const JobConfig config = read_resolved_config(job.folder() / "config.json");
-    const SearchSetting setting{
+    SearchSetting setting{
         config, search_grid(config.search), {}, machine_pool(config, job.catalogue())};
     AdvisorReplay replay = search_replay([&](const fact::Start&) { return setting; });
     for (const LoggedEvent& logged : events) CHECK(replay.add(logged).value_or("") == "");

@@ -49,7 +49,7 @@ Result run(asio::io_context& io, awaitable<Result> task) {
   std::exception_ptr failure;
   std::optional<Result> result;
   bool has_ended = false;
-  asio::co_spawn(io, std::move(task), [&](std::exception_ptr error, Result value) {
+  asio::co_spawn(io, std::move(task), [&](const std::exception_ptr& error, Result value) {
     failure = error;
     result = std::move(value);
     has_ended = true;
