@@ -76,7 +76,7 @@ TEST_CASE("the epochs to a target are interpolated on the curve of its own metri
     start.target = fact::Target{.metric = metric, .split = Split::kTest, .value = goal};
     log(start);
     log(sample_membership(1, {25, 25}));
-    for (const std::uint64_t epoch : {1, 2}) {
+    for (const std::uint64_t epoch : {std::uint64_t{1}, std::uint64_t{2}}) {
       log(sample_iterations(1, 20 * (epoch - 1), 20, 2));
       fact::Evaluation evaluation =
           sample_evaluation(20 * epoch, static_cast<double>(epoch), epoch == 1 ? 2.0 : 1.0, 0.5);

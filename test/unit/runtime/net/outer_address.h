@@ -37,4 +37,4 @@ inline std::optional<std::string> outer_address() {
     WARN("skipped: this machine has no IPv4 address beside loopback's"); \
     return;                                                              \
   }                                                                      \
-  const std::string name = *name##_found
+  const std::string& name = *name##_found

@@ -150,7 +150,7 @@ TEST_CASE_METHOD(FleetTest, "A worker has one machine: the same until it is gone
 }
 
 TEST_CASE_METHOD(FleetTest, "A machine that is abandoned is replaced at once, and judged later") {
-  for (const std::uint32_t worker : {4, 5, 6}) fleet.want(worker, "ticket");
+  for (const std::uint32_t worker : {4U, 5U, 6U}) fleet.want(worker, "ticket");
   for (const MachineId id : std::vector(provider.requested)) provider.bring(id);
   fleet.note_leaving(5);
   CHECK(provider.leaving == std::vector{provider.requested.at(1)});
