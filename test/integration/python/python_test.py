@@ -134,15 +134,15 @@ class PythonTest(user_code.UserCodeTest):
 
     def test_a_worker_out_of_memory_computes_in_halves(self):
         """The kernel refuses more memory than the machine has; the job has the weights of one that did not need it."""
-        whole = self.weights_of("whole", self.configure(MLP + LOSS), "--workers", 2)
+        whole = self.weights_of("whole", self.configure(MLP + user_code.LOSS), "--workers", 2)
         # Of batches of 32 samples a worker, half of which is the most that the machine could have.
-        hungry = LOSS.replace("inputs, targets = batch", """inputs, targets = batch
+        hungry = user_code.LOSS.replace("inputs, targets = batch", """inputs, targets = batch
         kibibytes = int(open("/proc/meminfo").readline().split()[1])
         torch.empty(kibibytes * 1024 * len(inputs) // 24, dtype=torch.uint8)""")
         job_file = self.configure(MLP + hungry)
         self.assertEqual(json.loads(job_file.read_text())["batch_size"], 64)
         self.assertLess(job.largest_difference(whole, self.weights_of("halved", job_file, "--workers", 2)), 1e-5)
-        never = self.said_of(MLP + LOSS.replace("return", "torch.empty(2**48)\n        return"))
+        never = self.said_of(MLP + user_code.LOSS.replace("return", "torch.empty(2**48)\n        return"))
         self.assert_told_once(never, "memory does not suffice for one sample")
 
     def assert_told_once(self, said, *words):

@@ -41,9 +41,9 @@ Approx expected_pixel(const DataSet& data, const DataConfig& config, std::uint32
   const int source_y = y + static_cast<int>(augmentation.top) - 2;
   const int source_x = column + static_cast<int>(augmentation.left) - 2;
   const bool inside = source_y >= 0 && source_y < 3 && source_x >= 0 && source_x < 4;
+  const int place = channel * 12 + source_y * 4 + source_x;
   const std::uint8_t raw =
-      inside ? data.bytes(index)[static_cast<std::size_t>(channel * 12 + source_y * 4 + source_x)]
-             : std::uint8_t{0};
+      inside ? data.bytes(index)[static_cast<std::size_t>(place)] : std::uint8_t{0};
   const auto c = static_cast<std::size_t>(channel);
   return Approx((raw * config.scale - config.normalise->mean[c]) /
                 config.normalise->standard_deviation[c])

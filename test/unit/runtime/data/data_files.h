@@ -28,7 +28,7 @@ inline std::string idx_content(const std::vector<std::uint32_t>& dimensions,
 
 inline std::string gzip(const std::string& content, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "gzip.tmp";
-  const gzFile file = gzopen(path.c_str(), "wb");
+  gzFile file = gzopen(path.c_str(), "wb");
   if (file == nullptr) throw std::runtime_error("cannot create " + path.string());
   gzwrite(file, content.data(), static_cast<unsigned>(content.size()));
   gzclose(file);
