@@ -8,8 +8,8 @@
 
 #include "cloud_gcp/api/identity.h"
 #include "runtime/base/error.h"
+#include "runtime/base/random.h"
 #include "runtime/base/text.h"
-#include "runtime/http/backoff.h"
 
 namespace scavenger::gcp {
 namespace {

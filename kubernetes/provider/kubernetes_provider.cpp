@@ -8,7 +8,7 @@
 
 #include "kubernetes/api/names.h"
 #include "runtime/base/log.h"
-#include "runtime/http/backoff.h"
+#include "runtime/base/random.h"
 #include "runtime/net/spawn.h"
 
 namespace scavenger::kubernetes {

@@ -90,4 +90,10 @@ void fill_with_secret_bytes(std::span<std::byte> bytes) {
         {.what = "the operating system gave no random bytes", .where = {}, .remedy = {}});
 }
 
+std::uint64_t random_seed() {
+  std::uint64_t seed = 0;
+  fill_with_secret_bytes(std::as_writable_bytes(std::span(&seed, 1)));
+  return seed;
+}
+
 }  // namespace scavenger

@@ -41,4 +41,8 @@ std::vector<std::uint32_t> permutation(RandomStream& stream, std::uint32_t size)
 // Fills `bytes` with random bytes of the operating system that are fit for secrets.
 void fill_with_secret_bytes(std::span<std::byte> bytes);
 
+// Returns such bits, for a stream that no other process may have: that of the waits of a client, or
+// of names and ids that are used once.
+std::uint64_t random_seed();
+
 }  // namespace scavenger

@@ -2,15 +2,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "runtime/base/random.h"
 
 namespace scavenger {
-
-// Bits of the operating system. They seed the stream of a client of a cloud, for its waits and for
-// names and ids that are used once: no two processes ask in step, or under one name.
-std::uint64_t random_seed();
 
 struct BackoffRule {
   double initial_seconds = 1.0;
