@@ -62,10 +62,9 @@ BagOption plan_campaign(const CampaignPlan& plan, const RehearsedWorld& world) {
 
 std::vector<BagOption> plan_types(const CampaignPlan& plan, const RehearsedWorld& world) {
   const bool spot = plan.config.provider.spot;
-  const bool is_local = plan.config.provider.type == ProviderType::kLocal;
   std::vector<BagOption> options;
   for (const CatalogueEntry& entry : plan.catalogue.entries) {
-    const auto& price = spot && entry.spot ? entry.spot : entry.on_demand;
+    const auto& price = price_of(entry, spot);
     const bool may_be_smaller = plan.config.provider.type == ProviderType::kEmulated;
     if (!price || (entry.cores < plan.config.simulation.cores && !may_be_smaller)) continue;
     const std::uint32_t most =
@@ -76,11 +75,11 @@ std::vector<BagOption> plan_types(const CampaignPlan& plan, const RehearsedWorld
       alone.catalogue.entries = {entry};
       alone.config.machines.count = machines;
       alone.config.stop.max_cost = 0.0;
-      const double cores = is_local ? entry.cores / machines : entry.cores;
       BagOption option{.type = entry.type, .zone = entry.zone};
       option.spot = spot && entry.spot.has_value();
       option.machines = machines;
-      option.slots = std::max(1U, static_cast<std::uint32_t>(cores) / plan.config.simulation.cores);
+      option.slots =
+          std::max(1U, cores_of(alone.config, entry, world) / plan.config.simulation.cores);
       const std::uint64_t places = std::uint64_t{machines} * option.slots;
       rehearse_into(
           option, std::move(alone), world,

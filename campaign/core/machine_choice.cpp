@@ -24,7 +24,7 @@ MachineChoice::MachineChoice(const MachineCatalogue& catalogue, const CampaignCo
     : is_spot_(config.provider.spot), catalogue_(catalogue) {
   const bool may_be_smaller = config.provider.type == ProviderType::kEmulated;
   for (const CatalogueEntry& entry : catalogue.entries) {
-    const auto& price = is_spot_ && entry.spot ? entry.spot : entry.on_demand;
+    const auto& price = price_of(entry, is_spot_);
     if (!price || price->per_hour <= 0.0 || entry.type.empty()) continue;
     if (entry.cores > 0.0 && entry.cores < config.simulation.cores && !may_be_smaller) continue;
     const double slots =

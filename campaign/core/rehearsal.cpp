@@ -133,8 +133,8 @@ class Rehearsal final {
 
 // ---- Machines. ----
 
-MachinePrice price_of_entry(const CatalogueEntry& entry, bool spot) {
-  return (spot && entry.spot ? entry.spot : entry.on_demand).value_or(MachinePrice());
+MachinePrice price_or_none(const CatalogueEntry& entry, bool spot) {
+  return price_of(entry, spot).value_or(MachinePrice());
 }
 
 // As the provider chooses it: the first or the cheapest one that is left.
@@ -149,7 +149,7 @@ const CatalogueEntry* Rehearsal::free_entry(const std::string& type) const {
     const bool is_better =
         best == nullptr ||
         (plan_.catalogue.order == MachineCatalogue::Order::kCheapestFirst &&
-         price_of_entry(entry, spot).per_hour < price_of_entry(*best, spot).per_hour);
+         price_or_none(entry, spot).per_hour < price_or_none(*best, spot).per_hour);
     if (is_better) best = &entry;
   }
   return best;
@@ -162,18 +162,13 @@ void Rehearsal::carry_out(const action::RequestMachine& request) {
     return later(0.0, event::MachineRefused{request.machine, "all are taken", kNoMachineSeconds},
                  request.machine);
   const bool is_spot = plan_.config.provider.spot && entry->spot.has_value();
-  const MachinePrice price = price_of_entry(*entry, plan_.config.provider.spot);
+  const MachinePrice price = price_or_none(*entry, plan_.config.provider.spot);
   event::MachineReady ready;
   ready.machine = request.machine;
   ready.type = entry->type;
   ready.zone = entry->zone;
   ready.spot = is_spot;
-  ready.cores = world_.cores;
-  if (plan_.config.provider.type == ProviderType::kLocal)
-    ready.cores =
-        std::max(1U, static_cast<std::uint32_t>(entry->cores) / plan_.config.machines.count);
-  else if (entry->cores > 0.0)
-    ready.cores = std::max(1U, static_cast<std::uint32_t>(entry->cores));
+  ready.cores = cores_of(plan_.config, *entry, world_);
   ready.price_per_hour = price.per_hour;
   ready.on_demand_price_per_hour =
       is_spot && entry->on_demand ? entry->on_demand->per_hour : price.per_hour;
@@ -195,7 +190,7 @@ void Rehearsal::carry_out(const action::StartHost& start) {
 void Rehearsal::carry_out(const action::ReleaseMachine& release) {
   const CatalogueEntry* const entry = rented_.at(release.machine);
   const double seconds =
-      entry == nullptr ? 0.0 : price_of_entry(*entry, plan_.config.provider.spot).returning_seconds;
+      entry == nullptr ? 0.0 : price_or_none(*entry, plan_.config.provider.spot).returning_seconds;
   later(seconds, event::MachineReleased{release.machine}, release.machine);
 }
 
@@ -259,6 +254,14 @@ void Rehearsal::carry_out(const action::StopTask& stop) {
 }
 
 }  // namespace
+
+std::uint32_t cores_of(const CampaignConfig& config, const CatalogueEntry& entry,
+                       const RehearsedWorld& world) {
+  const auto cores = static_cast<std::uint32_t>(entry.cores);
+  if (config.provider.type == ProviderType::kLocal)
+    return std::max(1U, cores / config.machines.count);
+  return entry.cores > 0.0 ? std::max(1U, cores) : world.cores;
+}
 
 Amount Rehearsed::all() const {
   Amount sum;

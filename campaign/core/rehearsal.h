@@ -26,6 +26,10 @@ struct RehearsedWorld {
   std::shared_ptr<const perfmodel::Survival> lives;
 };
 
+// The cores of a machine of this entry. All machines of `local` share those of this one.
+std::uint32_t cores_of(const CampaignConfig& config, const CatalogueEntry& entry,
+                       const RehearsedWorld& world);
+
 struct Rehearsed {
   std::string status;  // "finished" or "max_cost"; "failed" if it does not end
   std::string reason;

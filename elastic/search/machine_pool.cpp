@@ -30,7 +30,7 @@ perfmodel::MachinePool machine_pool(const JobConfig& config, const MachineCatalo
     group.type = entry.type;
     group.workers = *entry.count;
     group.speed = speeds[i] / speeds.front();
-    if (const auto price = price_of({{entry}}, entry.type, config.provider.spot))
+    if (const auto price = price_of(entry, config.provider.spot))
       group.price_per_hour = price->per_hour;
     pool.groups.push_back(std::move(group));
   }

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 namespace scavenger {
-namespace {
 
 const std::optional<MachinePrice>& price_of(const CatalogueEntry& entry, bool spot) {
   return spot && entry.spot ? entry.spot : entry.on_demand;
 }
-
-}  // namespace
 
 std::optional<MachinePrice> price_of(const MachineCatalogue& catalogue, const std::string& type,
                                      bool spot) {

@@ -42,6 +42,10 @@ struct MachineCatalogue {
   bool operator==(const MachineCatalogue&) const = default;
 };
 
+// Returns the price of such a machine; nothing if it is unknown. One that is never spot has the
+// same price for both values of `spot`.
+const std::optional<MachinePrice>& price_of(const CatalogueEntry& entry, bool spot);
+
 // Returns the price of the next machine if all are free; nothing if it is unknown. An empty type
 // means the machine that a request without a type gets. Machines that are never spot have the same
 // price for both values of `spot`.
