@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "perfmodel/fit/matrix.h"
 #include "runtime/base/check.h"
 
 namespace scavenger::campaign {
@@ -47,36 +48,24 @@ class Features final {
   Row low_, high_;
 };
 
-double inner(const Row& a, const Row& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
-// Gauss and Jordan, of a symmetric positive definite matrix whose last column is the right side.
-Row solve(std::vector<Row> rows) {
-  for (std::size_t pivot = 0; pivot < rows.size(); ++pivot)
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      if (row == pivot) continue;
-      const double factor = rows[row][pivot] / rows[pivot][pivot];
-      for (std::size_t i = 0; i < rows[row].size(); ++i) rows[row][i] -= factor * rows[pivot][i];
-    }
-  Row solution;
-  for (std::size_t i = 0; i < rows.size(); ++i) solution.push_back(rows[i].back() / rows[i][i]);
-  return solution;
-}
-
 // The coefficients of the features of log(seconds).
 Row fit(const Features& features, const std::vector<TimedPoint>& timed) {
   const std::size_t terms = features(timed.front().values).size();
   if (timed.size() < 2 * terms) return {};
-  std::vector<Row> rows(terms, Row(terms + 1));
+  perfmodel::Matrix gram(terms, terms);
+  Row right(terms);
   for (const TimedPoint& point : timed) {
-    Row row = features(point.values);
-    row.push_back(std::log(std::max(point.seconds, kLeastSeconds)));
-    for (std::size_t i = 0; i < terms; ++i)
-      for (std::size_t j = 0; j <= terms; ++j) rows[i][j] += row[i] * row[j];
+    const Row row = features(point.values);
+    const double log_seconds = std::log(std::max(point.seconds, kLeastSeconds));
+    for (std::size_t i = 0; i < terms; ++i) {
+      for (std::size_t j = 0; j < terms; ++j) gram(i, j) += row[i] * row[j];
+      right[i] += row[i] * log_seconds;
+    }
   }
-  for (std::size_t i = 1; i < terms; ++i) rows[i][i] += kRidge * static_cast<double>(timed.size());
-  return solve(std::move(rows));
+  for (std::size_t i = 1; i < terms; ++i) gram(i, i) += kRidge * static_cast<double>(timed.size());
+  const auto cholesky = perfmodel::Cholesky::of(gram);
+  SCAVENGER_CHECK(cholesky);
+  return cholesky->solve(right);
 }
 
 }  // namespace
@@ -89,7 +78,7 @@ PointTimes::PointTimes(const Space& space, const std::vector<TimedPoint>& timed)
   const Features features(space);
   const Row coefficients = fit(features, timed);
   const auto expected = [&](const Row& values) {
-    return coefficients.empty() ? mean : std::exp(inner(coefficients, features(values)));
+    return coefficients.empty() ? mean : std::exp(perfmodel::dot(coefficients, features(values)));
   };
   for (PointIndex point = 0; point < space.size(); ++point)
     seconds_.push_back(expected(space.values_at(point)));
