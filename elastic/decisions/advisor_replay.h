@@ -22,6 +22,21 @@ struct ReplayedAdvisor {
   // Returns how the advisor decides in a process that has begun so, since a resumed job may have
   // other limits. Empty: that process has no such advisor.
   std::function<Decide(const fact::Start&)> decide_of;
+  // Of an advisor that was told a Setting: `setting_of` returns that of the process that has begun
+  // so, or nothing if it has no such advisor; `go_on` decides from it and what was measured.
+  template <typename Setting>
+  static std::function<Decide(const fact::Start&)> by_setting(
+      std::function<std::optional<Setting>(const fact::Start&)> setting_of,
+      std::vector<RunEvent> (*go_on)(const Setting&, const RunNumbers&)) {
+    return [setting_of = std::move(setting_of), go_on](const fact::Start& start) {
+      Decide decide;
+      if (std::optional<Setting> setting = setting_of(start))
+        decide = [setting = std::move(*setting), go_on](const RunNumbers& numbers) {
+          return go_on(setting, numbers);
+        };
+      return decide;
+    };
+  }
   // Whether it is this advisor that logs such events.
   bool (*is_decision)(const RunEvent&) = nullptr;
   // Whether a decision need not follow from measurements: the first one, one of the user's.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "elastic/events/json_number.h"
 #include "elastic/history/search_stays.h"
 #include "runtime/base/text.h"
 
@@ -48,10 +49,9 @@ std::string looks_text(const SearchSummary& summary) {
 
 json part_json(const std::optional<PartSaved>& saved) {
   if (!saved || !std::isfinite(saved->value)) return nullptr;
-  const auto finite = [](double value) {
-    return std::isfinite(value) ? json(value) : json(nullptr);
-  };
-  return {{"value", saved->value}, {"low", finite(saved->low)}, {"high", finite(saved->high)}};
+  return {{"value", saved->value},
+          {"low", number_or_null(saved->low)},
+          {"high", number_or_null(saved->high)}};
 }
 
 json job_size_json(const JobSize& size) {

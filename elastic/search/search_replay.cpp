@@ -25,16 +25,10 @@ bool is_end(const RunEvent& event) {
 
 AdvisorReplay search_replay(
     std::function<std::optional<SearchSetting>(const fact::Start&)> setting_of) {
-  const auto decide_of = [setting_of = std::move(setting_of)](const fact::Start& start) {
-    ReplayedAdvisor::Decide decide;
-    if (std::optional<SearchSetting> setting = setting_of(start))
-      decide = [setting = std::move(*setting)](const RunNumbers& numbers) {
-        return continue_search(setting, numbers);
-      };
-    return decide;
-  };
   return AdvisorReplay(
-      {.decide_of = decide_of, .is_decision = is_decision, .may_come_from_outside = is_end});
+      {.decide_of = ReplayedAdvisor::by_setting(std::move(setting_of), continue_search),
+       .is_decision = is_decision,
+       .may_come_from_outside = is_end});
 }
 
 ReplayedLog replay_search(const std::filesystem::path& run_folder, ConfigOf config_of,

@@ -24,17 +24,10 @@ bool may_come_from_outside(const RunEvent& event) {
 
 AdvisorReplay race_replay(
     std::function<std::optional<VmRaceSetting>(const fact::Start&)> setting_of) {
-  const auto decide_of = [setting_of = std::move(setting_of)](const fact::Start& start) {
-    ReplayedAdvisor::Decide decide;
-    if (std::optional<VmRaceSetting> setting = setting_of(start))
-      decide = [setting = std::move(*setting)](const RunNumbers& numbers) {
-        return continue_race(setting, numbers);
-      };
-    return decide;
-  };
-  return AdvisorReplay({.decide_of = decide_of,
-                        .is_decision = is_race_step,
-                        .may_come_from_outside = may_come_from_outside});
+  return AdvisorReplay(
+      {.decide_of = ReplayedAdvisor::by_setting(std::move(setting_of), continue_race),
+       .is_decision = is_race_step,
+       .may_come_from_outside = may_come_from_outside});
 }
 
 ReplayedLog replay_race(const std::filesystem::path& run_folder, ConfigOf config_of,
