@@ -209,8 +209,7 @@ void HostTrainer::use_threads(std::uint32_t threads) {
 InParallel HostTrainer::in_parallel() const {
   if (host_.in_parallel == nullptr) return {};
   return [this](const std::function<void()>& work) {
-    const auto call = [](void* data) { (*static_cast<const std::function<void()>*>(data))(); };
-    host_.in_parallel(call, const_cast<std::function<void()>*>(&work), threads_, 0);
+    call_in_parallel(host_.in_parallel, threads_, work);
   };
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/torch/trainer/device.h"
 #include "runtime/torch/trainer/model_trainer.h"
 #include "runtime/torch/trainer/reduced_precision.h"
+#include "runtime/training/in_parallel.h"
 
 namespace scavenger {
 namespace {
@@ -36,12 +37,10 @@ void use_torch_threads(std::uint32_t threads) {
 
 // at::parallel_for() would run on this thread alone, as this file is compiled without OpenMP.
 void on_torch_threads(const std::function<void()>& work) {
-  using Parallel = void (*)(void (*)(void*), void*, unsigned threads, unsigned flags);
-  static const auto parallel = reinterpret_cast<Parallel>(::dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  static const auto parallel =
+      reinterpret_cast<ParallelCall>(::dlsym(RTLD_DEFAULT, "GOMP_parallel"));
   if (parallel == nullptr) return work();
-  const auto call = [](void* data) { (*static_cast<const std::function<void()>*>(data))(); };
-  parallel(call, const_cast<std::function<void()>*>(&work),
-           static_cast<unsigned>(at::get_num_threads()), 0);
+  call_in_parallel(parallel, static_cast<std::uint32_t>(at::get_num_threads()), work);
 }
 
 DevicePlace choose_device(Device wanted, std::uint32_t index) {
