@@ -9,15 +9,9 @@
 
 #include "elastic/history/run_numbers.h"
 #include "elastic/report/savings.h"
+#include "runtime/config/job_config.h"
 
 namespace scavenger::elastic {
-
-// K and B.
-struct JobSize {
-  std::uint32_t workers = 0;
-  std::uint32_t batch_size = 0;
-  bool operator==(const JobSize&) const = default;
-};
 
 struct SearchSummary {
   JobSize first;  // as the job was configured

@@ -43,15 +43,9 @@ void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& 
 }
 
 std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search) {
-  const std::set<std::uint32_t> workers(search.workers.begin(), search.workers.end());
-  const std::set<std::uint32_t> batch_sizes(search.batch_sizes.begin(), search.batch_sizes.end());
   std::vector<perfmodel::Configuration> grid;
-  for (const std::uint32_t k : workers)
-    for (const std::uint32_t b : batch_sizes) {
-      const std::uint32_t largest_share = (b + k - 1) / k;
-      if (b < k || (search.max_local_batch > 0 && largest_share > search.max_local_batch)) continue;
-      grid.push_back({static_cast<double>(k), static_cast<double>(b)});
-    }
+  for (const JobSize& size : searched_sizes(search))
+    grid.push_back({static_cast<double>(size.workers), static_cast<double>(size.batch_size)});
   if (!suffices(grid, search.mode))
     throw ConfigError(
         {.what = fmt::format("{} configurations are too few to search, or have one K", grid.size()),

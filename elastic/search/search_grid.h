@@ -16,9 +16,9 @@ namespace scavenger::elastic {
 // at the start of a job: a resumed job has another K and B, and must know the same candidates.
 void resolve_search(std::uint32_t room, std::uint64_t train_samples, JobConfig& config);
 
-// Every K with every B that gives each worker a sample, and no worker more than it holds; by K,
-// then B. Throws ConfigError if there is too little to choose from: three configurations and two
-// K are needed to know what a third would do, and two configurations if the mode is auto.
+// The sizes that are searched (searched_sizes()). Throws ConfigError if there is too little to
+// choose from: three configurations and two K are needed to know what a third would do, and two
+// configurations if the mode is auto.
 std::vector<perfmodel::Configuration> search_grid(const SearchConfig& search);
 
 // Of a grid, those whose largest share goes through one pass of a worker, as the workers have

@@ -1,8 +1,6 @@
 #include "runtime/config/config_file.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -33,17 +31,6 @@ void throw_first(const std::vector<Violation>& violations, const ValuePlaces& pl
   if (first != violations.end()) throw places.error(*first);
 }
 
-std::ptrdiff_t configurations_of(const SearchConfig& search) {
-  std::ptrdiff_t count = 0;
-  for (const std::uint32_t workers : search.workers)
-    count += std::ranges::count_if(search.batch_sizes, [&](std::uint32_t batch_size) {
-      const std::uint32_t largest_share = (batch_size + workers - 1) / workers;
-      return batch_size >= workers &&
-             (search.max_local_batch == 0 || largest_share <= search.max_local_batch);
-    });
-  return count;
-}
-
 // Where the configuration does not say how to search. Who names several numbers of workers, or
 // several batch sizes, leaves the job a choice: then it looks for the best of them, and what is not
 // named stays as configured. A job whose K and B are fixed trains with these.
@@ -53,7 +40,7 @@ void settle_search_mode(JobConfig& config) {
   SearchConfig search = config.search;
   if (search.workers.empty()) search.workers = {config.cluster.workers};
   if (search.batch_sizes.empty()) search.batch_sizes = {config.batch_size};
-  if (configurations_of(search) < 2) return;
+  if (searched_sizes(search).size() < 2) return;
   search.mode = SearchMode::kAuto;
   config.search = search;
 }

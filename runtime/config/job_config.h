@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -189,6 +190,28 @@ struct SearchConfig {
 
   bool operator==(const SearchConfig&) const = default;
 };
+
+struct JobSize {
+  std::uint32_t workers = 0;     // K
+  std::uint32_t batch_size = 0;  // B
+
+  bool operator==(const JobSize&) const = default;
+};
+
+// Every candidate for K with every one for B that gives each worker a sample, and no worker more
+// than it holds; by K, then B, each once.
+inline std::vector<JobSize> searched_sizes(const SearchConfig& search) {
+  const std::set<std::uint32_t> workers(search.workers.begin(), search.workers.end());
+  const std::set<std::uint32_t> batch_sizes(search.batch_sizes.begin(), search.batch_sizes.end());
+  std::vector<JobSize> sizes;
+  for (const std::uint32_t k : workers)
+    for (const std::uint32_t b : batch_sizes) {
+      const std::uint32_t largest_share = (b + k - 1) / k;
+      if (b < k || (search.max_local_batch > 0 && largest_share > search.max_local_batch)) continue;
+      sizes.push_back({k, b});
+    }
+  return sizes;
+}
 
 // How B is divided among the workers (docs/design/dynamic_batching.md).
 struct BatchingConfig {

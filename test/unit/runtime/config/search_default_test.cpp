@@ -16,6 +16,7 @@ TEST_CASE("A job whose K and B are fixed does not search") {
   CHECK(search_of({}).mode == SearchMode::kOff);
   CHECK(search_of({"search.policy=min-time"}).mode == SearchMode::kOff);
   CHECK(search_of({"search.workers=[2]"}).mode == SearchMode::kOff);
+  CHECK(search_of({"search.workers=[2,2]"}).mode == SearchMode::kOff);
   CHECK(search_of({"search.workers=[2]", "search.batch_sizes=[32]"}).mode == SearchMode::kOff);
 }
 
