@@ -24,7 +24,7 @@ using RunCluster = std::pair<std::string, double>;  // type, VMs
       {.what = std::move(what), .where = std::move(where), .remedy = std::move(remedy)});
 }
 
-double positive_number(const std::string& cell, const std::string& where) {
+double cell_number(const std::string& cell, const std::string& where) {
   std::istringstream text(cell);
   double value = 0.0;
   if (!(text >> value) || !text.eof() || !std::isfinite(value) || !(value > 0.0))
@@ -67,8 +67,8 @@ std::vector<WholeRun> read_whole_runs(const std::filesystem::path& file) {
     if (run.job.empty() || run.type.empty())
       refuse_runs("there is no job, or no type", where,
                   fmt::format("write rows as {}", kRunsHeader));
-    run.vms = positive_number(vms, where);
-    run.dollars = positive_number(dollars, where);
+    run.vms = cell_number(vms, where);
+    run.dollars = cell_number(dollars, where);
     runs.push_back(std::move(run));
   }
   return runs;

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <sstream>
 #include <utility>
 
 #include "runtime/base/error.h"
-#include "runtime/base/file.h"
 #include "runtime/base/text.h"
+#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
 
+constexpr const char* kRemedy = "docs/machines.md has the columns of tables of spot machines";
 constexpr double kQuantile = 0.9;
 constexpr double kYearDays = 365.0;
 
@@ -24,7 +24,7 @@ constexpr double kYearDays = 365.0;
 class SpotTable final {
  public:
   SpotTable(const std::filesystem::path& file, const std::vector<std::string>& columns)
-      : file_(file), lines_(std::string(without_byte_order_mark(read_file(file)))) {
+      : file_(file), lines_(std::string(without_byte_order_mark(read_input_file(file, kRemedy)))) {
     std::string line;
     std::getline(lines_, line);
     const std::vector<std::string> header = cells_of_line(line);
@@ -52,18 +52,15 @@ class SpotTable final {
   }
 
   double positive(const std::string& column, const std::string& cell) const {
-    double value = 0.0;
-    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size() || !(value > 0.0) ||
-        !std::isfinite(value))
-      refuse(fmt::format("{} \"{}\" is not a positive number", column, cell));
-    return value;
+    const auto value = positive_number(cell);
+    if (!value) refuse(fmt::format("{} \"{}\" is not a positive number", column, cell));
+    return *value;
   }
 
   [[noreturn]] void refuse(std::string what) const {
     throw InputError({.what = std::move(what),
                       .where = fmt::format("{}:{}", file_.string(), number_),
-                      .remedy = "docs/machines.md has the columns of tables of spot machines"});
+                      .remedy = kRemedy});
   }
 
  private:

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <set>
 #include <sstream>
@@ -65,10 +63,8 @@ class Row final {
   std::optional<double> number(const std::string& column) const {
     const std::string cell = text(column);
     if (cell.empty()) return std::nullopt;
-    double value = 0.0;
-    const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || stop != cell.data() + cell.size() || !(value > 0.0) ||
-        !std::isfinite(value))
+    const auto value = positive_number(cell);
+    if (!value)
       refuse(file_, line_, fmt::format("{} \"{}\" is not a positive number", column, cell));
     return value;
   }

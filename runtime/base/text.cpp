@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <system_error>
 
 #include "runtime/base/error.h"
 
@@ -55,6 +57,14 @@ std::string join_words(std::span<const std::string> words) {
     text += words[i];
   }
   return text;
+}
+
+std::optional<double> positive_number(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  double value = 0.0;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const bool is_number = error == std::errc() && stop == end;
+  return is_number && std::isfinite(value) && value > 0.0 ? std::optional(value) : std::nullopt;
 }
 
 std::string format_bytes(std::uint64_t bytes) {

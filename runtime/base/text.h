@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ std::string join_words(std::span<const std::string> words);
 
 // The text of a file without the mark that Excel puts before UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
+
+// Returns the number that the whole text is; nothing if it is none that is finite and above 0.
+std::optional<double> positive_number(std::string_view text);
 
 // Returns, for instance, "1.5 KiB" or "44.7 MiB".
 std::string format_bytes(std::uint64_t bytes);

@@ -1,29 +1,25 @@
 #include "elastic/vms/spot_tables.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 
 #include "elastic/vms/vm_plan.h"
 #include "runtime/base/error.h"
+#include "test/support/temporary_folder.h"
 
 namespace scavenger::elastic {
 namespace {
 
-// Ends with the test.
 class TableFile final {
  public:
-  explicit TableFile(const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / "scavenger_spot_tables.csv") {
-    std::ofstream(path_) << text;
-  }
-  TableFile(const TableFile&) = delete;
-  TableFile& operator=(const TableFile&) = delete;
-  ~TableFile() { std::filesystem::remove(path_); }
-  const std::filesystem::path& path() const { return path_; }
+  explicit TableFile(const std::string& text) { std::ofstream(path()) << text; }
+  std::filesystem::path path() const { return folder_.path() / "table.csv"; }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
 };
 
 constexpr const char* kHeader = "zone,machine_type,lifetime_seconds,ended_by\n";
@@ -60,6 +56,15 @@ TEST_CASE("A table of lives that cannot be read is an error with its line") {
       CHECK(std::string(error.what()).find(words) != std::string::npos);
     }
   }
+}
+
+TEST_CASE("A pipe in place of a table is refused") {
+  const TemporaryFolder folder;
+  const std::filesystem::path pipe = folder.path() / "lives.csv";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  KnownModel known;
+  CHECK_THROWS_AS(add_spot_lives(pipe, "", known), InputError);
+  CHECK_THROWS_AS(add_spot_lives(folder.path() / "nothing.csv", "", known), InputError);
 }
 
 TEST_CASE("The price of a spot type is the 90 % quantile of its last year, by time") {

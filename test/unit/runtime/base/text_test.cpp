@@ -13,6 +13,13 @@ TEST_CASE("nearest_word finds a slip of the finger and ignores the unrelated") {
   CHECK(nearest_word("zebra", keys).empty());
 }
 
+TEST_CASE("A positive number is the whole text") {
+  CHECK(positive_number("0.25") == 0.25);
+  CHECK(positive_number("1e3") == 1000.0);
+  for (const char* const text : {"", "0", "-1", "1x", " 1", "nan", "inf", "1e999"})
+    CHECK_FALSE(positive_number(text));
+}
+
 TEST_CASE("Sizes and durations read as people write them") {
   CHECK(format_bytes(512) == "512 B");
   CHECK(format_bytes(1536) == "1.5 KiB");
