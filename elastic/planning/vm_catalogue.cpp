@@ -9,10 +9,9 @@
 namespace scavenger::elastic {
 
 std::vector<VmType> vm_types_at(const std::filesystem::path& place) {
-  const bool is_run = std::filesystem::is_directory(place);
-  if (!is_run && place.extension() != ".json") return read_vm_types(place);
-  const JobConfig config = is_run ? read_resolved_config(place / "config.json")
-                                  : load_job_config(place, {}, DataFiles::kNotChecked);
+  const bool is_job = std::filesystem::is_directory(place) || place.extension() == ".json";
+  if (!is_job) return read_vm_types(place);
+  const JobConfig config = config_of(place);
   // The number of this machine's cores only says what `local` has, which is no type.
   std::vector<VmType> types =
       vm_types_of(provider_factory(config.provider.type).catalogue(config, 0));

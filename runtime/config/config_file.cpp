@@ -117,4 +117,15 @@ JobConfig read_resolved_config(const std::filesystem::path& path) {
   return parse_resolved_config(read_file(path), path.string());
 }
 
+std::filesystem::path config_file_of(const std::filesystem::path& run_or_config) {
+  const bool is_run = std::filesystem::is_directory(run_or_config);
+  return is_run ? run_or_config / "config.json" : run_or_config;
+}
+
+JobConfig config_of(const std::filesystem::path& run_or_config) {
+  const std::filesystem::path file = config_file_of(run_or_config);
+  return file == run_or_config ? load_job_config(file, {}, DataFiles::kNotChecked)
+                               : read_resolved_config(file);
+}
+
 }  // namespace scavenger

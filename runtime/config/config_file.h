@@ -46,4 +46,9 @@ JobConfig parse_resolved_config(const std::string& text, const std::string& wher
 // The same for the content of a file.
 JobConfig read_resolved_config(const std::filesystem::path& path);
 
+// The file that has the configuration: `config.json` if this is a run folder, or else this file.
+std::filesystem::path config_file_of(const std::filesystem::path& run_or_config);
+// The configuration in that file. Does not check data files.
+JobConfig config_of(const std::filesystem::path& run_or_config);
+
 }  // namespace scavenger

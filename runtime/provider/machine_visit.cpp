@@ -12,13 +12,10 @@ namespace scavenger {
 
 ProviderConfig provider_of_job(const std::filesystem::path& run_or_config, ProviderType type,
                                std::string_view place) {
-  const bool is_run = std::filesystem::is_directory(run_or_config);
-  const std::filesystem::path file = is_run ? run_or_config / "config.json" : run_or_config;
-  const JobConfig config =
-      is_run ? read_resolved_config(file) : load_job_config(file, {}, DataFiles::kNotChecked);
+  const JobConfig config = config_of(run_or_config);
   if (config.provider.type != type)
     throw InputError({.what = fmt::format("this job has no machines {}", place),
-                      .where = file,
+                      .where = config_file_of(run_or_config),
                       .remedy = fmt::format("name a run folder or a configuration whose provider "
                                             "is of type {}",
                                             name_of(type))});
