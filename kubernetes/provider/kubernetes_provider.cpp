@@ -263,10 +263,14 @@ void KubernetesProvider::take_list(const std::vector<json>& pods) {
   }
 }
 
+void KubernetesProvider::note_unexplained(const PodView& view) {
+  const auto found = unexplained_.find(view.name);
+  if (found != unexplained_.end()) found->second = view;
+}
+
 void KubernetesProvider::take_change(const json& object) {
   PodView view = pod_view(object);
-  const auto unexplained = unexplained_.find(view.name);
-  if (unexplained != unexplained_.end()) unexplained->second = view;
+  note_unexplained(view);
   const std::optional<MachineId> id = owner_of(view.name);
   if (!id) {
     if (disposals_.contains(view.name) || view.is_going) return;
@@ -284,8 +288,7 @@ void KubernetesProvider::take_change(const json& object) {
 
 void KubernetesProvider::take_removal(const json& object) {
   const PodView view = pod_view(object);
-  const auto unexplained = unexplained_.find(view.name);
-  if (unexplained != unexplained_.end()) unexplained->second = view;
+  note_unexplained(view);
   const std::optional<MachineId> id = owner_of(view.name);
   if (!id) return;
   pods_.at(*id).view = view;

@@ -87,6 +87,7 @@ class KubernetesProvider final : public Lessor {
 
   // Waits until the cluster tells what became of a Pod whose worker was lost. False: it does not.
   awaitable<bool> find_out(MachineId id);
+  void note_unexplained(const PodView& view);
   void dispose(const std::string& pod);
   awaitable<void> dispose_of(std::string pod);
 
