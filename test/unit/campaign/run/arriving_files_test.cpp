@@ -3,22 +3,10 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "runtime/base/digest.h"
 #include "runtime/base/error.h"
+#include "test/unit/campaign/task/announced_file.h"
 
 namespace scavenger::campaign {
-namespace {
-
-message::PutFile announced(const std::string& name, const std::string& content) {
-  message::PutFile file;
-  file.name = name;
-  file.bytes = content.size();
-  file.sha256 = sha256_hex(content);
-  return file;
-}
-
-}  // namespace
-
 TEST_CASE("Files come in pieces, and an empty one in none") {
   ArrivingFiles arriving;
   message::PutFile state = announced("state", "abcdef");

@@ -6,19 +6,12 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "test/support/temporary_folder.h"
+#include "test/unit/campaign/task/announced_file.h"
 
 namespace scavenger::campaign {
 namespace {
 
 namespace fs = std::filesystem;
-
-message::PutFile announced(const std::string& name, const std::string& content) {
-  message::PutFile file;
-  file.name = name;
-  file.bytes = content.size();
-  file.sha256 = sha256_hex(content);
-  return file;
-}
 
 TEST_CASE("A file that comes in pieces has its name when it is whole", "[hosted_files]") {
   const TemporaryFolder folder;
