@@ -128,6 +128,7 @@ HostTrainer::HostTrainer(const scavenger_worker_host& host, const HostJob& job)
   adopt_parameters(model);
   adopt_buffers(model);
   if (model.batches_ahead > 0) batches_ahead_ = model.batches_ahead;
+  if (model.place != nullptr) place_ = model.place;
 }
 
 void HostTrainer::adopt_parameters(const scavenger_model& model) {
@@ -171,6 +172,10 @@ void HostTrainer::use_gradients(std::span<float> gradients) {
   SCAVENGER_CHECK(gradients.size() == parameters_.flat_size());
   gradients_ = gradients;
   require_ok(host_.use_gradients(host_.context, gradients.data()));
+}
+
+void HostTrainer::release_vectors() {
+  if (host_.release_vectors != nullptr) host_.release_vectors(host_.context);
 }
 
 void HostTrainer::end(const std::optional<WorkerIteration>& next) {

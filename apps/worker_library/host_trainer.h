@@ -30,8 +30,8 @@ struct HostJob {
   std::uint32_t threads = 1;
 };
 
-// Thread: as Trainer. Errors of the host are ConfigError if it says that the input is bad, and
-// JobError otherwise.
+// It has more than 25 methods, since it offers each function of the host. Thread: as Trainer.
+// Errors of the host are ConfigError if it says that the input is bad, and JobError otherwise.
 class HostTrainer final : public Trainer {
  public:
   // Has the host make its model. `host` is copied.
@@ -41,6 +41,7 @@ class HostTrainer final : public Trainer {
   const TensorLayout& buffers() const override { return buffers_; }
   void use_weights(std::span<float> weights) override;
   void use_gradients(std::span<float> gradients) override;
+  void release_vectors() override;
   void write_initial_weights() override;
   void read_buffers(std::span<float> destination) const override;
   void write_buffers(std::span<const float> source) override;
@@ -59,6 +60,7 @@ class HostTrainer final : public Trainer {
   void step(const ps::WholeStep& step);
   bool wants_announcements() const { return host_.expect != nullptr; }
   std::uint32_t batches_ahead() const { return batches_ahead_; }
+  const std::string& place() const { return place_; }
 
   // From the host's forward_backward().
   void gradient_ready(std::uint32_t parameter);
@@ -82,6 +84,7 @@ class HostTrainer final : public Trainer {
   std::vector<HostBuffer> host_buffers_;  // in the order of buffers_
   std::vector<std::uint64_t> offsets_;    // of parameters, in floats
   std::uint32_t batches_ahead_ = 2;
+  std::string place_ = "host program's device";
   std::uint32_t threads_;
   std::span<float> gradients_;
   WorkerIteration begun_;

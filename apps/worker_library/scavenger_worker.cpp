@@ -50,7 +50,7 @@ Computation make_computation(const scavenger_worker_host& host, const Computatio
   computation.in_parallel = trainer->in_parallel();
   if (trainer->can_step())
     computation.step = [trainer = the_trainer](const ps::WholeStep& step) { trainer->step(step); };
-  computation.place = "host program's device";
+  computation.place = trainer->place();
   computation.trainer = std::move(trainer);
   return computation;
 }

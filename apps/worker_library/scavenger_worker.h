@@ -66,6 +66,7 @@ typedef struct scavenger_model {
   const scavenger_tensor* buffers;
   uint32_t buffer_count;
   uint32_t batches_ahead; /* batches that expect() is to announce; 0: two */
+  const char* place;      /* the device that computes, for the log; null: the host program's */
 } scavenger_model;
 
 /* A batch: size samples. One of features and tokens is null, and one of labels and values. A sample
@@ -176,6 +177,10 @@ typedef struct scavenger_worker_host {
    * all have returned: the function GOMP_parallel of the OpenMP library that the host computes
    * with, whose threads are awake after a pass. The library steps weights on them. flags: 0. */
   void (*in_parallel)(void (*work)(void* data), void* data, unsigned threads, unsigned flags);
+  /* May be null. The memory of weights and gradients may be unmapped when this has returned: a host
+   * that has had a GPU pin it releases it. use_weights() and use_gradients() come before its use.
+   */
+  void (*release_vectors)(void* context);
 } scavenger_worker_host;
 
 /* Returns SCAVENGER_WORKER_INTERFACE of the library. */
