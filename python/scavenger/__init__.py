@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     rank: int
     workers: int
     epoch: float
+    # Where this worker computes: model.to(scavenger.device), and each batch as well.
+    device: torch.device
 
 __version__ = "0.1.0"
 
@@ -63,6 +65,10 @@ def __getattr__(name: str) -> Any:
         from scavenger import script
 
         return script.place_value(name)
+    if name == "device":
+        from scavenger import script
+
+        return script.the_script.device
     raise AttributeError(f"module {__name__} has no attribute {name}")
 
 

@@ -47,8 +47,9 @@ class Batches:
             self._batches = iter(self._source)
         epoch: Optional[int] = None
         while not self.has_ended:
-            batch = self._next if self._next is not None else next(self._batches, None)
-            self._next = None
+            batch, self._next = self._next, None
+            if batch is None:
+                batch = script.on_device(next(self._batches, None))
             if batch is None:
                 self.has_ended = True
                 return
@@ -139,7 +140,7 @@ class Accelerator:
         self._interval = interval
         self._calls: Optional[SchedulerCalls] = None  # if there is a scheduler
         self._loss: Optional[torch.Tensor] = None
-        self.device = torch.device("cpu")
+        self.device = script.the_script.device
 
     def prepare(self, *parts: Any) -> Any:
         """Take a model, its optimizer, the training's DataLoader and maybe a scheduler.
@@ -153,6 +154,7 @@ class Accelerator:
         if len(schedulers) > 1:
             raise UserError(f"{PLACE} got {len(parts)} things", "", "give it one model, optimizer, "
                             "DataLoader and scheduler; evaluate by scavenger.evaluate()")
+        model.to(self.device)
         script.prepare(model, optimizer, clip_norm=self._clip_norm,
                        scheduler=schedulers[0] if schedulers else None, interval=self._interval)
         if schedulers:

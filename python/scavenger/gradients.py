@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Optional
 
 import torch
 
+from scavenger.devices.mirror import Mirror
 from scavenger.model_state import ModelState
 from scavenger.problems import UserError
 
@@ -17,6 +18,7 @@ class GradientCollector:
         self._state = state
         self._ready = ready
         self._worker: Any = None
+        self._mirror: Optional[Mirror] = None
         self._gradients: List[torch.Tensor] = []
         self._has_value: List[bool] = []
         self._told: List[bool] = []
@@ -26,25 +28,40 @@ class GradientCollector:
             parameter.register_post_accumulate_grad_hook(self._hook(index))
 
     def use_gradients(self, views: List[torch.Tensor]) -> None:
-        """Write gradients to these views from now on."""
-        self._gradients = views
+        """Have gradients come to these views from now on."""
+        self._mirror = self._state.mirror
+        if self._mirror is None:
+            self._gradients = views
+            return
+        self._mirror.use_gradients(views)
+        self._gradients = self._mirror.gradients
 
     def begin(self, worker: Any) -> None:
         """Begin the passes of an iteration."""
         self._worker = worker
         self._has_value = [False] * len(self._state.parameters)
         self._told = [False] * len(self._state.parameters)
+        if self._mirror is not None:
+            self._mirror.begin(lambda index: self._ready(self._worker, index))
 
     def has_told(self) -> bool:
         """Return whether a gradient was handed over in this iteration."""
-        return any(self._told)
+        return self._mirror.has_told if self._mirror is not None else any(self._told)
+
+    def _tell(self, index: int) -> None:
+        self._told[index] = True
+        if self._mirror is not None:
+            self._mirror.gradient_is_final(index)
+        else:
+            self._ready(self._worker, index)
 
     def finish(self) -> None:
         """Hand over what earlier passes of the iteration have given and the last one has not."""
         for index, has_value in enumerate(self._has_value):
             if has_value and not self._told[index]:
-                self._told[index] = True
-                self._ready(self._worker, index)
+                self._tell(index)
+        if self._mirror is not None:
+            self._mirror.finish()
 
     def collect_all(self) -> None:
         """Take the gradients that backward passes have left at the parameters."""
@@ -74,5 +91,4 @@ class GradientCollector:
             self._gradients[index].copy_(gradient)
             self._has_value[index] = True
         if self.is_last_pass:
-            self._told[index] = True
-            self._ready(self._worker, index)
+            self._tell(index)

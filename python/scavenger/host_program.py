@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 import torch
 
 from scavenger import native, user_file
+from scavenger.devices import choice
 from scavenger.inspection import stepped_here
 from scavenger.loader_pool import (BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource,
                                    importing_loaders)
@@ -38,11 +39,13 @@ class Worker:
         data = json.loads(job.data)
         torch.set_num_threads(job.threads)
         torch.set_flush_denormal(True)
+        place = choice.choose(config.get("device", "auto"), job.index)
+        choice.use_kernels(config.get("compute", {}))
         file = user_file.load(pathlib.Path(config["model"]["file"]), config["data"])
         with blaming("make_model()"):
             module = make_module(file.make_model, config["seed"])
         module.train()
-        self._state = ModelState(module)
+        self._state = ModelState(module, place)
         self._seed = config["seed"]
         if config["sync"]["strategy"] == "all_reduce":
             self._stepped = stepped_here(file, self._state)
@@ -52,9 +55,15 @@ class Worker:
         if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
             source = self._pool_source = self._make_pool(file, config, settings)
             model.batches_ahead = BATCHES_AHEAD
+        model.place = self.describe_place(place)
         self._trainer = Trainer(file, self._state, settings, source,
                                 self._library.scavenger_worker_gradient_ready)
         self._state.describe(model)
+
+    def describe_place(self, place: torch.device) -> bytes:
+        """Return the device's name for the library, which keeps no copy."""
+        self._place = choice.name_of(place).encode()
+        return self._place
 
     def _make_pool(self, file: user_file.UserFile, config: Dict[str, Any],
                    settings: Settings) -> PoolSource:
@@ -87,6 +96,11 @@ class Worker:
         """Write gradients to this memory."""
         assert self._trainer is not None
         self._trainer.use_gradients(self._views(address))
+
+    def release_vectors(self) -> None:
+        """Have a GPU copy nothing from or to the library's vectors any more."""
+        if self._state is not None:
+            self._state.release_vectors()
 
     def write_initial_weights(self) -> None:
         """Write what make_model() has made."""
@@ -194,5 +208,6 @@ def serve(library: Any, worker: Worker, in_parallel: Optional[Callable[..., None
     host.evaluate = native.Evaluate(_answering(library, worker.evaluate))
     host.expect = native.Expect(_answering(library, worker.expect))
     host.end = native.EndWorker(_answering(library, worker.end))
+    host.release_vectors = native.Release(lambda _: worker.release_vectors())
     host.step = native.StepOptimizer(_answering(library, worker.step))
     return int(library.scavenger_worker_run(ctypes.byref(host)))

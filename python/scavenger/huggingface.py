@@ -98,7 +98,7 @@ class Trainer(transformers.Trainer):
         return math.ceil(arguments.num_train_epochs * len(self.train_dataset) / batch_size)
 
     def _mean_loss(self, batch: Any) -> torch.Tensor:
-        loss = self.compute_loss(self.model, batch)
+        loss = self.compute_loss(self.model, script.on_device(batch))
         return loss[0] if isinstance(loss, tuple) else loss
 
     def _train_on(self, batch: Any, sums: Dict[str, float]) -> None:

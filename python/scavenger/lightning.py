@@ -73,16 +73,19 @@ def fit(module: Any, train_dataset: Any, val_dataset: Any = None, *,
     steps is 0 in a validation, and scavenger.iteration in the training.
     """
     _require_offered(module)
+    module.to(script.the_script.device)
     optimizer, scheduler, interval = _optimizer_of(module)
     script.prepare(module, optimizer, clip_norm=clip_norm, schedule=schedule, scheduler=scheduler,
                    interval=interval)
     if val_dataset is not None:
-        script.evaluate(lambda batch: _loss_of(module.validation_step(batch, 0), "validation_step"),
-                        val_dataset, batch_size, collate_fn)
+        def judge(batch: Any) -> torch.Tensor:
+            return _loss_of(module.validation_step(script.on_device(batch), 0), "validation_step")
+
+        script.evaluate(judge, val_dataset, batch_size, collate_fn)
     batches = script.loader(train_dataset, batch_size, collate_fn, epochs=epochs,
                             max_iterations=max_iterations)
     module.on_fit_start()
     for batch in batches:
-        answer = module.training_step(batch, int(script.place_value("iteration")))
+        answer = module.training_step(script.on_device(batch), int(script.place_value("iteration")))
         script.step(_loss_of(answer, "training_step"))
     module.on_fit_end()

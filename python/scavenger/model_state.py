@@ -1,4 +1,7 @@
-"""The tensors of a user's module: parameters that are views of shared memory, and buffers."""
+"""The tensors of a user's module: parameters that are views of shared memory, and buffers.
+
+On a GPU they are views of vectors there, which mirror the host's (mirror.py).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,13 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from scavenger import native
+from scavenger.devices.choice import is_apart
+from scavenger.devices.mirror import Mirror, MirroredBuffers
 from scavenger.problems import UserError
 
 # Parameters of bfloat16 are copies, rounded, of weights that the job has in 32 bits.
 TRAINED_TYPES = (torch.float32, torch.bfloat16)
+DEVICES = ("cpu", "cuda")
 COMPILED_PREFIX = "_orig_mod."  # torch.compile puts it before the names of what it wraps
 FROZEN_MARK = "frozen:sha256"
 TYPES = {
@@ -45,9 +51,10 @@ def checked_module(module: Any, origin: str) -> torch.nn.Module:
         if parameter.requires_grad and parameter.numel() == 0:
             raise UserError(f"parameter {name} is empty", origin,
                             "give it its size before training")
-        if parameter.device.type != "cpu":
-            raise UserError(f"parameter {name} is on {parameter.device}", origin,
-                            "leave the model on the CPU")
+    devices = sorted({str(parameter.device) for parameter in trained})
+    if len(devices) > 1 or trained[0].device.type not in DEVICES:
+        raise UserError(f"parameters are on {' and '.join(devices)}", origin,
+                        "have the whole model on the CPU or on one GPU: model.to(scavenger.device)")
     return module
 
 
@@ -64,7 +71,8 @@ def floats_at(address: int, count: int) -> torch.Tensor:
 class ModelState:
     """Binds a module to the library's flat vectors, and describes its tensors to it."""
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    def __init__(self, module: torch.nn.Module, device: Optional[torch.device] = None) -> None:
+        """Move the module to the device; None: it is where it computes."""
         self.module = module
         self.names: List[str] = []
         self.parameters: List[torch.nn.Parameter] = []
@@ -72,13 +80,17 @@ class ModelState:
             if parameter.requires_grad:
                 self.names.append(plain_name(name))
                 self.parameters.append(parameter)
-        self.initial = [parameter.detach().clone() for parameter in self.parameters]
+        self.initial = [parameter.detach().to("cpu", copy=True) for parameter in self.parameters]
+        self._mark = self._frozen_mark()
+        self.device = device or self.parameters[0].device
+        module.to(self.device)
+        self.mirror: Optional[Mirror] = None  # from the first vector on, if the device is apart
         # Of parameters that are rounded copies: their own memory.
         self._rounded = [None if parameter.dtype == torch.float32 else parameter.detach().clone()
                          for parameter in self.parameters]
         self._weights: List[torch.Tensor] = []
         self.buffers = self._adopt_buffers()
-        self._mark = self._frozen_mark()
+        self._mirrored_buffers = self._mirror_buffers() if is_apart(self.device) else None
         self._views: Dict[int, List[torch.Tensor]] = {}
         # Flat vectors whose views are kept: the library alternates between two. An optimizer that
         # is stepped here has more of them.
@@ -105,6 +117,24 @@ class ModelState:
                 found.append((full, module, name, own))
         return found
 
+    def _mirror_buffers(self) -> MirroredBuffers:
+        mirrored = MirroredBuffers(self.device, [tensor for _, _, _, tensor in self.buffers])
+        self.buffers = [(full, module, name, own) for (full, module, name, _), own
+                        in zip(self.buffers, mirrored.on_device)]
+        for _, module, name, own in self.buffers:
+            module._buffers[name] = own
+        return mirrored
+
+    def bring_buffers(self) -> None:
+        """Have a pass use the buffers as the library has them."""
+        if self._mirrored_buffers is not None:
+            self._mirrored_buffers.bring()
+
+    def fetch_buffers(self) -> None:
+        """Have the library see the buffers as a pass has left them, when the pass has ended."""
+        if self._mirrored_buffers is not None:
+            self._mirrored_buffers.fetch()
+
     def _frozen_mark(self) -> torch.Tensor:
         """Return what identifies the parameters that are not trained; empty if there are none."""
         digest = hashlib.sha256()
@@ -114,7 +144,7 @@ class ModelState:
                 continue
             is_any = True
             digest.update(plain_name(name).encode())
-            flat = parameter.detach().contiguous().flatten()
+            flat = parameter.detach().cpu().contiguous().flatten()
             digest.update(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
         raw = digest.digest()
         numbers = [raw[i] + 256 * raw[i + 1] for i in range(0, len(raw), 2)]
@@ -124,7 +154,10 @@ class ModelState:
         """Fill in the tensors for the library."""
         parameters = [self._tensor(name, tensor, torch.float32)
                       for name, tensor in zip(self.names, self.parameters)]
-        buffers = [self._tensor(name, tensor) for name, _, _, tensor in self.buffers]
+        on_host = (self._mirrored_buffers.on_host if self._mirrored_buffers is not None
+                   else [tensor for _, _, _, tensor in self.buffers])
+        buffers = [self._tensor(name, tensor)
+                   for (name, _, _, _), tensor in zip(self.buffers, on_host)]
         if self._mark.numel() > 0:
             buffers.append(self._tensor(FROZEN_MARK, self._mark))
         model.parameters = self._array(parameters)
@@ -151,14 +184,20 @@ class ModelState:
             if len(self._views) >= self.kept_views:
                 self._views.clear()
             flat = floats_at(address, flat_size)
+            if self.mirror is None and is_apart(self.device):
+                shapes = [parameter.shape for parameter in self.parameters]
+                self.mirror = Mirror(self.device, shapes, offsets, flat_size)
             views = [flat[first:first + parameter.numel()].view(parameter.shape)
                      for first, parameter in zip(offsets, self.parameters)]
             self._views[address] = views
         return views
 
     def use_weights(self, views: List[torch.Tensor]) -> None:
-        """Make the parameters these views, or rounded copies of them."""
+        """Make the parameters these views, or copies of them: rounded, or on the device."""
         self._weights = views
+        if self.mirror is not None:
+            self.mirror.bring_weights(views)
+            views = self.mirror.weights
         for parameter, view, rounded in zip(self.parameters, views, self._rounded):
             parameter.data = view if rounded is None else rounded.copy_(view)
 
@@ -172,7 +211,7 @@ class ModelState:
     def exact_copies(self) -> Iterator[None]:
         """Make all parameters copies in 32 bits within a block, before there are views."""
         before = [parameter.data for parameter in self.parameters]
-        self.use_exact_weights([data.to(torch.float32, copy=True) for data in before])
+        self.use_exact_weights([data.to("cpu", torch.float32, copy=True) for data in before])
         try:
             yield
         finally:
@@ -186,6 +225,12 @@ class ModelState:
             for view, value in zip(self._weights, self.initial):
                 view.copy_(value)
         self.use_weights(self._weights)
+
+    def release_vectors(self) -> None:
+        """Keep nothing that knows of the library's vectors, whose memory may go."""
+        self._views.clear()
+        if self.mirror is not None:
+            self.mirror.release()
 
     def settle_buffers(self) -> None:
         """Bring buffers that the model has replaced back to their place. Raises UserError."""

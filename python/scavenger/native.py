@@ -51,6 +51,7 @@ class Model(ctypes.Structure):
         ("buffers", ctypes.POINTER(Tensor)),
         ("buffer_count", ctypes.c_uint32),
         ("batches_ahead", ctypes.c_uint32),
+        ("place", ctypes.c_char_p),
     ]
 
 
@@ -147,6 +148,7 @@ Evaluate = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch), ctypes.POINTE
 Expect = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(Batch))
 EndWorker = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(End))
 StepOptimizer = ctypes.CFUNCTYPE(_int, _context, ctypes.POINTER(OptimizerStep))
+Release = ctypes.CFUNCTYPE(None, _context)
 InParallel = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
 
 
@@ -169,6 +171,7 @@ class Host(ctypes.Structure):
         ("end", EndWorker),
         ("step", StepOptimizer),
         ("in_parallel", InParallel),
+        ("release_vectors", Release),
     ]
 
 

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol
 
 import torch
 
+from scavenger.devices.choice import CPU, moved
 from scavenger.forked_loaders import Collate, ScriptData
 from scavenger.model_state import ModelState, checked_module
 from scavenger.optimizers import settings
@@ -82,6 +83,7 @@ class Script:
         self.evaluation: Optional[Evaluation] = None
         self.place: Optional[Place] = None
         self.loop_began = False
+        self.device = CPU  # of this worker; while a script is described, the CPU
 
     def runner_of(self, function: str) -> Runner:
         """Return what carries the script out. Raises UserError outside of a job."""
@@ -148,6 +150,12 @@ def prepare(model: torch.nn.Module, optimizer: torch.optim.Optimizer, *,
     script.optimizer = found
     script.stepped = SteppedElsewhere(optimizer, has_scheduler=scheduler is not None)
     script.state = state
+
+
+def on_device(batch: Any) -> Any:
+    """Return a batch with its tensors where the model is."""
+    state = the_script.state
+    return batch if state is None else moved(batch, state.device)
 
 
 def _data_of(dataset: Any, collate_fn: Optional[Collate], function: str) -> ScriptData:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import re
 import runpy
 import sys
-from typing import Optional, Sequence
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 from scavenger.problems import UserError, innermost_place, user_error
 from scavenger.script import the_script
@@ -52,6 +53,19 @@ def without_loop() -> UserError:
         named = str(config) if config.is_file() else "a configuration that names it as model.file"
         remedy = f"it has make_model() in place of a loop: run scavenger-train with {named}"
     return UserError("the script ended without a loop", str(path), remedy)
+
+
+def read_ticket(source: int) -> Tuple[int, Dict[str, Any]]:
+    """Read the launch ticket; return a file that has it again, and what it says."""
+    with os.fdopen(source, "rb") as stream:
+        line = stream.readline()
+    copy = os.memfd_create("ticket")
+    os.write(copy, line)
+    os.lseek(copy, 0, os.SEEK_SET)
+    try:
+        return copy, json.loads(line)
+    except ValueError:  # the library says what it expects
+        return copy, {}
 
 
 def take_input(kept: Optional[int] = None) -> int:

@@ -22,13 +22,15 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
 import torch
 
 from scavenger import batches, host_program, native, objective
+from scavenger.devices import choice
 from scavenger.forked_loaders import forked_loaders
 from scavenger.gradients import GradientCollector
 from scavenger.handover import Call, End, Handover, Pass
 from scavenger.loader_pool import BATCHES_AHEAD, LoaderPool, PoolSource
+from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
 from scavenger.problems import UserError, blaming, sample_text
 from scavenger.script import Place, the_script
-from scavenger.script_run import run_script, take_input, without_loop
+from scavenger.script_run import read_ticket, run_script, take_input, without_loop
 from scavenger.trainer import seed_everything
 
 LOG_SECONDS = 0.5  # between two messages of scavenger.log()
@@ -45,6 +47,7 @@ class ScriptModel(host_program.Worker):
         self._pool_source = source
         self.index = 0
         self.collector: Optional[GradientCollector] = None
+        self.record: PassRecord = HostRecord()  # of the iteration that the script computes
 
     def set_up(self, job: native.Job, model: native.Model) -> None:
         """Describe the model that the script has prepared."""
@@ -55,15 +58,22 @@ class ScriptModel(host_program.Worker):
         state = self._state = the_script.state
         assert state is not None
         _require_described(config)
+        _require_placed(state.device, config)
         self._seed = config["seed"]
         self._stepped = the_script.stepped_here
         assert self._pool_source is not None
         self._pool_source.pool.use_limits(config)
-        ready = self._library.scavenger_worker_gradient_ready
-        self.collector = GradientCollector(state, ready)
+        self.collector = GradientCollector(state, self.hand_over)
         self.collector.is_active = False
+        model.place = self.describe_place(state.device)
+        choice.use_kernels({})
         model.batches_ahead = BATCHES_AHEAD
         state.describe(model)
+
+    def hand_over(self, worker: Any, parameter: int) -> None:
+        """Hand a gradient over, unless the loss turns out to be no number when it arrives."""
+        if self.record.is_finite():
+            self._library.scavenger_worker_gradient_ready(worker, parameter)
 
     def use_threads(self, threads: int) -> None:
         """Have the script compute with so many threads."""
@@ -127,6 +137,16 @@ def _require_described(config: Mapping[str, Any]) -> None:
     if evaluation is None and config["evaluation"].get("enabled", True):
         raise UserError("the job evaluates, and the script does not call scavenger.evaluate()", "",
                         "call it, or set evaluation.enabled to false")
+
+
+def _require_placed(place: torch.device, config: Mapping[str, Any]) -> None:
+    """Check that the script has put its model where the job trains. Raises UserError."""
+    if place.type == the_script.device.type:
+        return
+    if config.get("device") == "cuda":
+        raise UserError("the model is on the CPU, and device is cuda", "scavenger.prepare()",
+                        "call model.to(scavenger.device) before it, and move each batch there")
+    print("the model is on the CPU, and this worker has a GPU: scavenger.device", file=sys.stderr)
 
 
 def _sums_of(result: Any, size: int) -> objective.Sums:
@@ -201,7 +221,6 @@ class ScriptRunner:
         self._thread: Optional[threading.Thread] = None
         self._pass: Optional[Pass] = None  # the script computes it
         self._next: Any = None  # the request that has told how the last iteration ended
-        self._began_seconds = 0.0
         self.has_ended = False
         self.exit_code: Optional[int] = None
 
@@ -303,8 +322,13 @@ class ScriptRunner:
         self._source.open(batch)
         rows = self._source.rows(0, batch.size)
         self._log.send()
+        state = the_script.state
+        assert state is not None
+        state.bring_buffers()
         seed_everything(request.random_key)
-        self._began_seconds = time.perf_counter()
+        assert self._model is not None
+        self._model.record = record_of(state.device)
+        self._model.record.begin_pass()
         return rows
 
     def step(self, loss: torch.Tensor, backward: bool) -> bool:
@@ -330,12 +354,10 @@ class ScriptRunner:
         assert self._model is not None and self._model.collector is not None
         collector, state = self._model.collector, the_script.state
         assert state is not None and self._source is not None
-        step = request.step
-        step.loss = float(loss.detach())
-        begin = time.perf_counter()
-        step.forward_seconds = begin - self._began_seconds
-        step.data_wait_seconds = self._source.wait_seconds
-        if not math.isfinite(step.loss):
+        record = self._model.record
+        request.step.data_wait_seconds = self._source.wait_seconds
+        if not record.add_loss(loss):
+            record.fill(request.step)
             return  # the library tells of it
         collector.begin(request.worker)
         if backward:
@@ -346,7 +368,10 @@ class ScriptRunner:
                 collector.is_active = False
         collector.collect_all()
         state.settle_buffers()
-        step.backward_seconds = time.perf_counter() - begin
+        record.end_pass()
+        state.fetch_buffers()
+        collector.finish()
+        record.fill(request.step)
 
     def log(self, values: Mapping[str, float]) -> None:
         """Keep the values of rank 0 until they may be sent."""
@@ -396,11 +421,13 @@ def leave(exit_code: Optional[int]) -> None:
 def main(words: Sequence[str]) -> int:
     """Run the worker: SEED FILE ARGUMENTS..., with the launch ticket on standard input."""
     seed, path, arguments = int(words[0]), pathlib.Path(words[1]), list(words[2:])
-    ticket = take_input()
+    ticket, told = read_ticket(take_input())
     torch.set_flush_denormal(True)
     runner = ScriptRunner(path, seed, native.load(), ticket)
     the_script.runner = runner
     try:
+        kind = json.loads(told.get("config", "{}")).get("device", "auto")
+        the_script.device = choice.choose(kind, told.get("index", 0))
         run_script(path, arguments, seed)
         runner.require_ended()
     except UserError as error:

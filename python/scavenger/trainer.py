@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import random
 import sys
-import time
 from typing import Any, Callable, ContextManager, List, Mapping, Optional, Protocol, Tuple
 
 import torch
 
 from scavenger import native, objective
+from scavenger.devices.choice import is_apart, moved
 from scavenger.gradients import GradientCollector
 from scavenger.model_state import ModelState
+from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
 from scavenger.problems import UserError, blaming, is_out_of_memory, sample_text
 from scavenger.user_file import UserFile
 
@@ -65,6 +65,8 @@ class Settings:
 def seed_everything(key: int) -> None:
     """Seed all generators that a user's functions may draw from."""
     torch.default_generator.manual_seed(key)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(key)
     random.seed(key)
     numpy = sys.modules.get("numpy")
     if numpy is not None:
@@ -98,15 +100,26 @@ class Trainer:
         self._source = source
         self._micro_batch = settings.micro_batch
         self._evaluated_at_once = 0  # most samples of a pass of an evaluation; 0: no limit
-        self._collector = GradientCollector(state, ready)
+        self._ready = ready
+        self._record: PassRecord = HostRecord()
+        self._collector = GradientCollector(
+            state, self._hand_over if is_apart(state.device) else ready)
 
     def use_gradients(self, views: List[torch.Tensor]) -> None:
         """Write gradients to these views from now on."""
         self._collector.use_gradients(views)
 
+    def _hand_over(self, worker: Any, parameter: int) -> None:
+        """Hand a gradient over, unless the loss turns out to be no number when it arrives."""
+        if self._record.is_finite():
+            self._ready(worker, parameter)
+
+    def _rows(self, first: int, last: int) -> Any:
+        return moved(self._source.rows(first, last), self._state.device)
+
     def _precision(self) -> ContextManager[Any]:
         if self._settings.is_bfloat16:
-            return torch.autocast("cpu", dtype=torch.bfloat16)
+            return torch.autocast(self._state.device.type, dtype=torch.bfloat16)
         return contextlib.nullcontext()
 
     def _set_training(self, is_training: bool) -> None:
@@ -118,6 +131,7 @@ class Trainer:
         """Compute the gradient of a batch's mean loss. Raises UserError."""
         self._set_training(True)
         self._source.open(batch)
+        self._state.bring_buffers()
         before = [tensor.clone() for _, _, _, tensor in self._state.buffers]
         while True:
             seed_everything(key)
@@ -140,30 +154,29 @@ class Trainer:
 
     def _halve(self, size: int) -> None:
         self._micro_batch = half_of(self._micro_batch, size)
+        if is_apart(self._state.device):
+            torch.cuda.empty_cache()  # what a pass of another size cannot use
         self._source.use_micro_batch(self._micro_batch)
 
     def _passes(self, size: int, step: native.Step) -> None:
-        total = 0.0
-        step.forward_seconds = step.backward_seconds = 0.0
+        record = self._record = record_of(self._state.device)
         for first, last in parts_of(size, self._micro_batch):
             self._collector.is_last_pass = last == size
-            data = self._source.rows(first, last)
-            start = time.perf_counter()
+            data = self._rows(first, last)
+            record.begin_pass()
             share = (last - first) / size
             loss = self._loss(data, first, last)
             if share != 1.0:
                 loss = loss * share
-            total += float(loss.detach())
-            middle = time.perf_counter()
-            step.forward_seconds += middle - start
-            if not math.isfinite(total):
+            if not record.add_loss(loss):
                 break
             with blaming("the backward pass", lambda: self._place(first, last)):
                 loss.backward()
             self._state.settle_buffers()
-            step.backward_seconds += time.perf_counter() - middle
+            record.end_pass()
+        self._state.fetch_buffers()
         self._collector.finish()
-        step.loss = total
+        record.fill(step)
 
     def _place(self, first: int, last: int) -> str:
         numbers = sample_text(self._source.numbers(first, last))
@@ -195,6 +208,7 @@ class Trainer:
         """Evaluate the model on a batch. Raises UserError."""
         self._set_training(False)
         self._source.open(batch)
+        self._state.bring_buffers()
         with torch.no_grad():
             found = self._evaluation(batch.size)
         for field in dataclasses.fields(found):
@@ -213,7 +227,7 @@ class Trainer:
                 self._evaluated_at_once = half_of(self._evaluated_at_once, size)
 
     def _evaluation_of(self, first: int, last: int) -> objective.Sums:
-        data = self._source.rows(first, last)
+        data = self._rows(first, last)
         size = last - first
         shape = self._settings.shape
         if self._file.evaluate is not None:

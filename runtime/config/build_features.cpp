@@ -30,7 +30,8 @@ void require_features(const JobConfig& config, const BuildFeatures& features) {
     require(features.nccl,
             "this build has no NCCL: its LibTorch is one for CPUs, or headers of NCCL were missing",
             "sync.strategy", kCudaRemedy);
-  if (config.device == Device::kCuda)
+  // A model in Python computes with the PyTorch of its own interpreter.
+  if (config.device == Device::kCuda && config.model.type != ModelType::kPython)
     require(features.cuda, "this build has no CUDA: its LibTorch is one for CPUs", "device",
             kCudaRemedy);
 }

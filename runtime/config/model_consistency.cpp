@@ -89,8 +89,6 @@ void ModelCheck::check_python() {
   if (config_.provider.type == ProviderType::kGcp)
     fail("/provider/type", "VMs of Compute Engine start scavenger-worker, which has no Python",
          "train models in Python with another provider");
-  if (config_.device == Device::kCuda)
-    fail("/device", "models in Python are trained on the CPU", "use cpu");
   if (config_.data.train.format == DataFormat::kParallelText)
     fail("/data/train/format", "models in Python take no pairs of sentences of this format",
          "read them in make_dataset(split), with the format python");
@@ -99,6 +97,9 @@ void ModelCheck::check_python() {
   if (config_.model.has_own_loop && config_.compute.micro_batch != 0)
     fail("/compute/micro_batch", "a script computes its batches by itself, in one pass",
          "leave it out, or divide batches in the script");
+  if (config_.compute.precision == Precision::kFloat16)
+    fail("/compute/precision", "models in Python are not computed in float16",
+         "use bfloat16, whose losses need no scale");
   if (config_.model.has_own_loop && config_.compute.precision != Precision::kFloat32)
     fail("/compute/precision", "a script chooses its precision by itself",
          "use torch.autocast in the script");

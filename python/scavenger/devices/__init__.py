@@ -1,0 +1,1 @@
+"""Where a model computes: the CPU, or a GPU, and what a GPU needs beside it."""
