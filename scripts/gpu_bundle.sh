@@ -38,7 +38,7 @@ if [ -z "$build" ]; then
     >"$log" 2>&1 || { cat "$log"; fail "cmake could not configure $build"; }
   rm -f "$log"
   grep -q 'SCAVENGER_HAS_CUDA=1' "$build/build.ninja" || fail "this LibTorch $torch has no CUDA"
-  cmake --build "$build" --parallel "$(scripts/build_jobs.sh)" --target $kPrograms $kTests $kBenches
+  cmake --build "$build" --parallel "$(scripts/build_jobs.sh)" --target $kPrograms worker_library $kTests $kBenches
   version=$(sed -n "s/^__version__ = '\(.*\)'/\1/p" "$packages/torch/version.py")
 else
   version=$(sed -n 's/^Torch_DIR:PATH=//p' "$build/CMakeCache.txt")
@@ -52,6 +52,12 @@ mkdir -p "$bundle"/{bin,lib/cxx,test,bench,scripts,test/gpu,test/bench,test/inte
 for program in $kPrograms; do strip -o "$bundle/bin/$program" "$build/bin/$program"; done
 for program in $kTests; do strip -o "$bundle/test/$program" "$build/test/$program"; done
 for program in $kBenches; do strip -o "$bundle/bench/$program" "$build/bench/$program"; done
+# What models in Python need: the worker's library, its launcher and the package.
+strip -o "$bundle/lib/libscavenger_worker.so" "$build/lib/libscavenger_worker.so"
+cp "$build/bin/scavenger-python-worker" "$bundle/bin/"
+mkdir -p "$bundle/share/scavenger/python"
+cp -r python/scavenger "$bundle/share/scavenger/python/"
+find "$bundle/share" -name __pycache__ -prune -exec rm -r {} +
 # Of what the programs are linked to, all but the C library's own, the C++ library, and what comes with PyTorch.
 ldd "$build"/bin/scavenger-{train,ps,ctl} | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u |
   grep -vE '/(ld-linux|libc|libm|libdl|librt|libpthread|libgcc_s|libstdc\+\+)[.]' | while read -r library; do

@@ -57,8 +57,9 @@ class StagesTest(unittest.TestCase):
                 self.assertTrue(all(value > 0 for value in case["values"].values()))
 
     def test_jobs(self):
-        found = self.check("workers", "synchronisation", "copies")
+        found = self.check("workers", "synchronisation", "copies", "python")
         self.assertTrue(found["workers"]["cases"]["equal results"]["checks"][0]["holds"])
+        self.assertTrue(found["python"]["cases"]["equal results, mlp"]["checks"][0]["holds"])
 
 
 class CutOffTest(unittest.TestCase):

@@ -101,10 +101,10 @@ def killed(around):
     return {"seconds from the news to the next iteration": pauses[0]}, [Check("recoveries", float(len(pauses)), 1.0, at_least=True)]
 
 
-def resized(around):
+def resized(around, config=None):
     sizes = [2, 1] if around.is_small else [2, 4, 1, 3]
     pauses = {}
-    with started(around, configuration(around, 1, 10**8)) as running:
+    with started(around, config or configuration(around, 1, 10**8)) as running:
         running.wait_until_it_trains(max(5.0, min(120.0, around.deadline.left())))
         for workers in sizes:
             before = len(running.events("recovery"))

@@ -1,0 +1,92 @@
+"""The stage of gpu_check.py that trains models in Python: with the package and the library of the bundle."""
+
+import os
+import sys
+import textwrap
+
+from job_stages import configuration, end_of, resized, seconds_per_iteration, started
+from running import HERE, CaseFailed
+from stage_log import Check
+from stages import median, steady
+
+import job as job_files  # job_stages has its folder on the path
+
+MODELS = HERE.parent / "unit" / "runtime" / "torch" / "models"
+SOURCES = {
+    "mlp": """
+        import torch
+
+        def make_model():
+            return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(784, 64), torch.nn.BatchNorm1d(64),
+                                       torch.nn.ReLU(), torch.nn.Linear(64, 10))
+    """,
+    "resnet18": f"""
+        import sys
+        sys.path.insert(0, {str(MODELS)!r})
+        import reference_models
+
+        def make_model():
+            return reference_models.resnet18()
+    """,
+}
+ON_DEVICE = {"cuda": "on the cuda:", "cpu": "on the cpu"}
+
+
+def python_configuration(around, model, workers, iterations, batch_size=64):
+    """A job of this model in Python, on the data of the built-in one."""
+    path = around.folder / f"{model}.py"
+    path.write_text(textwrap.dedent(SOURCES[model]))
+    config = configuration(around, workers, iterations, model, batch_size)
+    config["model"] = {"type": "python", "file": str(path)}
+    return config
+
+
+def weights_of(around, config):
+    with started(around, config) as running:
+        end_of(around, running)
+        logs = "".join(path.read_text() for path in (running.run / "logs").glob("worker*"))
+        if ON_DEVICE[config["device"]] not in logs:
+            raise CaseFailed(f"no worker was on the device:\n{logs[-1500:]}")
+        return job_files.last_weights(running.run)
+
+
+def equal_results(model):
+    def case(around):
+        iterations = 20
+        reference = python_configuration(around, model, 1, iterations)
+        reference["device"] = "cpu"
+        expected = weights_of(around, reference)
+        values, checks = {}, []
+        for workers in ([2] if around.is_small else [1, 2, 4]):
+            found = weights_of(around, python_configuration(around, model, workers, iterations))
+            difference = job_files.largest_difference(expected, found)
+            values[f"K = {workers}: largest difference of weights"] = difference
+            checks.append(Check(f"K = {workers}, difference of weights", difference, 1e-4))
+        return values, checks
+    return f"equal results, {model}", case
+
+
+def resizes(around):
+    return resized(around, python_configuration(around, "mlp", 1, 10**8))
+
+
+def speed(around):
+    """Beside the same module in a plain loop of PyTorch, whose batches wait in pinned memory."""
+    model, size, precision = ("mlp", 32, "float32") if around.is_small else ("resnet18", 512, "bfloat16")
+    iterations = 400 if around.is_small else 300
+    config = python_configuration(around, model, 1, iterations, size)
+    config["compute"] = {"precision": precision}
+    ours = [seconds_per_iteration(around, config) for _ in range(1 if around.is_small else 2)]
+    values = {"Python, K = 1: seconds": median(ours)}
+    if around.is_small:  # the peer has no such small model
+        return values, []
+    done = around.pytorch(model, "--batch-size", size, "--precision", precision, "--iterations", iterations)
+    alone = median(steady(done["seconds"]))
+    values |= {"PyTorch: seconds": alone, "ours / PyTorch": median(ours) / alone}
+    return values, [Check("ours / PyTorch", median(ours) / alone, 1.03, is_target=True)]
+
+
+def python(around):
+    os.environ["SCAVENGER_PYTHON"] = sys.executable  # workers run in the Python that runs this
+    models = ["mlp"] if around.is_small else ["mlp", "resnet18"]
+    return [*(equal_results(model) for model in models), ("resizes", resizes), ("speed", speed)]
