@@ -52,6 +52,7 @@ class Pinning:
     """Memory of the host that the device may copy from and to by itself."""
 
     def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._runtime: Any = torch.cuda.cudart() if device.type == "cuda" else None
         self._pinned: Dict[int, bool] = {}
 
@@ -62,6 +63,9 @@ class Pinning:
             return
         status = self._runtime.cudaHostRegister(address, vector.numel() * vector.element_size(), 1)
         self._pinned[address] = int(status) == 0
+        if not self._pinned[address]:
+            with contextlib.suppress(RuntimeError):  # CUDA tells the next kernel of it, too
+                torch.ones(1, device=self._device)
 
     def release(self) -> None:
         """Release all of it, before its memory goes."""
