@@ -109,6 +109,8 @@ CLI::App* declare_electrolyte(CLI::App& app, Arguments& a) {
   ions->add_option("--points", a.points,
                    "Points of the profile from wall to wall, by interpolation; 0: its bins")
       ->check(CLI::Range(0, 100000));
+  ions->add_flag("--fold", a.simulation.is_folded,
+                 "The profile goes from the middle to a wall, as a mean of both halves");
   declare_common(*ions, a);
   return ions;
 }

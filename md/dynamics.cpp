@@ -88,6 +88,7 @@ void Dynamics::compute_forces(bool with_energies) {
   kernel(system_.law, block);
   pair_energy_ = block.energy;
   virial_ = block.virial;
+  has_energies_ = with_energies;
   if (system_.box.has_walls) add_wall_forces();
 }
 
@@ -161,19 +162,19 @@ bool Dynamics::is_thermostatted() const {
   return !settings_.constant_energy || phase_.step < settings_.equilibration_steps;
 }
 
-void Dynamics::step() {
+void Dynamics::step(bool with_energies) {
   const double half = settings_.time_step / 2.0;
   kick(half);
   drift(half);
   if (is_thermostatted()) exchange_heat();
   drift(half);
-  compute_forces(false);
+  compute_forces(with_energies);
   kick(half);
   ++phase_.step;
 }
 
 Energies Dynamics::energies() {
-  compute_forces(true);  // the same forces again
+  if (!has_energies_) compute_forces(true);  // the same forces again
   const auto n = static_cast<double>(system_.particles());
   double squares = 0.0;
   for (const Vector& velocity : phase_.velocities) {

@@ -36,7 +36,9 @@ class Dynamics final {
            Phase phase);
 
   const Phase& phase() const { return phase_; }
-  void step();  // throws Diverged
+  // `with_energies`: computes the energies together with the forces, so that energies() need not
+  // compute both again. The motion has the same bits. Throws Diverged.
+  void step(bool with_energies = false);
   Energies energies();
 
  private:
@@ -62,6 +64,7 @@ class Dynamics final {
   double pair_energy_ = 0.0;
   double virial_ = 0.0;
   double wall_energy_ = 0.0;
+  bool has_energies_ = false;  // of the present positions
 };
 
 }  // namespace scavenger::md

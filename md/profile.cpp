@@ -30,22 +30,30 @@ ProfilePoint interpolated(const std::vector<ProfilePoint>& points, double z) {
 
 }  // namespace
 
-ProfileBins::ProfileBins(const Box& box, double width, std::size_t species)
+ProfileBins::ProfileBins(const Box& box, double width, std::size_t species, bool is_folded)
     : width_(width),
-      per_species_(2 * static_cast<std::size_t>(std::ceil(box.size[2] / 2.0 / width))),
+      is_folded_(is_folded),
+      per_species_((is_folded ? 1 : 2) *
+                   static_cast<std::size_t>(std::ceil(box.size[2] / 2.0 / width))),
       species_(species),
-      volume_(width * box.size[0] * box.size[1]) {}
+      volume_((is_folded ? 2.0 : 1.0) * width * box.size[0] * box.size[1]) {}
+
+std::int64_t ProfileBins::bins_of_a_half() const {
+  return static_cast<std::int64_t>(is_folded_ ? per_species_ : per_species_ / 2);
+}
 
 std::size_t ProfileBins::bin_of(double z, std::size_t species) const {
-  const auto half = static_cast<std::int64_t>(per_species_ / 2);
-  const auto bin = static_cast<std::int64_t>(std::floor(z / width_)) + half;
-  const std::int64_t inside = std::clamp<std::int64_t>(bin, 0, 2 * half - 1);
+  const std::int64_t below = is_folded_ ? 0 : bins_of_a_half();  // bins below the middle
+  const double place = is_folded_ ? std::abs(z) : z;
+  const auto bin = static_cast<std::int64_t>(std::floor(place / width_)) + below;
+  const std::int64_t inside =
+      std::clamp<std::int64_t>(bin, 0, static_cast<std::int64_t>(per_species_) - 1);
   return species * per_species_ + static_cast<std::size_t>(inside);
 }
 
 double ProfileBins::middle(std::size_t bin) const {
-  const std::size_t half = per_species_ / 2;
-  return (static_cast<double>(bin) + 0.5 - static_cast<double>(half)) * width_;
+  const std::int64_t below = is_folded_ ? 0 : bins_of_a_half();
+  return (static_cast<double>(bin) + 0.5 - static_cast<double>(below)) * width_;
 }
 
 std::vector<ProfilePoint> profile(const System& system, const ProfileBins& bins,
@@ -64,8 +72,9 @@ std::vector<ProfilePoint> profile(const System& system, const ProfileBins& bins,
   std::vector<ProfilePoint> sampled;
   const double height = system.box.size[2] * system.length_unit;
   for (std::size_t k = 0; k < points; ++k) {
-    const double share = static_cast<double>(k) / static_cast<double>(points - 1);
-    sampled.push_back(interpolated(all, height * (share - 0.5)));
+    const double share =
+        static_cast<double>(k) / static_cast<double>(std::max<std::size_t>(points - 1, 1));
+    sampled.push_back(interpolated(all, height * (bins.is_folded() ? 0.5 * share : share - 0.5)));
   }
   return sampled;
 }

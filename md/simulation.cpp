@@ -33,11 +33,14 @@ System checked(System system, const SimulationSettings& settings) {
 std::string identity_of(const System& system, const SimulationSettings& settings) {
   const MotionSettings& motion = settings.motion;
   return fmt::format(
-      "{} seed={} time_step={} friction={} equilibration={} constant_energy={} sample_every={} "
-      "samples_per_block={} bin_width={}",
-      system.identity, motion.seed, motion.time_step, motion.friction, motion.equilibration_steps,
-      motion.constant_energy, settings.sample_every, settings.samples_per_block,
-      settings.bin_width);
+             "{} seed={} time_step={} friction={} equilibration={} constant_energy={} "
+             "sample_every={} "
+             "samples_per_block={} bin_width={}",
+             system.identity, motion.seed, motion.time_step, motion.friction,
+             motion.equilibration_steps, motion.constant_energy, settings.sample_every,
+             settings.samples_per_block,
+             settings.bin_width) +
+         (settings.is_folded ? " folded=true" : "");  // as states of earlier versions have it
 }
 
 // The option of scavenger-md that a word of an identity is of.
@@ -46,6 +49,7 @@ std::string option_of(const std::string& key) {
   if (key == "valencies" || key == "diameters") return key;
   if (key == "equilibration") return "--equilibration-steps";
   if (key == "constant_energy") return "--ensemble nve";
+  if (key == "folded") return "--fold";
   std::string option = "--" + key;
   std::ranges::replace(option, '_', '-');
   return option;
@@ -55,14 +59,17 @@ std::string option_of(const std::string& key) {
 std::string difference(const std::string& there, const std::string& wanted) {
   std::istringstream one(there), other(wanted);
   std::vector<std::string> parts;
-  for (std::string a, b; one >> a && other >> b;) {
+  std::string a, b;
+  while (one >> a) {
+    const std::string option = option_of(a.substr(0, a.find('=')));
+    if (!(other >> b)) return "with " + option;
     if (a == b) continue;
     const std::size_t sign = b.find('=');
     if (sign == std::string::npos || a.substr(0, sign) != b.substr(0, sign))
       return a + ", not " + b;
-    parts.push_back(fmt::format("{} {}, not {}", option_of(b.substr(0, sign)), a.substr(sign + 1),
-                                b.substr(sign + 1)));
+    parts.push_back(fmt::format("{} {}, not {}", option, a.substr(sign + 1), b.substr(sign + 1)));
   }
+  if (other >> b) parts.push_back("without " + option_of(b.substr(0, b.find('='))));
   return parts.empty() ? there : fmt::format("{}", fmt::join(parts, "; "));
 }
 
@@ -97,7 +104,7 @@ Simulation::Simulation(System system, SimulationSettings settings, std::filesyst
       settings_(settings),
       folder_(std::move(folder)),
       identity_(identity_of(system_, settings_)),
-      bins_(system_.box, settings_.bin_width, system_.species_names.size()),
+      bins_(system_.box, settings_.bin_width, system_.species_names.size(), settings_.is_folded),
       averages_(state ? state->averages
                       : Averages(kQuantities, system_.box.has_walls ? bins_.all() : 0,
                                  settings_.samples_per_block)),
@@ -110,10 +117,9 @@ Average Simulation::average(Quantity quantity) const {
 
 bool Simulation::advance(const Stretch& stretch) {
   while (step() < stretch.until) {
-    dynamics_.step();
-    if (step() > settings_.motion.equilibration_steps && step() % settings_.sample_every == 0) {
-      sample();
-    }
+    const bool has_sample = is_sampled(step() + 1);
+    dynamics_.step(has_sample);
+    if (has_sample) sample();
     if (stretch.checkpoint_every > 0 && step() % stretch.checkpoint_every == 0) save();
     if (step() % kStepsBetweenQuestions == 0 && stretch.is_stop_requested()) {
       save();
@@ -122,6 +128,10 @@ bool Simulation::advance(const Stretch& stretch) {
   }
   save();
   return true;
+}
+
+bool Simulation::is_sampled(std::int64_t step) const {
+  return step > settings_.motion.equilibration_steps && step % settings_.sample_every == 0;
 }
 
 void Simulation::sample() {

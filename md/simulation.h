@@ -22,6 +22,7 @@ struct SimulationSettings {
   std::int64_t sample_every = 20;        // steps
   std::int64_t samples_per_block = 500;  // of the blocks that error bars are made of
   double bin_width = 0.05;               // of the profile, reduced units
+  bool is_folded = false;                // the profile is a mean over both halves of the slit
 };
 
 struct Stretch {
@@ -58,6 +59,7 @@ class Simulation final {
  private:
   Simulation(System system, SimulationSettings settings, std::filesystem::path folder,
              const PairKernels& kernels, std::optional<State> state);
+  bool is_sampled(std::int64_t step) const;
   void sample();
   void save() const;
 

@@ -101,6 +101,37 @@ TEST_CASE("the profile holds every ion, in bins and interpolated") {
   }
 }
 
+TEST_CASE("a folded profile is the mean of both halves, and the motion does not depend on it") {
+  TemporaryFolder whole, half;
+  SimulationSettings folded = quick_settings();
+  folded.is_folded = true;
+  Simulation all(small_electrolyte(), quick_settings(), whole.path());
+  Simulation one(small_electrolyte(), folded, half.path());
+  all.advance({.until = 1000});
+  one.advance({.until = 1000});
+  CHECK(read_state(whole.path())->phase.positions == read_state(half.path())->phase.positions);
+  const auto both =
+      profile(all.system(), ProfileBins(all.system().box, 0.05, 2), all.averages(), 0);
+  const ProfileBins bins(one.system().box, 0.05, 2, true);
+  const auto curve = profile(one.system(), bins, one.averages(), 0);
+  REQUIRE(2 * curve.size() == both.size());
+  for (std::size_t k = 0; k < curve.size(); ++k) {
+    const ProfilePoint& right = both[curve.size() + k];
+    const ProfilePoint& left = both[curve.size() - 1 - k];
+    CHECK(curve[k].z == Approx(right.z));
+    for (const std::size_t species : {0U, 1U})
+      CHECK(curve[k].density[species].mean ==
+            Approx((left.density[species].mean + right.density[species].mean) / 2.0));
+  }
+  const auto points = profile(one.system(), bins, one.averages(), 5);
+  CHECK(points.front().z == 0.0);
+  CHECK(points.back().z == Approx(1.0));  // the slit is 2 nm wide
+  CHECK_THROWS_WITH(Simulation(small_electrolyte(), quick_settings(), half.path()),
+                    Catch::Contains("with --fold"));
+  CHECK_THROWS_WITH(Simulation(small_electrolyte(), folded, whole.path()),
+                    Catch::Contains("without --fold"));
+}
+
 // NIST's Standard Reference Simulation Website: T 0.85, rho 0.776, U -5.5121, P 0.0068.
 TEST_CASE("the Lennard-Jones fluid has the energy and pressure that others published") {
   TemporaryFolder folder;
