@@ -117,6 +117,14 @@ class Launch final {
   std::vector<char*> argv_;
 };
 
+// If the parent ignored SIGCHLD, which programs inherit, the kernel would throw away how children
+// end, and this process would wait for them for ever.
+void keep_ends_of_children() {
+  struct sigaction now {};
+  if (::sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN)
+    ::signal(SIGCHLD, SIG_DFL);
+}
+
 // Returns an unnamed file in memory that contains `content`. A pipe would accept 64 KiB and then
 // block, since there is no reader yet.
 FileDescriptor unnamed_file(const std::string& content) {
@@ -144,6 +152,7 @@ ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                            std::function<void(ExitStatus)> ended)
     : ended_(std::move(ended)) {
   const FileDescriptor input = unnamed_file(command.standard_input);
+  keep_ends_of_children();
   pid_ = Launch(command, input.get()).start();
   running_ = true;
   const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));

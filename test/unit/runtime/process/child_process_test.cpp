@@ -71,6 +71,15 @@ TEST_CASE("the signal that killed a process is reported") {
   CHECK(status.text() == "killed by signal 9 (Killed)");
 }
 
+TEST_CASE("the end of a process is seen, also if this one was started with SIGCHLD ignored") {
+  const TemporaryFolder folder;
+  ::signal(SIGCHLD, SIG_IGN);
+
+  CHECK(run_to_its_end(shell("exit 3", folder)).code == 3);
+
+  ::signal(SIGCHLD, SIG_DFL);
+}
+
 TEST_CASE("a process can be signalled while it runs; afterwards nothing happens") {
   const TemporaryFolder folder;
   asio::io_context io;
