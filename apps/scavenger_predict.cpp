@@ -48,7 +48,7 @@ struct Arguments {
   bool evaluate = false;
   bool json = false;
   std::string torchscript;
-  std::string at;
+  std::vector<std::string> at;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
@@ -75,7 +75,9 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->excludes(input)
       ->excludes(evaluate);
   app.add_option("--at", arguments.at,
-                 "Of a campaign: a point of its space, as Z=4.3,c=0.6, whose profile is predicted")
+                 "Of a campaign: a point of its space, as Z=4.3,c=0.6, whose profile is predicted; "
+                 "may be there several times")
+      ->allow_extra_args(false)
       ->excludes(input)
       ->excludes(evaluate);
   app.add_option("--threads", arguments.threads,
@@ -198,20 +200,22 @@ void ask_surrogate(const Arguments& arguments) {
                       .remedy = "add --at NAME=VALUE,... for all of its parameters"});
   const campaign::CampaignFolder folder = campaign::open_campaign_folder(arguments.run);
   const campaign::CampaignConfig config = campaign::config_of(folder);
-  const std::vector<double> point = campaign::parse_point(config, arguments.at);
-  const campaign::LoadedSurrogate loaded = campaign::load_surrogate(folder, config);
-  const surrogate::Prediction prediction = loaded.surrogate.predict(point);
-  const std::vector<double> places = loaded.places.at(point);
-  const campaign::ProfileColumns& columns = config.simulation.result.profile.value();
+  std::vector<std::vector<double>> points;
+  for (const std::string& at : arguments.at) points.push_back(campaign::parse_point(config, at));
   if (std::filesystem::path(arguments.output).extension() == ".npy")
     throw InputError({.what = "a profile with its error bars is written as CSV, and not as .npy",
                       .where = "--output " + arguments.output,
                       .remedy = "name a file that ends in .csv"});
-  if (arguments.output == "-")
-    return campaign::write_prediction(columns, places, prediction, std::cout);
+  const campaign::LoadedSurrogate loaded = campaign::load_surrogate(folder, config);
+  std::vector<campaign::PointPrediction> predictions;
+  for (const std::vector<double>& point : points)
+    predictions.push_back({point, loaded.places.at(point), loaded.surrogate.predict(point)});
   std::ostringstream text;
-  campaign::write_prediction(columns, places, prediction, text);
-  write_output_file(arguments.output, text.str());
+  campaign::write_predictions(config, predictions, text);
+  if (arguments.output == "-")
+    std::cout << text.str() << std::flush;
+  else
+    write_output_file(arguments.output, text.str());
 }
 
 void answer(const Arguments& arguments) {

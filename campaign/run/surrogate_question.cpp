@@ -80,21 +80,29 @@ std::vector<double> parse_point(const CampaignConfig& config, const std::string&
   return point;
 }
 
-void write_prediction(const ProfileColumns& columns, const std::vector<double>& x,
-                      const surrogate::Prediction& prediction, std::ostream& out) {
-  SCAVENGER_CHECK(prediction.profile.size() == x.size() * columns.y.size());
+void write_predictions(const CampaignConfig& config, const std::vector<PointPrediction>& all,
+                       std::ostream& out) {
+  const ProfileColumns& columns = config.simulation.result.profile.value();
+  const bool has_several = all.size() > 1;
+  if (has_several)
+    for (const auto& [name, parameter] : config.space) out << name << ',';
   out << columns.x;
   for (const std::string& name : columns.y) out << ',' << name << ',' << name << "_sigma";
   out << '\n';
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    out << fmt::format("{:.9g}", x[i]);
-    for (std::size_t column = 0; column < columns.y.size(); ++column) {
-      const std::size_t place = column * x.size() + i;
-      out << fmt::format(",{:.6g},{:.3g}", prediction.profile[place], prediction.sigma[place]);
+  for (const auto& [point, x, prediction] : all) {
+    SCAVENGER_CHECK(prediction.profile.size() == x.size() * columns.y.size());
+    std::string before;
+    if (has_several)
+      for (const double value : point) before += fmt::format("{:.9g},", value);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      out << before << fmt::format("{:.9g}", x[i]);
+      for (std::size_t column = 0; column < columns.y.size(); ++column) {
+        const std::size_t place = column * x.size() + i;
+        out << fmt::format(",{:.6g},{:.3g}", prediction.profile[place], prediction.sigma[place]);
+      }
+      out << '\n';
     }
-    out << '\n';
   }
-  out.flush();
 }
 
 }  // namespace scavenger::campaign

@@ -15,9 +15,15 @@ namespace scavenger::campaign {
 // extrapolate.
 std::vector<double> parse_point(const CampaignConfig& config, const std::string& text);
 
-// A line for each of the places `x`: the place, and the value and sigma of each column of `y`.
-// Requires the prediction of a profile at these places.
-void write_prediction(const ProfileColumns& columns, const std::vector<double>& x,
-                      const surrogate::Prediction& prediction, std::ostream& out);
+struct PointPrediction {
+  std::vector<double> point;
+  std::vector<double> x;  // the places of the profile
+  surrogate::Prediction prediction;
+};
+
+// CSV: a line for each of the places: the place, and the value and sigma of each column of `y`. If
+// there are several points, the values of the parameters come first. Requires `result.profile`.
+void write_predictions(const CampaignConfig& config, const std::vector<PointPrediction>& all,
+                       std::ostream& out);
 
 }  // namespace scavenger::campaign

@@ -46,10 +46,17 @@ TEST_CASE("A point that is none, or not of the space, is one error", "[surrogate
 
 TEST_CASE("A prediction has a line for each place, and two columns for each value",
           "[surrogate_question]") {
-  std::ostringstream out;
-  write_prediction({"p.csv", "z", {"a", "b"}, {}}, {0.5, 1.0}, {{1, 2, 3, 4}, {0.1, 0.2, 0.3, 0.4}},
-                   out);
+  CampaignConfig config = space_of_two();
+  config.simulation.result.profile = ProfileColumns{"p.csv", "z", {"a", "b"}, {}};
+  const PointPrediction one{{4.0, 1.0}, {0.5, 1.0}, {{1, 2, 3, 4}, {0.1, 0.2, 0.3, 0.4}}};
+  std::ostringstream out, both;
+  write_predictions(config, {one}, out);
   CHECK(out.str() == "z,a,a_sigma,b,b_sigma\n0.5,1,0.1,3,0.3\n1,2,0.2,4,0.4\n");
+  const PointPrediction other{{4.5, 0.25}, {0.5}, {{5, 6}, {0.5, 0.6}}};
+  write_predictions(config, {one, other}, both);
+  CHECK(both.str() ==
+        "Z,c,z,a,a_sigma,b,b_sigma\n4,1,0.5,1,0.1,3,0.3\n4,1,1,2,0.2,4,0.4\n"
+        "4.5,0.25,0.5,5,0.5,6,0.6\n");
 }
 
 }  // namespace
