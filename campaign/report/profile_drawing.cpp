@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kWidth = 300.0;
 constexpr double kHeight = 170.0;
-constexpr double kLeft = 44.0;
+constexpr double kLeastLeft = 30.0;
+constexpr double kDigitWidth = 6.3;  // of the page's font
 constexpr double kBottom = 22.0;
 constexpr double kMargin = 8.0;
 
@@ -27,6 +28,12 @@ struct Extent {
   }
   bool is_empty() const { return !(least <= most); }
   double length() const { return most > least ? most - least : 1.0; }
+  // To a hundredth of the extent, so that nearly nothing is written as 0.
+  std::string label(double number) const {
+    const double unit = std::pow(10.0, std::floor(std::log10(length())) - 2.0);
+    const double rounded = std::round(number / unit) * unit;
+    return fmt::format("{:.3g}", rounded == 0.0 ? 0.0 : rounded);
+  }
 };
 
 class Drawing {
@@ -39,6 +46,9 @@ class Drawing {
         y_.include(profile.y[curve][i] + error(curve, i));
         y_.include(profile.y[curve][i] - error(curve, i));
       }
+    if (x_.is_empty()) return;
+    const std::size_t digits = std::max(y_.label(y_.least).size(), y_.label(y_.most).size());
+    left_ = std::max(kLeastLeft, kMargin + kDigitWidth * static_cast<double>(digits));
   }
 
   std::string svg() const {
@@ -57,7 +67,7 @@ class Drawing {
     return std::isfinite(error) ? error : 0.0;
   }
   double across(double x) const {
-    return kLeft + (x - x_.least) / x_.length() * (kWidth - kLeft - kMargin);
+    return left_ + (x - x_.least) / x_.length() * (kWidth - left_ - kMargin);
   }
   double down(double y) const {
     return kHeight - kBottom - (y - y_.least) / y_.length() * (kHeight - kBottom - kMargin);
@@ -72,13 +82,13 @@ class Drawing {
   std::string axes() const {
     const double floor = kHeight - kBottom;
     std::string text = fmt::format("<path d=\"M{0},{1}V{2}H{3}\" fill=\"none\" stroke=\"#888\"/>",
-                                   kLeft, kMargin, floor, kWidth - kMargin);
+                                   left_, kMargin, floor, kWidth - kMargin);
     for (const double y : {y_.least, y_.most})
-      text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.3g}</text>",
-                          kLeft - 4.0, down(y) + 4.0, y);
+      text += fmt::format("<text x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>", left_ - 4.0,
+                          down(y) + 4.0, y_.label(y));
     for (const double x : {x_.least, x_.most})
-      text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:.3g}</text>",
-                          across(x), kHeight - 6.0, x);
+      text += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>", across(x),
+                          kHeight - 6.0, x == x_.least ? "start" : "end", x_.label(x));
     return text;
   }
 
@@ -107,6 +117,7 @@ class Drawing {
   const Profile& profile_;
   Extent x_;
   Extent y_;
+  double left_ = kLeastLeft;  // of the axis, beside its labels
 };
 
 }  // namespace

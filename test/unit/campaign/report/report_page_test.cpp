@@ -108,5 +108,17 @@ TEST_CASE("A profile is drawn without what is no number", "[report]") {
   CHECK_THAT(profile_svg({{1.0}, {{0.0}}, {}}), !Catch::Contains("nan"));
 }
 
+TEST_CASE("labels of a drawn profile have room, and nearly nothing is written as 0", "[report]") {
+  const auto axis_of = [](const std::string& svg) {
+    return std::stod(svg.substr(svg.find("d=\"M") + 4));
+  };
+  const std::string svg = profile_svg({{0.0, 1.0}, {{-0.00012, 3.0}}, {}});
+  CHECK_THAT(svg, Catch::Contains("text-anchor=\"end\">0</text>"));
+  const std::string wide = profile_svg({{0.0, 1.0}, {{-1.23e-5, 3.21e-5}}, {}});
+  CHECK_THAT(wide, Catch::Contains(">-1.23e-05</text>"));
+  CHECK(axis_of(wide) > 9 * 6.0 + 4.0);  // nine digits of 6 units
+  CHECK(axis_of(svg) < 40.0);
+}
+
 }  // namespace
 }  // namespace scavenger::campaign
