@@ -272,7 +272,8 @@ message::Run CampaignRun::command_of(TaskId task, PointIndex point, std::uint64_
 }
 
 void CampaignRun::carry_out(const action::StartTask& start) {
-  tasks_[start.task] = {.machine = start.machine, .point = start.point, .files = {}};
+  tasks_[start.task] = {
+      .machine = start.machine, .point = start.point, .files = {}, .being_kept = 0};
   std::vector<TaskFile> files =
       filled_files(campaign_.config(), campaign_.space(), start.point, inputs_);
   if (start.kept > 0) {
@@ -353,7 +354,9 @@ void CampaignRun::keep(TaskId id, TaskLink& link, bool is_final) {
   auto files = std::make_shared<std::vector<TaskFile>>(link.files.take());
   const TaskRecord& task = campaign_.tasks().at(id);
   const std::uint64_t until = reached_by(task, *files);
-  const std::uint64_t number = campaign_.simulations().at(link.point).segments.size() + 1;
+  // On a slow disk a second one may come before the first is kept.
+  const std::uint64_t number =
+      campaign_.simulations().at(link.point).segments.size() + ++link.being_kept;
   auto failure = std::make_shared<std::string>();
   disk_->run(
       [this, files, failure, number, point = link.point] {
@@ -364,6 +367,8 @@ void CampaignRun::keep(TaskId id, TaskLink& link, bool is_final) {
         }
       },
       [this, failure, id, is_final, until] {
+        const auto found = tasks_.find(id);
+        if (found != tasks_.end()) --found->second.being_kept;
         if (!failure->empty()) return feed(event::StopAsked{*failure, false, true});
         if (is_final)
           feed(event::SegmentKept{id, until});

@@ -60,6 +60,7 @@ class CampaignRun final : private ProviderListener, private HostListener {
     MachineId machine = 0;
     PointIndex point = 0;
     ArrivingFiles files;
+    std::uint64_t being_kept = 0;  // checkpoints that are being written, and are no segments yet
   };
 
   double seconds() const;

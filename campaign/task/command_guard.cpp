@@ -57,6 +57,7 @@ int code_of(int status) {
 int run_guarded(long parent_pid, const std::string& folder, const std::vector<std::string>& words) {
   const sigset_t watched = watched_signals();
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as a user's shell may leave it, it would never come
   ::prctl(PR_SET_PDEATHSIG, SIGRTMIN);
   if (::getppid() != parent_pid) return kCannotStart;  // it died before we asked
   const pid_t command = ::fork();
