@@ -19,11 +19,9 @@
 namespace scavenger::campaign {
 
 void to_json(nlohmann::json& json, const CurrentSurrogate& current) {
-  json = {{"folder", current.folder},
-          {"points", current.points},
-          {"multiples", current.multiples},
-          {"holdout", current.holdout},
-          {"linear_trend", current.has_trend}};
+  json = {{"folder", current.folder},          {"points", current.points},
+          {"multiples", current.multiples},    {"holdout", current.holdout},
+          {"linear_trend", current.has_trend}, {"without_noise", current.is_without_noise}};
 }
 void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   json.at("folder").get_to(current.folder);
@@ -33,6 +31,7 @@ void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   current.multiples = json.value("multiples", std::vector<std::uint32_t>());
   // Networks of earlier versions have learned whole profiles.
   current.has_trend = json.value("linear_trend", false);
+  current.is_without_noise = json.value("without_noise", false);
 }
 
 namespace {
@@ -166,6 +165,7 @@ LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfi
                                CurrentSurrogate current) {
   surrogate::FitSettings settings = fit_settings_of(config);
   settings.linear_trend = current.has_trend;
+  settings.without_noise = current.is_without_noise;
   if (!current.multiples.empty() && current.multiples.size() != current.points.size())
     throw DataError({.what = "it has not as many multiples as points",
                      .where = current_file(folder).string(),

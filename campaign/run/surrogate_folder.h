@@ -51,6 +51,7 @@ struct CurrentSurrogate {
   std::vector<std::uint32_t> multiples;  // of the configured steps, of each; empty: 1
   std::vector<PointIndex> holdout;       // that it was calibrated on
   bool has_trend = true;                 // FitSettings::linear_trend
+  bool is_without_noise = true;          // FitSettings::without_noise
 };
 
 // Replaces the one before at once, and removes its folder. Throws SystemError.

@@ -56,6 +56,23 @@ Rows diagonalise(Rows& a) {
   return vectors;
 }
 
+// The share of a profile that is noise is the smaller, the fewer components are kept: so few cost
+// little, and with few profiles the rule below cannot tell noise from a profile's shape.
+constexpr std::size_t kFewestBeforeNoise = 8;
+
+// Returns the singular value below which a component is mostly noise of unknown size that is
+// independent in each bin (Gavish and Donoho 2014, "The optimal hard threshold for singular values
+// is 4/sqrt(3)", with their approximation for any shape of the matrix). `squares`: of the singular
+// values that are not 0, descending; a matrix of exact profiles has so few that there is none.
+double noise_threshold(std::span<const double> squares, std::size_t profiles, std::size_t bins) {
+  const std::size_t middle = std::min(profiles, bins) / 2;
+  if (middle >= squares.size()) return 0.0;
+  const auto a = static_cast<double>(profiles), b = static_cast<double>(bins);
+  const double shape = std::min(a, b) / std::max(a, b);
+  const double factor = ((0.56 * shape - 0.95) * shape + 1.82) * shape + 1.43;
+  return factor * std::sqrt(squares[middle]);
+}
+
 }  // namespace
 
 std::vector<double> PrincipalComponents::coordinates(std::span<const double> profile) const {
@@ -81,8 +98,8 @@ std::vector<double> PrincipalComponents::profile(std::span<const double> coordin
 // The eigenvectors of the matrix of inner products of profiles, which is smaller than the one of
 // bins: a campaign has fewer profiles than a profile has bins.
 PrincipalComponents principal_components(std::span<const std::vector<double>> profiles,
-                                         double share, std::size_t most) {
-  SCAVENGER_CHECK(profiles.size() >= 2 && most >= 1);
+                                         const ComponentChoice& choice) {
+  SCAVENGER_CHECK(profiles.size() >= 2 && choice.most >= 1);
   const std::size_t n = profiles.size(), bins = profiles.front().size();
   const auto count = static_cast<double>(n);
   PrincipalComponents result;
@@ -102,10 +119,16 @@ PrincipalComponents principal_components(std::span<const std::vector<double>> pr
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return products[i][i]; });
   double total = 0.0;
   for (std::size_t i = 0; i < n; ++i) total += std::max(0.0, products[i][i]);
+  std::vector<double> squares;
+  for (const std::size_t i : order)
+    if (products[i][i] > 1e-12 * total) squares.push_back(products[i][i]);
+  const double threshold = choice.without_noise ? noise_threshold(squares, n, bins) : 0.0;
   double held = 0.0;
-  for (const std::size_t i : order) {
-    const double square = products[i][i];
-    if (square <= 1e-12 * total || result.components() == most || held >= share * total) break;
+  for (std::size_t k = 0; k < squares.size(); ++k) {
+    if (k == choice.most || held >= choice.share * total) break;
+    if (k >= kFewestBeforeNoise && std::sqrt(squares[k]) < threshold) break;
+    const std::size_t i = order[k];
+    const double square = squares[k];
     std::vector<double> direction(bins, 0.0);
     for (std::size_t row = 0; row < n; ++row)
       for (std::size_t b = 0; b < bins; ++b)

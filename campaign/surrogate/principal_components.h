@@ -19,9 +19,18 @@ struct PrincipalComponents {
   std::vector<double> profile(std::span<const double> coordinates) const;
 };
 
-// As many components as hold `share` of the variance, at least 1 and at most `most`. Requires two
-// profiles of the same length. Profiles that are all equal get one component of deviation 1.
+// Which components are kept, at least 1.
+struct ComponentChoice {
+  double share = 1.0;     // of the variance; as many as hold it
+  std::size_t most = 32;  // components
+  // Leaves out those beyond the first eight that the noise of the bins alone would make. So
+  // simulations may be short: noise that no component has is not learnt.
+  bool without_noise = true;
+};
+
+// Requires two profiles of the same length. Profiles that are all equal get one component of
+// deviation 1.
 PrincipalComponents principal_components(std::span<const std::vector<double>> profiles,
-                                         double share, std::size_t most);
+                                         const ComponentChoice& choice);
 
 }  // namespace scavenger::surrogate

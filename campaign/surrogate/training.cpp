@@ -73,8 +73,9 @@ Encoding encode(const UnitSpace& space, std::span<const Sample> samples,
   if (settings.linear_trend) encoding.trend = affine_trend(units, samples);
   for (std::size_t s = 0; s < profiles.size(); ++s)
     add_trend(encoding.trend, units[s], -1.0, profiles[s]);
-  encoding.components =
-      principal_components(profiles, settings.component_share, settings.most_components);
+  encoding.components = principal_components(profiles, {.share = settings.component_share,
+                                                        .most = settings.most_components,
+                                                        .without_noise = settings.without_noise});
   // Between the error of the profile, to which the last components contribute nothing, and equal
   // weights, which would spend the network on them.
   const std::vector<double>& deviations = encoding.components.deviations;

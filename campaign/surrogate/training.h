@@ -18,7 +18,8 @@ namespace scavenger::surrogate {
 struct FitSettings {
   double component_share = 0.999999;  // of the variance of the profiles
   std::size_t most_components = 32;
-  bool linear_trend = true;  // networks learn what an affine function of the parameters leaves
+  bool linear_trend = true;   // networks learn what an affine function of the parameters leaves
+  bool without_noise = true;  // nor components that the noise of the bins alone would make
   std::vector<std::size_t> hidden{48, 48};
   Activation activation = Activation::kTanh;
   std::size_t members = 5;
