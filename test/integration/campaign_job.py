@@ -13,12 +13,12 @@ STEPS = 40
 # Counts steps in a file, each in the time of a process of its own, as a shell script with children does.
 ENGINE = """#!/bin/sh
 c=$1; until=$2; record=$3
-step=0; [ -e state ] && step=$(cat state)
+step=0; if [ -e state ]; then step=$(cat state) || exit 9; fi
 echo "begin $c $step $until" >> "$record"
 if [ -e diverge-$c ]; then echo "energy is not a number"; exit 3; fi
 if [ -e fail-$c ]; then echo "no licence"; exit 7; fi
 while [ $step -lt $until ] && [ ! -e stop ]; do sleep 0.02; step=$((step + 1)); done
-echo $step > state.new; mv state.new state
+echo $step > state.new; mv state.new state || exit 9
 value=$((c * 1000 + step))
 [ -e nan-$c ] && value=NaN
 [ -e hot-$c ] && value=77777

@@ -16,7 +16,7 @@ import job  # noqa: E402
 from campaign_job import STEPS, CampaignJob  # noqa: E402
 from fake_cloud import TOKEN, ledger_of, start_fake  # noqa: E402
 
-KILLS = int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3"))
+KILLS = job.count_option(int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3")))
 POINTS = max(6, 2 * KILLS)  # so that there is something to kill until the last
 
 # Takes checkpoints by itself, each tenth step.
@@ -87,8 +87,8 @@ class CampaignTest(CampaignJob):
     def test_controller_is_killed_at_random_instants(self):
         config = self.write_config(points=POINTS)
         process = self.start_campaign(config, "--run", self.run_folder())
-        for _ in range(KILLS):
-            self.wait_for("started")
+        for number in range(KILLS):
+            self.wait_for("started", number + 1)
             time.sleep(0.1 + 0.9 * self.random.random())
             self.kill(process)
             self.assert_no_orphans()
