@@ -15,6 +15,7 @@ from torch.utils.data import default_collate
 from scavenger.loader_pool import MOST_LOADERS, Loader
 from scavenger.loader_process import Datasets, answer_requests, watch_worker
 from scavenger.user_file import UserFile
+from scavenger.whole_batches import rows_of
 
 Collate = Callable[[List[Any]], Any]
 
@@ -44,6 +45,20 @@ class _Tagged:
 
 def _no_model() -> Any:
     raise AssertionError("loader processes make no model")
+
+
+def datasets_of_rows(path: pathlib.Path, seed: int, training: ScriptData,
+                     test: Optional[ScriptData]) -> Optional[Datasets]:
+    """Return the data sets if the script's own process reads their batches best, else None."""
+    splits = {"train": training, "test": test or training}
+    for data in splits.values():
+        if rows_of(data.samples, data.collate or training.collate) is None:
+            return None
+    file = UserFile(path=path, make_model=_no_model,
+                    make_dataset=lambda split: splits[split].samples)
+    datasets = Datasets(file, seed, len(training.samples))
+    datasets.make_all()
+    return datasets
 
 
 def _functions(path: pathlib.Path, training: ScriptData, test: Optional[ScriptData]) -> UserFile:

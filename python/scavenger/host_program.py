@@ -5,18 +5,19 @@ from __future__ import annotations
 import ctypes
 import json
 import pathlib
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Union
 
 import torch
 
 from scavenger import native, user_file
 from scavenger.devices import choice
 from scavenger.inspection import stepped_here
-from scavenger.loader_pool import (BATCHES_AHEAD, BuiltInSource, LoaderPool, PoolSource,
-                                   importing_loaders)
+from scavenger.loader_pool import BuiltInSource, LoaderPool, PoolSource, importing_loaders
+from scavenger.loader_process import Datasets
 from scavenger.model_state import ModelState, make_module
 from scavenger.optimizers.stepped_here import SteppedHere
 from scavenger.problems import UserError, blaming, own_traceback
+from scavenger.rows_source import RowsSource
 from scavenger.trainer import Settings, Trainer
 
 
@@ -27,7 +28,7 @@ class Worker:
         self._library = library
         self._state: Optional[ModelState] = None
         self._trainer: Optional[Trainer] = None
-        self._pool_source: Optional[PoolSource] = None
+        self._own_data: Optional[Union[PoolSource, RowsSource]] = None
         self._stepped: Optional[SteppedHere] = None
         self._seed = 0
         self._offsets: List[int] = []
@@ -53,8 +54,8 @@ class Worker:
         settings = Settings.of(config, data, job.index)
         source: Any = BuiltInSource()
         if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
-            source = self._pool_source = self._make_pool(file, config, settings)
-            model.batches_ahead = BATCHES_AHEAD
+            source = self._own_data = self._data_of(file, config, settings)
+            model.batches_ahead = source.batches_ahead
         model.place = self.describe_place(place)
         self._trainer = Trainer(file, self._state, settings, source,
                                 self._library.scavenger_worker_gradient_ready)
@@ -65,14 +66,19 @@ class Worker:
         self._place = choice.name_of(place).encode()
         return self._place
 
-    def _make_pool(self, file: user_file.UserFile, config: Dict[str, Any],
-                   settings: Settings) -> PoolSource:
+    def _data_of(self, file: user_file.UserFile, config: Dict[str, Any],
+                 settings: Settings) -> Union[PoolSource, RowsSource]:
         train = config["data"]["train"]["samples"]
         test = config["data"]["test"]["samples"]
+        if user_file.has_rows(file):
+            datasets = Datasets(file, config["seed"], train)
+            datasets.make_all()
+            return RowsSource(datasets)
         path = file.path if user_file.is_needed_to_load(file) else None
         pool = LoaderPool(importing_loaders(path, config["seed"], train, config["data"]))
-        pool.use_limits(config)
-        return PoolSource(pool, [train, train + test], settings.micro_batch)
+        source = PoolSource(pool, [train, train + test], settings.micro_batch)
+        source.use_limits(config)
+        return source
 
     def _views(self, address: int) -> List[torch.Tensor]:
         assert self._state is not None
@@ -119,8 +125,8 @@ class Worker:
 
     def expect(self, batch: Any) -> None:
         """Begin to load a batch."""
-        if self._pool_source is not None:
-            self._pool_source.expect(batch.contents)
+        if self._own_data is not None:
+            self._own_data.expect(batch.contents)
 
     def step(self, step: Any) -> None:
         """Step the optimizer."""

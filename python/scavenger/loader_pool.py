@@ -205,6 +205,8 @@ class BuiltInSource:
 class PoolSource:
     """Rows of the user's own data set, from the loader processes."""
 
+    batches_ahead = BATCHES_AHEAD
+
     def __init__(self, pool: LoaderPool, ends: List[int], micro_batch: int) -> None:
         self.pool = pool
         self._ends = ends  # the number after the last sample of each split
@@ -217,6 +219,10 @@ class PoolSource:
         self._position = batch.first_position
         self._is_training = bool(batch.is_for_training)
         self.wait_seconds = 0.0
+
+    def use_limits(self, config: Mapping[str, Any]) -> None:
+        """Take a loader process that does not answer in time for one that hangs."""
+        self.pool.use_limits(config)
 
     def expect(self, batch: native.Batch) -> None:
         """Begin to load a batch of the training."""

@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 import torch
 from torch.utils.data import default_collate
 
-from scavenger import user_file
+from scavenger import user_file, whole_batches
 from scavenger.problems import UserError, blaming, sample_text, stack_text
 from scavenger.trainer import seed_everything
 
@@ -50,9 +50,18 @@ class Datasets:
         self._seed = seed
         self._train_samples = train_samples
         self._made: Dict[str, Any] = {}
+        self._rows: Dict[str, Optional[whole_batches.Rows]] = {}
+
+    def make_all(self) -> None:
+        """Make both data sets now. Raises UserError."""
+        for split in ("train", "test"):
+            self._dataset(split)
 
     def load(self, request: Request) -> Any:
         """Return the collated batch. Raises UserError."""
+        batch = self._whole(request)
+        if batch is not None:
+            return batch
         samples = []
         numbers = []
         for offset, number in enumerate(request.samples):
@@ -64,6 +73,21 @@ class Datasets:
         with blaming("collate()" if self._file.collate else "the default collate()",
                      lambda: f" on samples {sample_text(request.samples)}"):
             return collate(samples)
+
+    def _whole(self, request: Request) -> Any:
+        """Return the batch if it can be read at once, or None."""
+        is_train = request.samples[0] < self._train_samples
+        if any((number < self._train_samples) != is_train for number in request.samples):
+            return None
+        split = "train" if is_train else "test"
+        self._dataset(split)
+        rows = self._rows[split]
+        if rows is None:
+            return None
+        self.numbers = None
+        numbers = torch.tensor(request.samples) - (0 if is_train else self._train_samples)
+        with blaming(f"the {split} data set", lambda: f" at samples {sample_text(numbers.tolist())}"):
+            return rows(numbers)
 
     def _sample(self, number: int, position: int) -> Tuple[int, Any]:
         is_train = number < self._train_samples
@@ -91,6 +115,7 @@ class Datasets:
             if hasattr(dataset, "use_seed"):
                 dataset.use_seed(self._seed)
             self._made[split] = dataset
+            self._rows[split] = whole_batches.rows_of(dataset, self._file.collate)
         return self._made[split]
 
     def _key(self, position: int) -> int:

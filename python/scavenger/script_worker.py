@@ -17,18 +17,19 @@ import pathlib
 import sys
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Union
 
 import torch
 
 from scavenger import batches, host_program, native, objective
 from scavenger.devices import choice
-from scavenger.forked_loaders import forked_loaders
+from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
+from scavenger.forked_loaders import datasets_of_rows, forked_loaders
 from scavenger.gradients import GradientCollector
 from scavenger.handover import Call, End, Handover, Pass
-from scavenger.loader_pool import BATCHES_AHEAD, LoaderPool, PoolSource
-from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
+from scavenger.loader_pool import LoaderPool, PoolSource
 from scavenger.problems import UserError, blaming, sample_text
+from scavenger.rows_source import RowsSource
 from scavenger.script import Place, the_script
 from scavenger.script_run import read_ticket, run_script, take_input, without_loop
 from scavenger.trainer import seed_everything
@@ -39,12 +40,12 @@ LOG_SECONDS = 0.5  # between two messages of scavenger.log()
 class ScriptModel(host_program.Worker):
     """Answers what the library asks, on its thread, with the help of the script's."""
 
-    def __init__(self, library: Any, handover: Handover, source: PoolSource,
+    def __init__(self, library: Any, handover: Handover, source: Union[PoolSource, RowsSource],
                  failure: Optional[UserError]) -> None:
         super().__init__(library)
         self._handover = handover
         self._failure = failure
-        self._pool_source = source
+        self._own_data = source
         self.index = 0
         self.collector: Optional[GradientCollector] = None
         self.record: PassRecord = HostRecord()  # of the iteration that the script computes
@@ -61,13 +62,13 @@ class ScriptModel(host_program.Worker):
         _require_placed(state.device, config)
         self._seed = config["seed"]
         self._stepped = the_script.stepped_here
-        assert self._pool_source is not None
-        self._pool_source.pool.use_limits(config)
+        assert self._own_data is not None
+        self._own_data.use_limits(config)
         self.collector = GradientCollector(state, self.hand_over)
         self.collector.is_active = False
         model.place = self.describe_place(state.device)
         choice.use_kernels({})
-        model.batches_ahead = BATCHES_AHEAD
+        model.batches_ahead = self._own_data.batches_ahead
         state.describe(model)
 
     def hand_over(self, worker: Any, parameter: int) -> None:
@@ -94,12 +95,12 @@ class ScriptModel(host_program.Worker):
 
     def _judge(self, batch: native.Batch, sums: native.Sums) -> None:
         evaluation, state = the_script.evaluation, self._state
-        assert evaluation is not None and state is not None and self._pool_source is not None
-        self._pool_source.open(batch)
-        data = self._pool_source.rows(0, batch.size)
+        assert evaluation is not None and state is not None and self._own_data is not None
+        self._own_data.open(batch)
+        data = self._own_data.rows(0, batch.size)
         assert the_script.training is not None
         first = len(the_script.training.data.samples)
-        numbers = [number - first for number in self._pool_source.numbers(0, batch.size)]
+        numbers = [number - first for number in self._own_data.numbers(0, batch.size)]
         place = f" in worker {self.index}, on samples {sample_text(numbers)}"
         with _evaluation_mode(state.module), blaming("evaluate()", lambda: place):
             found = _sums_of(evaluation.function(data), batch.size)
@@ -217,7 +218,7 @@ class ScriptRunner:
         self._handover = Handover()
         self._log = ScriptLog(library)
         self._model: Optional[ScriptModel] = None
-        self._source: Optional[PoolSource] = None
+        self._source: Optional[Union[PoolSource, RowsSource]] = None
         self._thread: Optional[threading.Thread] = None
         self._pass: Optional[Pass] = None  # the script computes it
         self._next: Any = None  # the request that has told how the last iteration ended
@@ -282,11 +283,15 @@ class ScriptRunner:
         assert the_script.training is not None and the_script.state is not None
         training, evaluation = the_script.training.data, the_script.evaluation
         test = evaluation.data if evaluation else None
-        # Before the library starts its threads, which a forked process would lack.
-        starts = forked_loaders(self._path, self._seed, training, test)
-        first_of_test = len(training.samples)
-        ends = [first_of_test, first_of_test + (len(test.samples) if test else 0)]
-        self._source = PoolSource(LoaderPool(starts), ends, 0)
+        datasets = datasets_of_rows(self._path, self._seed, training, test)
+        if datasets is not None:
+            self._source = RowsSource(datasets)
+        else:
+            # Before the library starts its threads, which a forked process would lack.
+            starts = forked_loaders(self._path, self._seed, training, test)
+            first_of_test = len(training.samples)
+            ends = [first_of_test, first_of_test + (len(test.samples) if test else 0)]
+            self._source = PoolSource(LoaderPool(starts), ends, 0)
         self._start(self._source)
         return self._yield_batches()
 

@@ -71,6 +71,14 @@ def is_needed_to_load(file: UserFile) -> bool:
                 and file.collate == file.make_dataset.collate)
 
 
+def has_rows(file: UserFile) -> bool:
+    """Return whether the samples are rows of numbers, which each process can map."""
+    from scavenger.data.configured import Reader
+
+    return (isinstance(file.make_dataset, Reader) and file.make_dataset.has_rows()
+            and file.collate == file.make_dataset.collate)
+
+
 def _use_data(file: UserFile, data: Mapping[str, Any]) -> None:
     """Have the data set made that the section `data` of the configuration describes."""
     from scavenger.data.configured import FORMATS, Divided, Reader

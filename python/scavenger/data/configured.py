@@ -29,7 +29,7 @@ class Rectangle:
     """Rows of numbers with their targets."""
 
     def __init__(self, features: numpy.ndarray, targets: numpy.ndarray) -> None:
-        self._features = features
+        self._features = numpy.asarray(features)
         self._targets = torch.from_numpy(numpy.array(targets))
 
     def __len__(self) -> int:
@@ -39,6 +39,10 @@ class Rectangle:
     def __getitem__(self, index: int) -> Tuple[torch.Tensor, torch.Tensor]:
         """Return (features, target)."""
         return torch.from_numpy(numpy.array(self._features[index])), self._targets[index]
+
+    def rows(self, numbers: torch.Tensor) -> Batch:
+        """Return the batch of these rows, as collate() makes it of them."""
+        return Batch(torch.from_numpy(self._features[numbers.numpy()]), self._targets[numbers])
 
 
 class Reader:
@@ -58,6 +62,11 @@ class Reader:
         if self._format == "webdataset":
             return self._web_dataset(split)
         return self._table(split)
+
+    def has_rows(self) -> bool:
+        """Return whether the data sets are rows of numbers, which are mapped and not copied."""
+        return (self._format in ("table", "huggingface") and not self._columns.get("text")
+                and not self._columns.get("image"))
 
     def collate(self, samples: List[Any]) -> Batch:
         """Return the batch of some samples."""
