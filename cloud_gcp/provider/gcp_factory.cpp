@@ -6,6 +6,7 @@
 #include "cloud_gcp/provider/gcp_catalogue.h"
 #include "cloud_gcp/provider/gcp_provider.h"
 #include "runtime/base/clock.h"
+#include "runtime/provider/launch_words.h"
 
 namespace scavenger::gcp {
 namespace {
@@ -22,6 +23,7 @@ class GcpFactory final : public ProviderFactory {
     static const SteadyClock clock;
     GcpSettings settings = gcp_settings(config.provider);
     settings.workers = config.cluster.workers;
+    settings.worker = worker_words(config);
     return std::make_unique<GcpProvider>(io, std::move(settings), config.name, host.state_folder,
                                          clock);
   }

@@ -11,12 +11,20 @@
 #include "cloud_gcp/provider/startup_text.h"
 #include "runtime/base/log.h"
 #include "runtime/net/spawn.h"
+#include "runtime/process/command.h"
 
 namespace scavenger::gcp {
 namespace {
 
 constexpr double kTicketSeconds = 1.0;   // between two looks for a VM's certificate
 constexpr double kGatherSeconds = 0.01;  // in which requests are of one moment
+
+// As the startup script reads them.
+std::string shell_words(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + shell_quoted(word);
+  return text;
+}
 
 RefusalKind kind_of(FaultKind kind) {
   switch (kind) {
@@ -97,6 +105,7 @@ VmOrder GcpProvider::order_of(const Vm& vm) const {
   order.metadata = {{"startup-script", gcp_startup_text()},
                     {"scavenger-endpoint", client_->place().endpoint},
                     {"scavenger-programs", settings_.programs},
+                    {"scavenger-worker", shell_words(settings_.worker)},
                     {"enable-guest-attributes", "TRUE"}};
   order.max_run_seconds = static_cast<std::uint64_t>(settings_.max_run_seconds);
   order.preemption_notice_seconds = static_cast<std::uint64_t>(settings_.preemption_notice_seconds);

@@ -83,7 +83,9 @@ fetch_programs || exit 1
 fetch_ticket || { log "this VM has no ticket"; exit 1; }
 exec 3<ticket  # before it is removed: the worker's own redirection may come later
 rm ticket
-"$programs/scavenger-worker" <&3 &
+declare -a worker_words="($(attribute worker))"  # each is quoted
+[ ! -r /etc/default/scavenger ] || { set -a; . /etc/default/scavenger; set +a; }  # of the image: SCAVENGER_PYTHON
+"$programs/${worker_words[0]}" "${worker_words[@]:1}" <&3 &
 worker=$!
 exec 3<&-
 trap 'kill -TERM $worker 2>/dev/null' TERM  # the machine's soft end, where it is the first to tell

@@ -86,9 +86,6 @@ void ModelCheck::check_python() {
   if (config_.sync.strategy == SyncStrategy::kGloo || config_.sync.strategy == SyncStrategy::kNccl)
     fail("/sync/strategy", "models in Python are trained with parameter servers",
          "use parameter_server");
-  if (config_.provider.type == ProviderType::kGcp)
-    fail("/provider/type", "VMs of Compute Engine start scavenger-worker, which has no Python",
-         "train models in Python with another provider");
   if (config_.data.train.format == DataFormat::kParallelText)
     fail("/data/train/format", "models in Python take no pairs of sentences of this format",
          "read them in make_dataset(split), with the format python");

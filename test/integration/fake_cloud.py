@@ -17,7 +17,7 @@ def start_fake(test, settings, *options):
     (test.folder / "cloud.json").write_text(json.dumps({"accounts": {"developer@demo": {"token": TOKEN}}} | settings))
     checked = ["--proto", PROTO] if PROTO.exists() else []
     fake = subprocess.Popen([sys.executable, FAKE, "--settings", test.folder / "cloud.json", "--with-parent", *checked, *options], stdout=subprocess.PIPE,
-                            text=True, env=job.JobTest.environment(test))
+                            text=True, env=job.JobTest.environment(test) | {"SCAVENGER_PYTHON": sys.executable})  # the Python of the VMs' image
     test.addCleanup(fake.stdout.close)
     test.addCleanup(fake.wait)
     test.addCleanup(fake.terminate)

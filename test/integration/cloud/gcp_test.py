@@ -8,14 +8,25 @@ import re
 import shutil
 import signal
 import sys
+import textwrap
 import time
 import unittest
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
+import user_code  # noqa: E402
 from fake_cloud import TOKEN, start_fake  # noqa: E402
 
+SCRIPT = """
+    import sys
+    import scavenger
+    assert sys.argv[1:] == ["two words", "$(id)"], sys.argv
+    model = make_model()
+    scavenger.prepare(model, torch.optim.SGD(model.parameters(), lr=0.05))
+    for batch in scavenger.loader(Lines(512, 0), batch_size=64, max_iterations=40):
+        scavenger.step(loss(model, batch))
+"""
 TIME_SCALE = 20  # an insert takes a second, half of the VMs die in their first half minute
 
 
@@ -30,14 +41,16 @@ class ComputeEngineTest(job.JobTest):
         self.endpoint = start_fake(self, settings, "--vms", self.folder / "vms")
 
     def environment(self):
-        return {**super().environment(), "SCAVENGER_GCP_TOKEN": TOKEN}
+        return {**super().environment(), "SCAVENGER_GCP_TOKEN": TOKEN, "SCAVENGER_PYTHON": sys.executable}
+
+    def provider(self, **changed):
+        return {"type": "gcp", "project": "demo", "zones": ["us-central1-a", "us-central1-b"], "spot": True, "endpoint": self.endpoint,
+                "machine_types": ["n2d-standard-2", "e2-standard-2"], "programs": str(job.programs), "controller_address": "127.0.0.1",
+                "cool_down_seconds": 1, "watch_seconds": 1} | changed
 
     def options(self, **changed):
-        provider = {"type": "gcp", "project": "demo", "zones": ["us-central1-a", "us-central1-b"], "spot": True, "endpoint": self.endpoint,
-                    "machine_types": ["n2d-standard-2", "e2-standard-2"], "programs": str(job.programs), "controller_address": "127.0.0.1",
-                    "cool_down_seconds": 1, "watch_seconds": 1} | changed
         # A network so small that the machines' lives, and not its arithmetic, decide how long a job takes.
-        return [job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(provider), "--set", "model.hidden=[64]",
+        return [job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(self.provider(**changed)), "--set", "model.hidden=[64]",
                 "--set", "stop.target.value=0.84", "--set", "cluster.threads_per_worker=1"]
 
     def ledger(self):
@@ -105,6 +118,16 @@ class ComputeEngineTest(job.JobTest):
             self.assertNotIn(path.name, ("ticket", "key.pem"), "a secret outlives its use")
             if path.suffix == ".log":
                 self.assertNotIn(TOKEN, path.read_text(errors="replace"))
+
+    @unittest.skipUnless(user_code.HAS_TORCH, "PyTorch for Python is not installed")
+    def test_vms_train_a_script_in_python(self):
+        script = self.folder / "it's a script.py"
+        script.write_text(textwrap.dedent(user_code.MODEL + user_code.LOSS + user_code.LINES + SCRIPT))
+        self.train(script, "--run", self.run_folder(), "--workers", 2, "--set", "provider=" + json.dumps(self.provider(spot=False)), "--set",
+                   "limits.start_seconds=240", "--", "two words", "$(id)")
+        self.assertEqual(job.report(self.run_folder())["totals"]["iterations"], 40)
+        self.assertGreaterEqual(len(self.ledger()["vms"]), 2)
+        self.assert_all_returned()
 
     def test_max_cost_is_not_passed(self):
         limit = 0.058  # of which 0.039 are kept back for the return of two VMs, and each costs 0.0065 at least
