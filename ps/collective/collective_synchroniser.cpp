@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -143,8 +144,9 @@ std::optional<SyncResult> CollectiveSynchroniser::finish() {
   SCAVENGER_CHECK(ready_chunks_.all_ready());
   const double start_seconds = clock_.now_seconds();
   copier_.make_way_for(next_iteration_ + 1);
-  GradientNorms norms;
+  std::optional<GradientNorms> norms;
   const bool done = !given_up_ && attempt([&] {
+    replica_->begin_steps();
     for (const FlatRange& bucket : buckets_.ranges()) {
       collective_->finish_sum();
       replica_->step(bucket);
@@ -153,8 +155,16 @@ std::optional<SyncResult> CollectiveSynchroniser::finish() {
   });
   if (!done) return std::nullopt;
   held_ = ++next_iteration_;
-  return SyncResult{clock_.now_seconds() - start_seconds, norms.local_sqr_norm,
-                    norms.global_sqr_norm};
+  wait_seconds_ = clock_.now_seconds() - start_seconds;
+  if (!norms) return SyncResult{.wait_seconds = wait_seconds_, .is_late = true};
+  return SyncResult{wait_seconds_, norms->local_sqr_norm, norms->global_sqr_norm};
+}
+
+// A device may have been busy with the sums and the step for longer than the host has waited.
+SyncResult CollectiveSynchroniser::late_result() {
+  const LateNorms late = replica_->late_norms();
+  return {std::max(wait_seconds_, late.seconds), late.norms.local_sqr_norm,
+          late.norms.global_sqr_norm};
 }
 
 // ---- State from a checkpoint, and to the next one. ----

@@ -54,6 +54,7 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
+  SyncResult late_result() override;
   void interrupt() override;
   void allow() override;
   std::string problem() const override;
@@ -93,7 +94,8 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
 
   // State of the iteration.
   std::uint64_t next_iteration_ = 0;
-  bool given_up_ = false;  // aborted within the iteration
+  bool given_up_ = false;      // aborted within the iteration
+  double wait_seconds_ = 0.0;  // of the host, in the last finish()
 
   mutable std::mutex mutex_;
   std::string problem_;

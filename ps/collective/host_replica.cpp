@@ -55,14 +55,14 @@ double HostReplica::step_chunk(const ChunkRange& part, float scale, std::span<do
                          to_.part(part.first, part.size), sqr_norm);
 }
 
-GradientNorms HostReplica::finish() {
+std::optional<GradientNorms> HostReplica::finish() {
   const double global_sqr_norm = sum_in_chunk_order(global_sqr_norms_);
   if (clips()) {  // the norm of the whole gradient is known now
     const float scale = clip_scale(global_sqr_norm, clip_norm_);
     for_chunks({0, layout_.flat_size()},
                [&](std::uint32_t, const ChunkRange& part) { step_chunk(part, scale, {}); });
   }
-  return {sum_in_chunk_order(local_sqr_norms_), global_sqr_norm};
+  return GradientNorms{sum_in_chunk_order(local_sqr_norms_), global_sqr_norm};
 }
 
 }  // namespace scavenger::ps

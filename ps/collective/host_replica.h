@@ -31,7 +31,7 @@ class HostReplica final : public HostMemoryReplica {
   void begin(const ReplicaStep& step) override;
   void weight(FlatRange range, float share) override;
   void step(FlatRange range) override;
-  GradientNorms finish() override;
+  std::optional<GradientNorms> finish() override;
 
  private:
   double step_chunk(const ChunkRange& part, float scale, std::span<double> sqr_norm);

@@ -51,7 +51,7 @@ void SteppedReplica::step(FlatRange range) {
   });
 }
 
-GradientNorms SteppedReplica::finish() {
+std::optional<GradientNorms> SteppedReplica::finish() {
   const double global_sqr_norm = sum_in_chunk_order(global_sqr_norms_);
   if (clips()) {
     const float factor = clip_scale(global_sqr_norm, clip_norm_);
@@ -64,7 +64,7 @@ GradientNorms SteppedReplica::finish() {
     whole.to.push_back(vector(index, step_.iteration + 1));
   }
   step_whole_(whole);
-  return {sum_in_chunk_order(local_sqr_norms_), global_sqr_norm};
+  return GradientNorms{sum_in_chunk_order(local_sqr_norms_), global_sqr_norm};
 }
 
 }  // namespace scavenger::ps

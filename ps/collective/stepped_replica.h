@@ -40,7 +40,7 @@ class SteppedReplica final : public HostMemoryReplica {
   void begin(const ReplicaStep& step) override { step_ = step; }
   void weight(FlatRange range, float share) override;
   void step(FlatRange range) override;
-  GradientNorms finish() override;
+  std::optional<GradientNorms> finish() override;
 
  private:
   // Multiplies a chunk's gradient; returns its squared norm before that.

@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "runtime/base/check.h"
 #include "runtime/training/flat_range.h"
 
 namespace scavenger {
@@ -22,6 +24,12 @@ struct ReplicaStep {
 struct GradientNorms {
   double local_sqr_norm = 0.0;   // |g_k|^2 of this worker's gradient, before weighting
   double global_sqr_norm = 0.0;  // |g|^2 of the gradient of the step
+};
+
+// The norms of an iteration that a device has computed after the host had gone on.
+struct LateNorms {
+  GradientNorms norms;
+  double seconds = 0.0;  // from begin_steps() to the end of the step, on the device
 };
 
 // Spans of vector() and gradients() may be memory of a device, which only the trainer and the
@@ -51,10 +59,19 @@ class Replica {
   // Requires that the gradient in this range is final. Multiplies it by `share`, which makes it
   // this worker's part of the sum.
   virtual void weight(FlatRange range, float share) = 0;
+  // Call it when all ranges were weighted: what follows until finish() is synchronisation.
+  virtual void begin_steps() {}
   // Requires that the gradient in this range is the sum.
   virtual void step(FlatRange range) = 0;
-  // Call it after all ranges were stepped. Returns when the new version is complete.
-  virtual GradientNorms finish() = 0;
+  // Call it after all ranges were stepped. The new version is complete for all that the caller does
+  // next. Returns nothing if the device still computes the norms, and late_norms() has them.
+  virtual std::optional<GradientNorms> finish() = 0;
+  // Returns the norms of the last finish(), which returned none. Waits for the device if it has not
+  // computed them yet. Call it at most once, before the next finish(), or never.
+  virtual LateNorms late_norms() {
+    SCAVENGER_CHECK(false);
+    return {};
+  }
 };
 
 }  // namespace scavenger

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/training/membership.h"
 
 namespace scavenger {
@@ -52,12 +53,19 @@ struct SyncGroup {
 // Writes the model's initial weights into a flat vector.
 using InitialWeights = std::function<void(std::span<float>)>;
 
+// Called within finish(): these weights of the iteration that comes next are final, in the vector
+// that weights() will be. The ranges of an iteration do not overlap.
+using WeightsReady =
+    std::function<void(std::span<float> next_weights, std::uint64_t first, std::uint64_t last)>;
+
 // The cost of one synchronised iteration for this worker, and the squared norms of its gradients.
 struct SyncResult {
   // Time from the end of backward until the new weights: exposed synchronisation.
   double wait_seconds = 0.0;
   double local_gradient_sqr_norm = 0.0;   // |g_k|^2 of this worker's mean gradient
   double global_gradient_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
+  // All of this is not known yet, since a device computes it: Synchroniser::late_result() has it.
+  bool is_late = false;
 };
 
 class StateHolder;
@@ -86,6 +94,23 @@ class Synchroniser {
   // a peer was lost (problem() tells which): this worker then does not know whether the iteration
   // was completed, and the next call must be join().
   virtual std::optional<SyncResult> finish() = 0;
+  // Returns the whole result of the last finish() whose result was late. Call it before the next
+  // finish(); after the next backward pass it need not wait. Valid too if that iteration was given
+  // up.
+  virtual SyncResult late_result() {
+    SCAVENGER_CHECK(false);
+    return {};
+  }
+
+  // Whether the memory of these vectors stays where it is until the destructor, whatever join()
+  // does: then a trainer on a device need not pin it again for each membership.
+  virtual bool keeps_memory() const { return false; }
+
+  // From now on, finish() calls `ready` on its own thread for weights that are final before the
+  // others are: for all of them, for some, or for none. If finish() returns nothing, the weights
+  // that were told of mean nothing. Call it outside of an iteration; all workers of a job do, or
+  // none.
+  virtual void tell_of_weights(WeightsReady) {}
 
   // Any thread: makes join() and finish() return as soon as possible. It remains in effect until
   // the next allow(), so that a call that is about to begin also returns.

@@ -39,60 +39,78 @@ bool WorkerLoop::run_iteration() {
   const LoadedBatch loaded = parts_.loader.next();
   parts_.trainer.use_weights(parts_.synchroniser.weights());
   const std::uint64_t random_key = RandomStream(seed_, "iteration", {iteration_, rank_}).bits();
-  TrainingStep step;
+  Measured measured{.iteration = iteration_};
   try {
-    probe(loaded.batch, random_key);
+    measured.half_batch = probe(loaded.batch, random_key);
     parts_.synchroniser.begin(iteration_);
-    step = parts_.trainer.forward_backward(loaded.batch, random_key,
-                                           [this](std::uint64_t first, std::uint64_t last) {
-                                             parts_.synchroniser.gradient_ready(first, last);
-                                           });
+    measured.step = parts_.trainer.forward_backward(
+        loaded.batch, random_key, [this](std::uint64_t first, std::uint64_t last) {
+          parts_.synchroniser.gradient_ready(first, last);
+        });
   } catch (const JobError& error) {
     throw JobError(
         {.what = error.problem().what,
          .where = fmt::format("iteration {}", iteration_),
          .remedy = "lower optimizer.learning_rate, or resume from the last good checkpoint"});
   }
+  complete_late();
   const auto sync = parts_.synchroniser.finish();
   if (!sync) {
     begin_seconds_.reset();
-    std::erase_if(stats_.half_batches,
-                  [this](const HalfBatchNorms& norms) { return norms.iteration == iteration_; });
     return false;
   }
-
-  if (stats_.loss_sum.empty()) {
-    stats_.first = iteration_;
-    stats_.learning_rate =
-        learning_rate_at(optimizer_, membership_, samples_per_epoch_, iteration_);
-  }
-  stats_.loss_sum.push_back(step.loss_sum);
-  stats_.data_wait_seconds.push_back(loaded.wait_seconds + step.data_wait_seconds);
-  stats_.forward_seconds.push_back(step.forward_seconds);
-  stats_.backward_seconds.push_back(step.backward_seconds);
-  stats_.sync_wait_seconds.push_back(sync->wait_seconds);
-  stats_.local_sqr_norm.push_back(sync->local_gradient_sqr_norm);
-  stats_.global_sqr_norm.push_back(sync->global_gradient_sqr_norm);
-  last_pass_seconds_ = step.forward_seconds + step.backward_seconds;
+  measured.sync = *sync;
+  measured.data_wait_seconds = loaded.wait_seconds + measured.step.data_wait_seconds;
+  last_pass_seconds_ = measured.step.forward_seconds + measured.step.backward_seconds;
   const double end_seconds = parts_.clock.now_seconds();
-  stats_.seconds.push_back(end_seconds - *begin_seconds_ - aside_seconds_);
+  measured.seconds = end_seconds - *begin_seconds_ - aside_seconds_;
   begin_seconds_ = end_seconds;
   ++iteration_;
+  if (measured.sync.is_late)
+    late_ = std::move(measured);
+  else
+    note(std::move(measured));
   if (end_seconds - last_report_seconds_ >= kReportSeconds) report(end_seconds);
   return true;
 }
 
-void WorkerLoop::probe(const Batch& batch, std::uint64_t random_key) {
+void WorkerLoop::complete_late() {
+  if (!late_) return;
+  Measured measured = *std::exchange(late_, std::nullopt);
+  measured.sync = parts_.synchroniser.late_result();
+  note(std::move(measured));
+}
+
+void WorkerLoop::note(Measured measured) {
+  if (stats_.loss_sum.empty()) {
+    stats_.first = measured.iteration;
+    stats_.learning_rate =
+        learning_rate_at(optimizer_, membership_, samples_per_epoch_, measured.iteration);
+  }
+  stats_.loss_sum.push_back(measured.step.loss_sum);
+  stats_.data_wait_seconds.push_back(measured.data_wait_seconds);
+  stats_.forward_seconds.push_back(measured.step.forward_seconds);
+  stats_.backward_seconds.push_back(measured.step.backward_seconds);
+  stats_.sync_wait_seconds.push_back(measured.sync.wait_seconds);
+  stats_.local_sqr_norm.push_back(measured.sync.local_gradient_sqr_norm);
+  stats_.global_sqr_norm.push_back(measured.sync.global_gradient_sqr_norm);
+  stats_.seconds.push_back(measured.seconds);
+  if (measured.half_batch) stats_.half_batches.push_back(*std::move(measured.half_batch));
+}
+
+std::optional<HalfBatchNorms> WorkerLoop::probe(const Batch& batch, std::uint64_t random_key) {
   if (parts_.probe == nullptr || batch.size < 2 ||
       !parts_.probe->is_due(iteration_, last_pass_seconds_))
-    return;
-  stats_.half_batches.push_back(
-      parts_.probe->measure(batch, iteration_, random_key, parts_.synchroniser.gradients()));
-  aside_seconds_ = stats_.half_batches.back().seconds;
+    return std::nullopt;
+  HalfBatchNorms norms =
+      parts_.probe->measure(batch, iteration_, random_key, parts_.synchroniser.gradients());
+  aside_seconds_ = norms.seconds;
+  return norms;
 }
 
 void WorkerLoop::flush() {
   begin_seconds_.reset();
+  complete_late();
   report(parts_.clock.now_seconds());
 }
 

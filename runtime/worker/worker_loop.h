@@ -40,16 +40,30 @@ class WorkerLoop final {
   WorkerIteration next_iteration() const;                 // the same, and as what
 
   // Does one iteration. Returns false if the synchroniser gave up, so that iteration() is still to
-  // be done. The time of an iteration lasts from its begin to that of the next one, without noise
-  // measurements, so that times add up to wall time. Statistics are reported in batches, about
-  // twenty times per second; an iteration that takes longer is reported at once.
+  // be done. If a device computes the norms, they are read when the next backward pass has ended,
+  // or at the next flush(), so that nothing waits for them; the iteration is reported then. The
+  // time of an iteration lasts from its begin to that of the next one, without noise measurements,
+  // so that times add up to wall time. Statistics are reported in batches, about twenty times per
+  // second; an iteration that takes longer is reported at once.
   bool run_iteration();
   // Reports the remaining statistics. Call it before a pause, whose time belongs to no iteration.
   void flush();
 
  private:
+  // What was measured in one iteration.
+  struct Measured {
+    std::uint64_t iteration = 0;
+    TrainingStep step = {};
+    SyncResult sync = {};
+    double data_wait_seconds = 0.0;
+    double seconds = 0.0;
+    std::optional<HalfBatchNorms> half_batch = {};
+  };
+
   void report(double now_seconds);
-  void probe(const Batch& batch, std::uint64_t random_key);
+  std::optional<HalfBatchNorms> probe(const Batch& batch, std::uint64_t random_key);
+  void complete_late();
+  void note(Measured measured);
 
   Parts parts_;
   OptimizerConfig optimizer_;
@@ -60,6 +74,7 @@ class WorkerLoop final {
   Report report_;
   std::uint64_t iteration_;
   IterationStats stats_;
+  std::optional<Measured> late_;         // the last iteration, if its norms are late
   std::optional<double> begin_seconds_;  // of the current iteration; none after a pause
   double last_report_seconds_;
   double aside_seconds_ = 0.0;      // noise measurement in the current iteration

@@ -5,11 +5,18 @@
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/isfinite.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/check.h"
@@ -63,8 +70,10 @@ class TensorReplica final : public Replica {
 
   void begin(const ReplicaStep& step) override;
   void weight(FlatRange range, float share) override;
+  void begin_steps() override { steps_begin_ = moment(); }
   void step(FlatRange range) override;
-  GradientNorms finish() override;
+  std::optional<GradientNorms> finish() override;
+  LateNorms late_norms() override;
 
  private:
   bool clips() const { return optimizer_.clip_norm > 0.0; }
@@ -74,6 +83,14 @@ class TensorReplica final : public Replica {
   }
   static at::Tensor host_view(std::span<float> values) {
     return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
+  }
+  at::Tensor clip_scale_on_device() const;
+  // An event with a time in the device's stream; none on the CPU, which has none.
+  std::optional<c10::Event> moment() const {
+    if (device_.is_cpu()) return std::nullopt;
+    c10::Event event(device_.type(), c10::EventFlag::BACKEND_DEFAULT);
+    event.record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+    return event;
   }
   void add_square_of(const at::Tensor& values, const at::Tensor& sum) const {
     const at::Tensor norm = at::linalg_vector_norm(values, 2, {}, false, at::kDouble);
@@ -90,6 +107,12 @@ class TensorReplica final : public Replica {
   ReplicaStep step_;
   at::Tensor step_number_;  // in the form of LibTorch's Adam
   at::Tensor sqr_norms_;    // of this worker's gradient and of the step's, on the device
+  std::optional<c10::Event> steps_begin_;
+
+  // Of the last finish(), on their way to the host, which does not wait for them.
+  at::Tensor late_sqr_norms_;  // pinned
+  std::optional<c10::Event> late_begin_, late_end_;
+  bool has_late_norms_ = false;
 };
 
 void TensorReplica::begin(const ReplicaStep& step) {
@@ -113,20 +136,42 @@ void TensorReplica::step(FlatRange range) {
   if (!clips()) step_part(range);
 }
 
-GradientNorms TensorReplica::finish() {
+std::optional<GradientNorms> TensorReplica::finish() {
   const at::NoGradGuard no_gradients;
-  const at::Tensor on_host = sqr_norms_.cpu();  // the only wait for the device
-  const double* const values = on_host.const_data_ptr<double>();
-  const GradientNorms norms{values[0], values[1]};
+  if (!late_sqr_norms_.defined())
+    late_sqr_norms_ =
+        at::empty({2}, at::TensorOptions().dtype(at::kDouble).pinned_memory(!device_.is_cpu()));
+  late_sqr_norms_.copy_(sqr_norms_, /*non_blocking=*/true);
   if (clips()) {  // the norm of the whole gradient is known now
-    gradients_.mul_(clip_scale(norms.global_sqr_norm, optimizer_.clip_norm));
+    gradients_.mul_(clip_scale_on_device());
     step_part({0, static_cast<std::uint64_t>(gradients_.numel())});
   }
-  return norms;
+  late_begin_ = std::exchange(steps_begin_, std::nullopt);
+  late_end_ = moment();
+  has_late_norms_ = true;
+  return std::nullopt;
 }
 
-// LibTorch's fused kernels step in place, so the old version is first copied to the place of the
-// new one.
+// clip_scale() by LibTorch's operators, with the same bits.
+at::Tensor TensorReplica::clip_scale_on_device() const {
+  const at::Tensor sqr_norm = sqr_norms_[1];
+  const at::Tensor one = at::full({}, 1.0, sqr_norm.options());
+  const at::Tensor scale =
+      at::full({}, optimizer_.clip_norm, sqr_norm.options()).div_(sqr_norm.sqrt().add_(kClipTiny));
+  return at::where(scale.lt(1.0).logical_and_(sqr_norm.isfinite()), scale, one).to(at::kFloat);
+}
+
+LateNorms TensorReplica::late_norms() {
+  SCAVENGER_CHECK(std::exchange(has_late_norms_, false));
+  constexpr double kMilliseconds = 1e-3;
+  LateNorms late;
+  if (late_end_) late_end_->synchronize();  // after a later pass it has long been there
+  if (late_begin_ && late_end_) late.seconds = kMilliseconds * late_begin_->elapsedTime(*late_end_);
+  const double* const values = late_sqr_norms_.const_data_ptr<double>();
+  late.norms = {values[0], values[1]};
+  return late;
+}
+
 void TensorReplica::step_part(FlatRange range) {
   const std::uint64_t from = step_.iteration % 2;
   std::vector<std::vector<at::Tensor>> vectors;

@@ -29,7 +29,7 @@ GradientNorms iterate(SteppedReplica& replica, std::uint64_t iteration, float gr
   std::ranges::fill(replica.gradients(), gradient);
   replica.weight({0, kFloats}, share);
   replica.step({0, kFloats});
-  return replica.finish();
+  return replica.finish().value();
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
@@ -117,7 +118,14 @@ class LocalSynchroniser final : public Synchroniser {
       result.local_gradient_sqr_norm += static_cast<double>(gradients_[i]) * gradients_[i];
     }
     result.global_gradient_sqr_norm = 2.0 * result.local_gradient_sqr_norm;
-    return result;
+    if (!is_late) return result;
+    late_ = result;
+    return SyncResult{.is_late = true};
+  }
+  SyncResult late_result() override {
+    SCAVENGER_CHECK(late_.has_value());
+    calls.push_back({kLateResult, iteration_});
+    return *std::exchange(late_, std::nullopt);
   }
   void interrupt() override {
     const std::lock_guard lock(mutex_);
@@ -139,6 +147,9 @@ class LocalSynchroniser final : public Synchroniser {
     changed_.notify_all();
   }
 
+  static constexpr std::uint64_t kLateResult = UINT64_MAX;  // in `calls`, with the iteration
+
+  bool is_late = false;  // results come after the iteration, as from a device
   std::atomic<std::uint64_t> waits_from = UINT64_MAX;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> calls;
   std::vector<SyncGroup> groups;  // joined
@@ -150,6 +161,7 @@ class LocalSynchroniser final : public Synchroniser {
   bool interrupted_ = false;
   std::string problem_;
   std::uint64_t iteration_ = 0;
+  std::optional<SyncResult> late_;
   std::vector<float> weights_ = std::vector<float>(16), gradients_ = std::vector<float>(16);
 };
 

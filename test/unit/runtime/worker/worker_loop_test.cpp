@@ -230,3 +230,62 @@ TEST_CASE("an iteration that is interrupted is neither counted nor reported, and
   CHECK(worker.trainer.random_keys.at(0) == worker.trainer.random_keys.at(1));
   CHECK(worker.reports.at(0).first == 7);
 }
+
+namespace {
+
+// All that was reported, as if in one report.
+IterationStats joined(const std::vector<IterationStats>& reports) {
+  IterationStats all;
+  all.first = reports.at(0).first;
+  all.learning_rate = reports[0].learning_rate;
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  for (const IterationStats& report : reports) {
+    CHECK(report.first == all.first + all.loss_sum.size());
+    CHECK(report.local_sqr_norm.size() == report.loss_sum.size());
+    for (const HalfBatchNorms& half : report.half_batches) {
+      CHECK(half.iteration >= report.first);
+      CHECK(half.iteration < report.first + report.loss_sum.size());
+    }
+    append(all.loss_sum, report.loss_sum);
+    append(all.seconds, report.seconds);
+    append(all.sync_wait_seconds, report.sync_wait_seconds);
+    append(all.local_sqr_norm, report.local_sqr_norm);
+    append(all.global_sqr_norm, report.global_sqr_norm);
+    append(all.half_batches, report.half_batches);
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("norms that come late are those that would have come at once, and none is lost") {
+  std::vector<IterationStats> joint;
+  for (const bool is_late : {false, true}) {
+    OneWorker worker({}, 1, {.usual = 0.5});
+    worker.synchroniser.is_late = is_late;
+    worker.run(9);
+    worker.loop.flush();  // as at a boundary
+    worker.run(2);
+    worker.synchroniser.interrupt();
+    CHECK_FALSE(worker.loop.run_iteration());  // the one that was interrupted is not reported
+    worker.loop.flush();
+    joint.push_back(joined(worker.reports));
+  }
+  CHECK(joint[0].loss_sum.size() == 11);
+  CHECK_FALSE(joint[0].half_batches.empty());
+  CHECK(joint[1] == joint[0]);
+}
+
+TEST_CASE("late norms are read after the next backward pass, where nothing waits for them") {
+  OneWorker worker;
+  worker.synchroniser.is_late = true;
+  worker.run(2);
+  using Calls = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  const Calls first = {{7, 0}, {8, 16}, {0, 8}}, second = {{8, 0}, {8, 16}, {0, 8}};
+  Calls expected = first;
+  expected.insert(expected.end(), second.begin(), second.end());
+  expected.push_back({LocalSynchroniser::kLateResult, 8});  // of iteration 7, in iteration 8
+  CHECK(worker.synchroniser.calls == expected);
+}
