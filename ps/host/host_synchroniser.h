@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ps/core/ready_chunks.h"
@@ -47,6 +48,8 @@ class HostSynchroniser final : public Synchroniser {
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
+  // Only a worker that is alone on its host tells.
+  void tell_of_weights(WeightsReady ready) override { alone_.tell_of_weights(std::move(ready)); }
   void interrupt() override;
   void allow() override;
   std::string problem() const override;

@@ -19,7 +19,10 @@ void ChunkBoard::begin_membership(std::uint64_t iteration, std::uint32_t ranks) 
   memory_.first_iteration = iteration;
   memory_.ranks = ranks;
   memory_.chunks = static_cast<std::uint32_t>(queue_.size());
-  for (ChunkCounter& counter : counters_) counter.contributions = 0;
+  for (ChunkCounter& counter : counters_) {
+    counter.contributions = 0;
+    counter.stepped = 0;
+  }
   for (ReadyPlace& place : queue_) place.turn_and_chunk = 0;
   memory_.ready = 0;
   memory_.taken = 0;
@@ -55,6 +58,15 @@ std::optional<std::uint32_t> ChunkBoard::take(std::uint64_t iteration) {
       return chunk;
   }
   return std::nullopt;
+}
+
+void ChunkBoard::note_stepped(std::uint64_t iteration, std::uint32_t chunk) {
+  if (iteration != this->iteration()) return;
+  counters_[chunk].stepped.store(turn(iteration), std::memory_order_release);
+}
+
+bool ChunkBoard::is_stepped(std::uint64_t iteration, std::uint32_t chunk) const {
+  return counters_[chunk].stepped.load(std::memory_order_acquire) >= turn(iteration);
 }
 
 bool ChunkBoard::finish(std::uint64_t iteration) {

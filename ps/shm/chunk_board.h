@@ -35,6 +35,7 @@ struct BoardMemory {
 
 struct alignas(64) ChunkCounter {
   std::atomic<std::uint64_t> contributions{0};  // counted since the membership's first iteration
+  std::atomic<std::uint64_t> stepped{0};        // iterations of the membership, if noted
 };
 
 // An entry of the queue: a chunk that became ready, and its iteration, counted from 1 within the
@@ -61,6 +62,10 @@ class ChunkBoard final {
   void contribute(std::uint64_t iteration, std::uint32_t chunk);
   // Returns a chunk that is ready and that the caller must step; nothing if there is none.
   std::optional<std::uint32_t> take(std::uint64_t iteration);
+  // Records that the new weights of this chunk can be read, for is_stepped(). Call it for a taken
+  // chunk before finish(), in each iteration or in none.
+  void note_stepped(std::uint64_t iteration, std::uint32_t chunk);
+  bool is_stepped(std::uint64_t iteration, std::uint32_t chunk) const;
   // Records that a taken chunk has been stepped. Returns true if it was the last one.
   bool finish(std::uint64_t iteration);
   // Returns how many chunks may be taken at this moment.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <thread>
 #include <utility>
 
 #include "runtime/base/check.h"
@@ -94,6 +96,8 @@ void ShmSynchroniser::begin(std::uint64_t iteration) {
   for (Stepper& stepper : steppers_) stepper.clip_scale.reset();
   from_ = segment_->version(iteration);
   to_ = segment_->version(iteration + 1);
+  untold_.resize(weights_ready_ ? segment_->layout().chunk_count() : 0);
+  std::iota(untold_.begin(), untold_.end(), 0U);
 }
 
 // Workers that are not in a membership are halted or killed before it begins. If one is missed
@@ -116,8 +120,10 @@ std::optional<SyncResult> ShmSynchroniser::finish() {
   if (gradient_board_.waiting_chunks() > 1) board_.announce();
   while (board_.iteration() <= next_iteration_ || !is_current()) {
     if (interrupted_) return std::nullopt;
-    if (!work_on_ready_chunks()) wait_for_news();
+    const bool has_worked = work_on_ready_chunks();
+    if (!tell_of_stepped() && !has_worked) wait_for_news();
   }
+  tell_of_stepped();
   SyncResult yielded = result();
   yielded.wait_seconds = clock_.now_seconds() - start_seconds;
   ++next_iteration_;
@@ -136,10 +142,14 @@ bool ShmSynchroniser::share(const ChunkBoard& board, Work work) {
   if (steppers_.size() == 1 || board.waiting_chunks() < 2) return (this->*work)(steppers_[0]);
   std::atomic<std::size_t> begun{0};
   std::atomic<bool> any{false};
+  const auto own_thread = std::this_thread::get_id();
   options_.in_parallel([&] {
     const std::size_t mine = begun.fetch_add(1);
     if (mine >= steppers_.size()) return;
-    while (!interrupted_ && (this->*work)(steppers_[mine])) any = true;
+    while (!interrupted_ && (this->*work)(steppers_[mine])) {
+      any = true;
+      if (std::this_thread::get_id() == own_thread) tell_of_stepped();
+    }
   });
   // A host program that has failed may have called nothing.
   return any || (begun == 0 && (this->*work)(steppers_[0]));
@@ -194,13 +204,31 @@ bool ShmSynchroniser::step_ready_chunk(Stepper& stepper) {
         stepper.contributions, *step_, from, to,
         segment_->rank_sqr_norms(*chunk).first(gradients_.size()), streaming_);
   }
+  if (weights_ready_) board_.note_stepped(next_iteration_, *chunk);
   board_.finish(next_iteration_);
+  if (weights_ready_) board_.announce();  // to those who wait for this chunk
   return true;
+}
+
+// Chunks that this worker has not stepped itself are told of, too. Returns false if there was none.
+bool ShmSynchroniser::tell_of_stepped() {
+  const auto told = std::erase_if(untold_, [this](std::uint32_t chunk) {
+    if (!board_.is_stepped(next_iteration_, chunk)) return false;
+    const ChunkRange range = segment_->layout().range(chunk);
+    weights_ready_(to_.weights, range.first, range.last());
+    return true;
+  });
+  return told > 0;
+}
+
+bool ShmSynchroniser::has_untold() const {
+  return std::ranges::any_of(
+      untold_, [this](std::uint32_t chunk) { return board_.is_stepped(next_iteration_, chunk); });
 }
 
 bool ShmSynchroniser::has_news() const {
   return board_.iteration() > next_iteration_ || interrupted_ ||
-         (board_.waiting_chunks() > 0 && may_step()) ||
+         (board_.waiting_chunks() > 0 && may_step()) || has_untold() ||
          (clips_ && gradient_board_.waiting_chunks() > 0);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ps/core/ready_chunks.h"
@@ -39,9 +40,11 @@ class ShmSynchroniser final : public Synchroniser {
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
   std::span<float> weights() override { return segment_->version(next_iteration_).weights; }
   std::span<float> gradients() override { return segment_->gradient(slot_); }
+  bool keeps_memory() const override { return true; }
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
+  void tell_of_weights(WeightsReady ready) override { weights_ready_ = std::move(ready); }
   void interrupt() override;
   void allow() override { interrupted_ = false; }
   std::string problem() const override { return {}; }
@@ -60,6 +63,8 @@ class ShmSynchroniser final : public Synchroniser {
   bool sum_ready_chunk(Stepper& stepper);
   bool step_ready_chunk(Stepper& stepper);
   void gather(ChunkRange range, Stepper& stepper) const;
+  bool tell_of_stepped();
+  bool has_untold() const;
   bool may_step() const;
   bool is_current() const;
   bool has_news() const;
@@ -75,6 +80,7 @@ class ShmSynchroniser final : public Synchroniser {
   const Optimizer optimizer_;
   ReadyChunks ready_chunks_;
   std::atomic<bool> interrupted_{false};
+  WeightsReady weights_ready_;  // may be empty
 
   // State of the membership.
   scavenger::Membership membership_;
@@ -90,6 +96,7 @@ class ShmSynchroniser final : public Synchroniser {
   std::uint64_t next_iteration_ = 0;
   std::optional<OptimizerStep> step_;
   Version from_, to_;
+  std::vector<std::uint32_t> untold_;  // chunks of which weights_ready_ does not know yet
 };
 
 }  // namespace scavenger::ps

@@ -89,7 +89,7 @@ bool TcpSynchroniser::join(const SyncGroup& group, const InitialWeights& initial
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::current_exception();
   }
-  return wait_for_weights();
+  return wait_for_weights({});
 }
 
 // Only the io thread accesses stop_connecting_. There, an interruption comes either before this,
@@ -189,7 +189,7 @@ void TcpSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
 std::optional<SyncResult> TcpSynchroniser::finish() {
   SCAVENGER_CHECK(ready_chunks_.all_ready());
   const double start_seconds = clock_.now_seconds();
-  if (!wait_for_weights()) return std::nullopt;
+  if (!wait_for_weights(weights_ready_)) return std::nullopt;
   SyncResult result;
   result.wait_seconds = clock_.now_seconds() - start_seconds;
   // Adds in the order of chunks, so that the sums do not depend on the order of arrival. No lock is
@@ -202,17 +202,34 @@ std::optional<SyncResult> TcpSynchroniser::finish() {
   return result;
 }
 
+void TcpSynchroniser::tell_of_weights(WeightsReady ready) {
+  const std::lock_guard lock(mutex_);
+  weights_ready_ = std::move(ready);
+}
+
 void TcpSynchroniser::expect_weights(std::uint64_t iteration) {
   const std::lock_guard lock(mutex_);
   awaited_iteration_ = iteration;
   awaited_chunks_ = layout_.chunk_count();
   std::fill(arrived_.begin(), arrived_.end(), std::uint8_t{0});
+  fresh_.clear();
 }
 
-bool TcpSynchroniser::wait_for_weights() {
+bool TcpSynchroniser::wait_for_weights(const WeightsReady& ready) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return awaited_chunks_ == 0 || failure_ || interrupted_; });
-  return awaited_chunks_ == 0;
+  for (;;) {
+    changed_.wait(lock, [&] {
+      return awaited_chunks_ == 0 || failure_ || interrupted_ || (ready && !fresh_.empty());
+    });
+    if (!ready || fresh_.empty()) return awaited_chunks_ == 0;
+    const std::vector<std::uint32_t> fresh = std::exchange(fresh_, {});
+    lock.unlock();
+    for (const std::uint32_t chunk : fresh) {
+      const ChunkRange range = layout_.range(chunk);
+      ready(weights_, range.first, range.last());
+    }
+    lock.lock();
+  }
 }
 
 // ---- The io thread. ----
@@ -268,7 +285,8 @@ awaitable<void> TcpSynchroniser::read_weights(std::shared_ptr<FrameConnection> c
       const std::lock_guard lock(mutex_);
       local_sqr_norms_[header.chunk] = header.local_sqr_norm;
       global_sqr_norms_[header.chunk] = header.global_sqr_norm;
-      if (--awaited_chunks_ == 0) changed_.notify_one();
+      if (weights_ready_) fresh_.push_back(header.chunk);
+      if (--awaited_chunks_ == 0 || weights_ready_) changed_.notify_one();
     }
   } catch (const Error& failure) {
     fail(std::make_exception_ptr(ConnectionError({.what = failure.what(),

@@ -49,9 +49,11 @@ class TcpSynchroniser final : public Synchroniser {
   bool join(const SyncGroup& group, const InitialWeights& initial_weights) override;
   std::span<float> weights() override { return weights_; }
   std::span<float> gradients() override { return gradients_; }
+  bool keeps_memory() const override { return true; }
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
+  void tell_of_weights(WeightsReady ready) override;
   void interrupt() override;
   void allow() override;
   std::string problem() const override;
@@ -72,7 +74,7 @@ class TcpSynchroniser final : public Synchroniser {
   void send_gradient(std::uint32_t chunk, std::uint64_t iteration);
   std::span<const std::byte> wire_gradient(std::uint32_t chunk);
   void expect_weights(std::uint64_t iteration);
-  bool wait_for_weights();
+  bool wait_for_weights(const WeightsReady& ready);
   awaitable<void> receive_weights(FrameConnection& connection, std::span<float> weights,
                                   std::vector<Bfloat16>& room);
   awaitable<void> take_norms(FrameConnection& connection, FrameHeader header, std::uint32_t shard);
@@ -111,6 +113,8 @@ class TcpSynchroniser final : public Synchroniser {
   std::uint64_t awaited_iteration_ = 0;  // the iteration that kWeights frames must have
   std::uint32_t awaited_chunks_ = 0;
   std::vector<std::uint8_t> arrived_;    // by chunk
+  WeightsReady weights_ready_;           // may be empty
+  std::vector<std::uint32_t> fresh_;     // arrived chunks that were not told of; else unused
   std::vector<double> local_sqr_norms_;  // by chunk
   std::vector<double> global_sqr_norms_;
   std::uint32_t readers_ = 0;  // running readers; a reader ends only by fail()

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "runtime/training/batch.h"
+#include "runtime/training/device_use.h"
 #include "runtime/training/evaluation_sums.h"
 #include "runtime/training/sample_memory.h"
 #include "runtime/training/tensor_layout.h"
@@ -44,9 +46,20 @@ class Trainer {
   virtual void use_weights(std::span<float> weights) = 0;
   virtual void use_gradients(std::span<float> gradients) = 0;
 
+  // Whether fetch_weights() is of use.
+  virtual bool fetches_weights() const { return false; }
+  // Announces that a part of the weights is final that the next use_weights() will name: a trainer
+  // on a device begins to copy it. Call it after forward_backward() has returned, and for each part
+  // at most once before use_weights().
+  virtual void fetch_weights(std::span<float> /*next_weights*/, std::uint64_t /*first*/,
+                             std::uint64_t /*last*/) {}
+
   // Returns whether both vectors are host memory rather than memory of a device.
   virtual bool vectors_are_on_host() const { return true; }
 
+  // Ends all access to the vectors until the next use_weights() and use_gradients(), but may keep
+  // what it knows of their memory, which stays. Call it before their content is changed.
+  virtual void settle_vectors() { release_vectors(); }
   // Ends all access to vectors that were in use. Call it before their memory is freed or unmapped;
   // use_weights() and use_gradients() follow before the next pass.
   virtual void release_vectors() {}
@@ -85,6 +98,8 @@ class Trainer {
 
   // Measured at the first batch, if possible.
   virtual SampleMemory sample_memory() const { return {}; }
+  // Returns nothing if the trainer computes in the host's memory.
+  virtual std::optional<DeviceUse> device_use() const { return std::nullopt; }
 
  private:
   std::vector<float> kept_buffers_;

@@ -1,5 +1,7 @@
 #include "runtime/worker/worker.h"
 
+#include <cstdint>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -104,6 +106,11 @@ void Worker::on_configure_worker(const ConfigureWorker& message) {
   if (!synchroniser_) {
     synchroniser_ = hooks_.make_synchroniser(group);
     parts_.commands.steer(synchroniser_.get());
+    if (parts_.trainer.fetches_weights())
+      synchroniser_->tell_of_weights(
+          [this](std::span<float> next_weights, std::uint64_t first, std::uint64_t last) {
+            parts_.trainer.fetch_weights(next_weights, first, last);
+          });
   }
   hooks_.use_threads(group.threads);
   load_from(group);
@@ -112,7 +119,10 @@ void Worker::on_configure_worker(const ConfigureWorker& message) {
   // The weights of all ranks but the source are overwritten.
   has_weights_ = has_weights_ && group.rank == group.source_rank;
   if (!load_state(message)) return;
-  parts_.trainer.release_vectors();  // join() may move them
+  if (synchroniser_->keeps_memory())
+    parts_.trainer.settle_vectors();
+  else
+    parts_.trainer.release_vectors();  // join() may move them
   const auto initial_weights = [this](std::span<float> weights) {
     parts_.trainer.use_weights(weights);
     parts_.trainer.write_initial_weights();

@@ -50,6 +50,29 @@ TEST_CASE("an iteration is done when all its chunks have been stepped, and the n
   }
 }
 
+TEST_CASE("a chunk whose step was noted can be read before the iteration is done") {
+  Board at(2);
+  at.board.begin_membership(3, 1);
+  for (std::uint64_t iteration = 3; iteration < 5; ++iteration) {
+    at.board.contribute(iteration, 1);
+    at.board.contribute(iteration, 0);
+    const std::uint32_t first = at.board.take(iteration).value();
+    CHECK_FALSE(at.board.is_stepped(iteration, first));
+    at.board.note_stepped(iteration + 1, first);  // another iteration than the board's
+    CHECK_FALSE(at.board.is_stepped(iteration, first));
+    at.board.note_stepped(iteration, first);
+    at.board.finish(iteration);
+    CHECK(at.board.is_stepped(iteration, first));
+    CHECK_FALSE(at.board.is_stepped(iteration, 1 - first));
+    at.board.note_stepped(iteration, at.board.take(iteration).value());
+    at.board.finish(iteration);
+    CHECK(at.board.is_stepped(iteration, 0));
+    CHECK(at.board.iteration() == iteration + 1);
+  }
+  at.board.begin_membership(3, 1);
+  CHECK_FALSE(at.board.is_stepped(3, 0));
+}
+
 TEST_CASE("a new membership forgets what was brought, taken and stepped of the iteration") {
   Board at(3);
   at.board.begin_membership(0, 2);

@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <list>
+#include <optional>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "ps/shm/segment_keeper.h"
 #include "ps/shm/shm_synchroniser.h"
@@ -108,20 +112,46 @@ void bring_gradient(ShmSynchroniser& worker, std::uint64_t iteration, std::uint3
 struct Trained {
   std::vector<float> weights;
   SyncResult result;
+  bool is_told = true;  // of all weights, if it follows them
+};
+
+// Keeps a copy of the weights that is made of what the synchroniser tells within finish(), as a
+// device does.
+struct Follower {
+  explicit Follower(Synchroniser& synchroniser) : weights(synchroniser.weights().size()) {
+    synchroniser.tell_of_weights(
+        [this](std::span<float> next, std::uint64_t begin, std::uint64_t end) {
+          std::copy(next.begin() + static_cast<std::ptrdiff_t>(begin),
+                    next.begin() + static_cast<std::ptrdiff_t>(end),
+                    weights.begin() + static_cast<std::ptrdiff_t>(begin));
+          floats += end - begin;
+        });
+  }
+  // Each weight was told of once, and was final by then.
+  bool holds(Synchroniser& synchroniser) {
+    return std::exchange(floats, 0) == weights.size() &&
+           std::ranges::equal(weights, synchroniser.weights());
+  }
+  std::vector<float> weights;
+  std::uint64_t floats = 0;
 };
 
 // All ranks of the job's membership train through [first, last).
-std::vector<Trained> train(ShmJob& job, std::uint64_t first, std::uint64_t last) {
+std::vector<Trained> train(ShmJob& job, std::uint64_t first, std::uint64_t last,
+                           bool follows = false) {
   const auto workers = job.group(0).membership.workers();
   std::vector<Trained> trained(workers);
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < workers; ++rank)
-    threads.emplace_back([&job, &mine = trained[rank], rank, first, last] {
+    threads.emplace_back([&job, &mine = trained[rank], rank, first, last, follows] {
       const auto worker = job.make_worker(rank % 2 == 0);
+      std::optional<Follower> follower;
       REQUIRE(worker->join(job.group(rank), write_initial_weights));
+      if (follows) follower.emplace(*worker);
       for (std::uint64_t iteration = first; iteration < last; ++iteration) {
         bring_gradient(*worker, iteration, rank);
         mine.result = worker->finish().value();
+        if (follower) mine.is_told = mine.is_told && follower->holds(*worker);
       }
       mine.weights.assign(worker->weights().begin(), worker->weights().end());
     });
@@ -141,16 +171,18 @@ awaitable<void> collect_state(std::shared_ptr<FrameConnection> connection, Chunk
     }
 }
 
-void check_against_reference(const TcpJobOptions& options, std::uint32_t threads = 1) {
+void check_against_reference(const TcpJobOptions& options, std::uint32_t threads = 1,
+                             bool follows = false) {
   constexpr std::uint64_t kIterations = 7;
   ShmJob job(options);
   job.use_threads(threads);
 
-  const auto trained = train(job, 0, kIterations);
+  const auto trained = train(job, 0, kIterations, follows);
 
   const TrainedState expected = reference(options, kIterations);
   for (std::size_t rank = 0; rank < trained.size(); ++rank) {
     CHECK(trained[rank].weights == expected.weights);
+    CHECK(trained[rank].is_told);
     CHECK(trained[rank].result.local_gradient_sqr_norm ==
           expected.results[rank].local_gradient_sqr_norm);
     CHECK(trained[rank].result.global_gradient_sqr_norm ==
@@ -188,6 +220,16 @@ TEST_CASE("computing threads divide the chunks among themselves, and no bit tell
     check_against_reference(
         {.shares = shares, .chunk_bytes = 256, .optimizer = clipping_optimizer()}, 2);
   }
+}
+
+TEST_CASE("in shared memory a worker is told of each chunk of new weights, once it is final") {
+  for (const std::uint32_t threads : {1U, 3U})
+    for (const std::vector<std::uint32_t>& shares : {std::vector<std::uint32_t>{8}, {1, 2, 3}}) {
+      check_against_reference({.shares = shares, .chunk_bytes = 256}, threads, /*follows=*/true);
+      check_against_reference(
+          {.shares = shares, .chunk_bytes = 256, .optimizer = clipping_optimizer()}, threads,
+          /*follows=*/true);
+    }
 }
 
 TEST_CASE("a model too large for the caches is stepped past them, with the same bits") {

@@ -1,5 +1,9 @@
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <latch>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
 #include "test/unit/ps/tcp/tcp_job.h"
@@ -63,6 +67,27 @@ TEST_CASE("weights and norms are those of one thread, bit for bit, for any K and
        {std::vector<std::uint32_t>{8}, {4, 4}, {1, 2, 3, 4}})
     for (const std::uint32_t shards : {1U, 2U, 3U})
       check_against_reference({.shares = shares, .shards = shards});
+}
+
+TEST_CASE("a worker is told of each chunk of new weights that a shard has sent") {
+  constexpr std::uint64_t kIterations = 5;
+  for (const std::uint32_t shards : {1U, 3U}) {
+    TcpJob job({.shares = {8}, .shards = shards, .chunk_bytes = 256});
+    TcpWorker worker(job, 0);
+    std::vector<float> followed(job.options().flat_size);
+    std::uint64_t floats = 0;
+    worker.synchroniser().tell_of_weights(
+        [&](std::span<float> next, std::uint64_t first, std::uint64_t last) {
+          for (std::uint64_t i = first; i < last; ++i) followed[i] = next[i];
+          floats += last - first;
+        });
+    for (std::uint64_t iteration = 0; iteration < kIterations; ++iteration) {
+      worker.iterate(iteration);
+      CHECK(std::exchange(floats, 0) == followed.size());
+      CHECK(followed == worker.weights());
+    }
+    CHECK(followed == reference(job.options(), kIterations).weights);
+  }
 }
 
 TEST_CASE("neither small chunks, of which the last is odd, nor one chunk for all change a bit") {
