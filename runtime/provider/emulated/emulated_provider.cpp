@@ -72,6 +72,14 @@ std::optional<PreemptionPlan::Fate> PreemptionPlan::next(std::uint32_t worker, b
   return Fate{*life_seconds, is_told ? settings_.notice_seconds : 0.0};
 }
 
+double emulated_speed(const MachineSpeeds& speeds, std::uint64_t machine) {
+  RandomStream stream(speeds.seed, "machine speed", {machine});
+  double speed = std::exp(speeds.spread * stream.normal());
+  for (const SlowMachine& slow : speeds.slow)
+    if (slow.machine == machine) speed *= slow.speed;
+  return speed;
+}
+
 MachineCatalogue emulated_catalogue(const EmulatedSettings& settings) {
   MachineCatalogue catalogue;
   for (const EmulatedMachineType& type : settings.types) {
@@ -160,8 +168,9 @@ EmulatedProvider::Place EmulatedProvider::take_place(MachineId id, const Machine
 awaitable<Machine> EmulatedProvider::obtain(MachineId id, const MachineRequest& request) {
   const double begin = clock_.now_seconds();
   const Place place = take_place(id, request);
+  const double cores = place.type->cores * emulated_speed(settings_.speeds, obtained_++);
   const auto group =
-      make_cpu_share(names_.group(place.slot), place.type->cores, settings_.quota_period_seconds);
+      make_cpu_share(names_.group(place.slot), cores, settings_.quota_period_seconds);
   const std::string space = names_.space(place.slot);
   std::string script = names_.make_machine_script(place.slot, place.type->link_megabits);
   co_await run_script(std::move(script), space);

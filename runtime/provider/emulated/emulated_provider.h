@@ -37,6 +37,10 @@ class PreemptionPlan final {
   std::uint64_t machines_ = 0;
 };
 
+// Returns how fast the machine is, beside one that is as its type says, before which so many were
+// obtained. Pure: the same seed gives the same speeds.
+double emulated_speed(const MachineSpeeds& speeds, std::uint64_t machine);
+
 MachineCatalogue emulated_catalogue(const EmulatedSettings& settings);
 
 class EmulatedProvider final : public Lessor {
@@ -72,6 +76,7 @@ class EmulatedProvider final : public Lessor {
   PreemptionPlan plan_;
   std::map<MachineId, Place> places_;
   std::uint32_t next_slot_ = 0;
+  std::uint64_t obtained_ = 0;  // machines
 };
 
 const ProviderFactory& emulated_provider_factory();

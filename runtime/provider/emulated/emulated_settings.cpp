@@ -53,6 +53,12 @@ EmulatedSettings emulated_settings(const ProviderConfig& config) {
     settings.preemption.schedule.push_back({.worker = loss.at("worker"),
                                             .life_seconds = loss.at("life_seconds"),
                                             .notice_seconds = loss.at("notice_seconds")});
+  // A run folder may be older than the key.
+  if (const auto speeds = json.find("speeds"); speeds != json.end()) {
+    settings.speeds = {.spread = speeds->at("spread"), .seed = speeds->at("seed"), .slow = {}};
+    for (const Json& slow : speeds->at("slow"))
+      settings.speeds.slow.push_back({.machine = slow.at("machine"), .speed = slow.at("speed")});
+  }
   settings.quota_period_seconds = json.at("quota_period_milliseconds").get<double>() / 1000.0;
   return settings;
 }

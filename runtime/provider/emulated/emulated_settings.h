@@ -41,9 +41,22 @@ struct PreemptionSettings {
   std::vector<ScheduledLoss> schedule;
 };
 
+// A machine that is slower than others of its type.
+struct SlowMachine {
+  std::uint64_t machine = 0;  // number of machines that were obtained before it
+  double speed = 1.0;
+};
+
+struct MachineSpeeds {
+  double spread = 0.0;  // standard deviation of the logarithm of a machine's share of processors
+  std::uint64_t seed = 1;
+  std::vector<SlowMachine> slow;
+};
+
 struct EmulatedSettings {
   std::vector<EmulatedMachineType> types;  // used in this order
   PreemptionSettings preemption;
+  MachineSpeeds speeds;
   double quota_period_seconds = 0.005;
 };
 

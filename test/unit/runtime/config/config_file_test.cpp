@@ -223,6 +223,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
             "price_per_hour":1,"spot_price_per_hour":0.5,"start_seconds":2,"count":3}],"spot":true,
             "preemption":{"lifetimes":[[5,0.5],[60,1]],"notice_seconds":5,"notice_share":0.5,"seed":3,
             "schedule":[{"worker":1,"life_seconds":2,"notice_seconds":1}]},
+            "speeds":{"spread":0.05,"seed":7,"slow":[{"machine":3,"speed":0.7}]},
             "quota_period_milliseconds":10})");
     all.emplace_back(R"(loss={"type":"cross_entropy","label_smoothing":0.1})");
     all.emplace_back(

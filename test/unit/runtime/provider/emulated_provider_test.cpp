@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -106,6 +107,20 @@ TEST_CASE("emulated: machines live as a table says") {
   CHECK(later == Approx(1600).margin(130));
   CHECK(early + at_step + later + never == 4000);
   CHECK_FALSE(plan.next(0, false));
+}
+
+TEST_CASE("emulated: machines of one type differ as they are told to") {
+  const MachineSpeeds speeds{.spread = 0.05, .seed = 3, .slow = {{.machine = 4, .speed = 0.7}}};
+  MachineSpeeds alike = speeds;
+  alike.slow.clear();
+  double squares = 0.0;
+  for (std::uint64_t machine = 0; machine < 1000; ++machine) {
+    const double speed = emulated_speed(alike, machine);
+    CHECK(emulated_speed(speeds, machine) == Approx(machine == 4 ? 0.7 * speed : speed));
+    squares += std::pow(std::log(speed), 2.0);
+  }
+  CHECK(std::sqrt(squares / 1000.0) == Approx(0.05).epsilon(0.1));
+  CHECK(emulated_speed({}, 4) == 1.0);
 }
 
 TEST_CASE("emulated: a table of lifetimes that falls is refused, and so are two rules") {
