@@ -37,7 +37,7 @@
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -366,7 +366,7 @@ int train(const Arguments& arguments) {
                             start.config);
     elastic::search_grid(start.config.search);
   }
-  if (elastic::seeks_machine_type(start.config.provider))
+  if (seeks_machine_type(start.config.provider))
     elastic::vm_race_setting(start.config, machines.catalogue(start.config, cores));
   if (!start.config.model_store.path.empty())
     perfmodel::require_store_place(start.config.model_store.path);

@@ -88,6 +88,7 @@ int Coordinator::run() {
       world_.provider, recorded_, log_event, listener,
       Staffing::Settings{start_.config, world_.host_cores, open_cluster});
   staffing_->prefer(machine_type_, other_types_);
+  if (spot_) staffing_->ask_for_spot(*spot_);
   work_ = std::make_unique<JobWork>(
       WorkSurroundings{world_.loop, world_.disk, recorded_, record_, *staffing_}, start_, data_,
       config_json_, log_event);
@@ -172,6 +173,10 @@ void Coordinator::log(RunEvent event) {
 
 void Coordinator::take(Advice advice) {
   for (RunEvent& event : advice.events) record_.log(std::move(event));
+  if (advice.spot) {
+    spot_ = advice.spot;
+    if (staffing_) staffing_->ask_for_spot(*spot_);
+  }
   if (advice.machine_type) {
     machine_type_ = *advice.machine_type;
     other_types_ = advice.other_types;

@@ -74,6 +74,7 @@ class Coordinator final : private StaffingListener {
   std::unique_ptr<Staffing> staffing_;
   std::optional<StoreReports> store_;     // if the configuration names a store
   std::shared_ptr<void> commands_;        // hears them
+  std::optional<bool> spot_;              // of those machines; nothing: as configured
   std::string machine_type_;              // of the machines that are asked for; empty: any
   std::vector<std::string> other_types_;  // if there is none of it
   std::optional<EndJob> end_;

@@ -37,7 +37,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 10;
+inline constexpr std::uint32_t kEventSchemaVersion = 11;
 
 namespace fact {
 

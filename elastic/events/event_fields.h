@@ -310,6 +310,9 @@ void visit_fields(Visitor& field, T& step) {
   field("share", step.share);
   field("leaving", step.leaving);
   field("reason", step.reason);
+  field("spot", step.spot);
+  field("seconds_low", step.seconds_low);
+  field("seconds_high", step.seconds_high);
 }
 
 template <typename Visitor, MaybeConst<fact::PredictedConfiguration> T>

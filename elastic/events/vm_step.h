@@ -1,8 +1,9 @@
-// The fact of the search for the machine type (elastic/vms/vm_race.h).
+// The fact of the search for the machine type (elastic/vms/race/vm_race.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,13 +12,23 @@
 
 namespace scavenger::elastic::fact {
 
-enum class VmPhase { kBegun, kAudition, kProbing, kDismissed, kMoving, kSettled, kEnded };
-inline constexpr std::array<Named<VmPhase>, 7> kVmPhases{{
+enum class VmPhase {
+  kBegun,
+  kAudition,
+  kProbing,
+  kDismissed,
+  kMoving,
+  kReplacing,
+  kSettled,
+  kEnded
+};
+inline constexpr std::array<Named<VmPhase>, 8> kVmPhases{{
     {VmPhase::kBegun, "begun"},
     {VmPhase::kAudition, "audition"},
     {VmPhase::kProbing, "probing"},
     {VmPhase::kDismissed, "dismissed"},
     {VmPhase::kMoving, "moving"},
+    {VmPhase::kReplacing, "replacing"},
     {VmPhase::kSettled, "settled"},
     {VmPhase::kEnded, "ended"},
 }};
@@ -35,11 +46,16 @@ struct VmStep {
   std::string machine_type;            // of the machines that are asked for from now on; in an
                                        // audition, of its worker's alone
   std::uint32_t workers = 0;           // K that the job is to have now
-  std::uint32_t batch_size = 0;        // B, which the search does not change
-  std::uint32_t worker = 0;            // that is auditioned
+  std::uint32_t batch_size = 0;        // B that it is to have now
+  std::uint32_t worker = 0;            // that is auditioned, or replaced
   std::uint32_t share = 0;             // that it is to have; 0: as all others
   std::vector<std::uint32_t> leaving;  // workers
   std::string reason;
+  // Whether machines that are asked for from now on are spot machines; nothing: as configured.
+  std::optional<bool> spot = {};
+  // Seconds per iteration that the plan expects; outside of them the job plans again.
+  std::optional<double> seconds_low = {};
+  std::optional<double> seconds_high = {};
 
   bool operator==(const VmStep&) const = default;
 };

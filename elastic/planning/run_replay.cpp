@@ -12,9 +12,9 @@
 #include "elastic/providers/job_provider.h"
 #include "elastic/rate/rate_replay.h"
 #include "elastic/search/search_replay.h"
-#include "elastic/vms/vm_race_replay.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_replay.h"
 #include "runtime/base/error.h"
+#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -42,7 +42,7 @@ void add(const char* who, std::uint64_t decisions, const std::vector<std::string
 RunReplay replay_run(const std::filesystem::path& run_folder) {
   const RecordedConfigs configs(run_folder);
   std::optional<ReplayedLog> search;
-  if (configs.any([](const JobConfig& config) { return config.search.mode != SearchMode::kOff; }))
+  if (configs.any(searches_size))
     search = replay_search(run_folder, configs.in_order(), catalogue_of);
   std::optional<ReplayedLog> machines;
   if (configs.any([](const JobConfig& config) { return seeks_machine_type(config.provider); }))

@@ -60,16 +60,6 @@ std::optional<double> seconds_left(const RunNumbers& numbers) {
   return to_go->at_most ? std::min(to_go->seconds, numbers.seconds) : to_go->seconds;
 }
 
-std::optional<perfmodel::MeasuredNoise> noise_of(const RunNumbers& numbers) {
-  const auto noise = numbers.noise.numbers();
-  if (!noise || std::isnan(noise->estimate.noise_scale.value)) return std::nullopt;
-  constexpr double kAllNoise = 1e12;  // B_s where the gradient is nothing else
-  const noise::Measured& scale = noise->estimate.noise_scale;
-  return perfmodel::MeasuredNoise{std::clamp(scale.value, 1e-6, kAllNoise),
-                                  std::clamp(scale.interval.low, 1e-6, kAllNoise),
-                                  std::clamp(scale.interval.high, 1e-6, kAllNoise)};
-}
-
 // On unequal machines each K computes at its own pace.
 Configuration with_slowdown(const Configuration& configuration,
                             const perfmodel::MachinePool& machines) {
@@ -135,7 +125,7 @@ perfmodel::SearchSituation AutoLook::situation(std::span<const Stay> stays) cons
           .elapsed_seconds = numbers_.seconds,
           .elapsed_dollars = stays_.elapsed_dollars,
           .left_seconds = seconds_left(numbers_),
-          .noise = noise_of(numbers_),
+          .noise = measured_noise(numbers_),
           .noise_of_earlier_jobs = perfmodel::noise_of_earlier_jobs(earlier_noise_),
           .losses = losses_,
           .change_seconds = stays_.change_seconds,
@@ -184,7 +174,7 @@ fact::Prediction AutoLook::prediction(std::span<const Stay> stays,
   prediction.reference_batch = base.configuration.global_batch;
   prediction.time_form = "mixture of laws";
   prediction.statistical_form = "noise_scale";
-  const auto noise = noise_of(numbers_);
+  const auto noise = measured_noise(numbers_);
   prediction.noise_scale = noise ? noise->scale : std::numeric_limits<double>::quiet_NaN();
   if (const auto measured = numbers_.noise.numbers()) prediction.noise_phase = measured->phase;
   prediction.workers = static_cast<std::uint32_t>(base.configuration.workers);

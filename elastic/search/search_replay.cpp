@@ -6,6 +6,7 @@
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
+#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -38,7 +39,7 @@ ReplayedLog replay_search(const std::filesystem::path& run_folder, ConfigOf conf
                            catalogue_of = std::move(catalogue_of)](const fact::Start& start) {
     const JobConfig& config = config_of(start);
     std::optional<SearchSetting> setting;
-    if (config.search.mode != SearchMode::kOff)
+    if (searches_size(config))
       setting = SearchSetting{config, search_grid(config.search), stored,
                               machine_pool(config, catalogue_of(config))};
     return setting;

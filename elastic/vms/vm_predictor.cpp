@@ -107,6 +107,8 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
         types_.features[i].name));
   if (question.running) {
     batches_ = {question.running->batch};
+    for (const VmQuestion::RunningBatch& other : question.running->others)
+      batches_.insert(other.batch);
     return;
   }
   if (question.batch) {
@@ -137,6 +139,11 @@ void VmPredictor::learn_epochs() {
 bool VmPredictor::fill_epochs(double batch, perfmodel::JobOutlook& outlook) const {
   if (question_.running) {  // by its limits, which no seed changes
     outlook.iterations = question_.running->iterations;
+    for (const VmQuestion::RunningBatch& other : question_.running->others) {
+      if (other.batch != batch) continue;
+      outlook.iterations = other.iterations;
+      outlook.log_epochs_spread = other.log_iterations_spread;
+    }
     return true;
   }
   const perfmodel::Estimate epochs =
@@ -274,7 +281,7 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   row.iteration_seconds = std::exp(outlook.log_iteration_seconds);
   if (!fill_epochs(batch, outlook)) return std::nullopt;
   const bool whole = basis_ == perfmodel::PlanBasis::kJob;
-  outlook.startup_seconds = whole ? question_.start_seconds : 0.0;
+  outlook.startup_seconds = whole && !question_.running ? question_.start_seconds : 0.0;
   outlook.price.worker_per_hour = row.price_per_hour / outlook.vms;
   outlook.price.fixed_per_hour = question_.fixed_price_per_hour;
   if (!whole) outlook.price.billing = perfmodel::kExactBilling;

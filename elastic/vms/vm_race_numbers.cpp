@@ -45,6 +45,19 @@ std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers,
   return types;
 }
 
+std::set<std::uint32_t> spot_workers_at(const RunNumbers& numbers, double time) {
+  std::set<std::uint32_t> workers;
+  for (const auto& timed : numbers.machines.latest) {
+    if (timed.time > time) break;
+    if (timed.fact.change != fact::MachineChange::kReady) continue;
+    if (timed.fact.spot)
+      workers.insert(timed.fact.worker);
+    else
+      workers.erase(timed.fact.worker);
+  }
+  return workers;
+}
+
 bool is_measured(const PhaseNumbers& phase) {
   return phase.iteration_seconds.moments().count() >= kMeasuredIterations;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ inline constexpr std::uint64_t kMeasuredIterations = 20;
 
 // By worker: the type of the machine on which it ran at `time` of the job's life.
 std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time);
+
+// Workers whose machine at that time was a spot machine.
+std::set<std::uint32_t> spot_workers_at(const RunNumbers& numbers, double time);
 
 // Whether this membership was measured well enough.
 bool is_measured(const PhaseNumbers& phase);

@@ -92,9 +92,7 @@ JobConfig job_config_from_text(const std::string& text, const std::string& name,
   const bool names_search = located.document.contains(JsonPointer("/search/mode"));
   JobConfig config = convert_checked(located);
   // One that seeks its machine type searches for nothing else.
-  const bool seeks_machine_type =
-      located.document.value(JsonPointer("/provider/vms/mode"), std::string()) == "auto";
-  if (!names_search && !seeks_machine_type) settle_search_mode(config);
+  if (!names_search && !seeks_machine_type(config.provider)) settle_search_mode(config);
   make_paths_absolute(config, located.places, folder, std::filesystem::current_path());
   make_store_paths_absolute(config.model_store, located.places, folder);
 
@@ -126,6 +124,16 @@ JobConfig config_of(const std::filesystem::path& run_or_config) {
   const std::filesystem::path file = config_file_of(run_or_config);
   return file == run_or_config ? load_job_config(file, {}, DataFiles::kNotChecked)
                                : read_resolved_config(file);
+}
+
+bool seeks_machine_type(const ProviderConfig& provider) {
+  const Json settings = parse_json<Json>(provider.settings);
+  const auto found = settings.find("vms");
+  return found != settings.end() && found->at("mode") == "auto";
+}
+
+bool searches_size(const JobConfig& config) {
+  return config.search.mode != SearchMode::kOff && !seeks_machine_type(config.provider);
 }
 
 }  // namespace scavenger

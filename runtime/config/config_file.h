@@ -51,4 +51,10 @@ std::filesystem::path config_file_of(const std::filesystem::path& run_or_config)
 // The configuration in that file. Does not check data files.
 JobConfig config_of(const std::filesystem::path& run_or_config);
 
+// Whether a job seeks its machine type: provider.vms.mode is "auto".
+bool seeks_machine_type(const ProviderConfig& provider);
+
+// Whether a job searches for K and B by themselves. A search for the machine type finds those, too.
+bool searches_size(const JobConfig& config);
+
 }  // namespace scavenger

@@ -26,6 +26,7 @@ LAYERS = [
     ["elastic/batching", "elastic/history"],
     ["elastic/decisions", "elastic/plan", "elastic/rate", "elastic/report"],
     ["elastic/page", "elastic/search", "elastic/vms"],
+    ["elastic/vms/race"],
     ["elastic/coordinator/checkpoints", "elastic/coordinator/commands"],
     ["elastic/coordinator/job"],
     ["elastic/coordinator/advice", "elastic/coordinator/staffing"],

@@ -38,11 +38,13 @@ struct Advice {
   std::vector<std::string> other_types{};  // in this order, if no zone has one of that type
   // Of the next machine that is asked for alone.
   std::optional<std::string> next_machine_type;
+  std::optional<bool> spot{};  // whether machines that are asked for from now on are spot machines
   std::optional<Shape> shape;
   std::vector<ControllerEvent> wishes;  // for the controller
 
   bool is_empty() const {
-    return events.empty() && !machine_type && !next_machine_type && !shape && wishes.empty();
+    return events.empty() && !machine_type && !next_machine_type && !spot && !shape &&
+           wishes.empty();
   }
 };
 

@@ -10,8 +10,9 @@
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
 #include "elastic/search/stored_models.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 #include "runtime/base/error.h"
+#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -32,7 +33,7 @@ Advisors make_advisors(const JobStart& start, const MachineCatalogue& catalogue)
   Advisors advisors;
   if (config.batching.dynamic)
     advisors.all.push_back(std::make_unique<BatchingAdvisor>(batching_settings(config, catalogue)));
-  if (config.search.mode != SearchMode::kOff) {
+  if (searches_size(config)) {
     keep_stored_models(start, advisors.problem);
     advisors.all.push_back(std::make_unique<SearchAdvisor>(
         SearchSetting{config, search_grid(config.search), read_stored_models(start.folder.path),

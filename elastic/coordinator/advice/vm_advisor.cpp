@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "elastic/vms/vm_race.h"
+#include "elastic/vms/race/vm_race.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -17,6 +17,7 @@ void add(const fact::VmStep& step, Advice& advice) {
     advice.machine_type = step.machine_type;
   const bool is_audition =
       step.phase == fact::VmPhase::kAudition || step.phase == fact::VmPhase::kProbing;
+  advice.spot = step.spot;
   const std::string reason = "machines: " + step.reason;
   // Who is not auditioned any more gets its share as all others.
   advice.wishes.emplace_back(
@@ -33,14 +34,12 @@ bool is_of_race(const RunNumbers& numbers, const Membership& first) {
   const fact::VmStep& last = steps.back().fact;
   if (last.phase == fact::VmPhase::kSettled || last.phase == fact::VmPhase::kEnded) return true;
   const auto is_one = [&](const Timed<fact::VmStep>& step) {
-    return step.fact.workers == first.workers();
+    return step.fact.workers == first.workers() && step.fact.batch_size == first.batch_size;
   };
   const auto given_up = resume_race(numbers);  // what it goes back to
-  return first.batch_size == last.batch_size &&
-         (std::any_of(steps.end() - std::min<std::ptrdiff_t>(2, std::ssize(steps)), steps.end(),
-                      is_one) ||
-          (!given_up.empty() &&
-           std::get<fact::VmStep>(given_up.front()).workers == first.workers()));
+  return std::any_of(steps.end() - std::min<std::ptrdiff_t>(2, std::ssize(steps)), steps.end(),
+                     is_one) ||
+         (!given_up.empty() && is_one({0.0, std::get<fact::VmStep>(given_up.front())}));
 }
 
 }  // namespace
@@ -63,9 +62,13 @@ Advice VmAdvisor::begin(const JobView& job) {
         {first.workers(), first.batch_size, "resumed with another K or B than was sought"}, job);
   // There are no processes yet that could leave: observe() sees to that once the job trains.
   advice.machine_type = steps.back().fact.machine_type;
+  advice.spot = steps.back().fact.spot;
   advice.events = resume_race(job.numbers);
-  for (const RunEvent& event : advice.events)
-    advice.machine_type = std::get<fact::VmStep>(event).machine_type;
+  for (const RunEvent& event : advice.events) {
+    const auto& step = std::get<fact::VmStep>(event);
+    advice.machine_type = step.machine_type;
+    advice.spot = step.spot;
+  }
   return advice;
 }
 

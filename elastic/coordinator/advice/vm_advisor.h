@@ -1,10 +1,10 @@
-// Advises on the machine type if it is searched for (elastic/vms/vm_race.h).
+// Advises on the machine type if it is searched for (elastic/vms/race/vm_race.h).
 #pragma once
 
 #include <utility>
 
 #include "elastic/coordinator/advice/advisor.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 
 namespace scavenger::elastic {
 

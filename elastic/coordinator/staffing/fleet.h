@@ -45,6 +45,8 @@ class Fleet final : private ProviderListener {
   // that needs another machine gets one of the type that it had. `others`: if no zone has one of
   // the type, these are asked for in their order.
   void prefer(std::string machine_type, std::vector<std::string> others = {});
+  // Whether machines that are asked for from now on are spot machines.
+  void ask_for_spot(bool spot) { spot_ = spot; }
   // Of the next one alone, unless something else is preferred before.
   void prefer_once(std::string machine_type) { next_type_ = std::move(machine_type); }
   // A machine for this worker: on_machine_ready follows, at once (within the call) if it has
@@ -107,7 +109,7 @@ class Fleet final : private ProviderListener {
   Provider& provider_;
   const LogEvent log_event_;
   FleetListener& listener_;
-  const bool spot_;
+  bool spot_;
   const bool logs_machines_;
   MachineId next_id_ = 1;
   std::string preferred_type_;

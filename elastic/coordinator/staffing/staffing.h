@@ -78,6 +78,7 @@ class Staffing final : private ClusterListener, private FleetListener {
   // Of the machines of workers that are started from now on, or of the next one alone (Fleet). The
   // types of workers that the job does not expect any more are forgotten.
   void prefer(std::string machine_type, std::vector<std::string> others, bool once = false);
+  void ask_for_spot(bool spot) { fleet_.ask_for_spot(spot); }
   // Throws SystemError if it cannot be started.
   void start(const ProcessName& process);
   // A worker says that it will leave.

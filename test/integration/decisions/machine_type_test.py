@@ -130,10 +130,41 @@ class VmsTest(job.JobTest):
         self.wait_for_phase(again, "settled")
         self.finish(again)
 
+    def test_spot_machines_that_are_lost_too_often_are_left_for_machines_on_demand(self):
+        # They live for 3 s and take 6 s to come back: on demand the job is three times as fast.
+        flighty = {"type": "flighty", "cores": 0.3, "link_megabits": 1000, "price_per_hour": 0.3, "spot_price_per_hour": 0.1,
+                   "start_seconds": 6, "count": 8}
+        provider = {"type": "emulated", "machines": [flighty], "spot": True, "vms": {"mode": "auto", "max_vms": 2},
+                    "preemption": {"mean_life_seconds": 3, "seed": 3}}
+        process = self.begin(*LONG, "--policy", "min-time", "--set", "provider=" + json.dumps(provider))
+        workers = self.wait_for_phase(process, "settled")["workers"]
+        self.wait_for_event(self.run_folder(), "recovery", count=2, timeout=120)
+        self.finish(process)
+        report = job.report(self.run_folder())
+        numbers = report["totals"]
+        self.assertEqual(self.steps("moving"), [])  # without a limit nobody is in a hurry
+        # What is left takes a third of the time that is left, if nobody is lost.
+        pace = max(one["iteration_seconds"]["p50"] for one in report["configurations"] if one["workers"] == workers)
+        left = int(20 / pace)
+        again = self.start("--resume", self.run_folder(), "--quiet", "--set", f"stop.max_iterations={numbers['iterations'] + left}",
+                           "--set", f"stop.max_seconds={numbers['seconds'] + 60}")
+        moved = self.wait_for_phase(again, "moving")
+        self.assertEqual((moved["spot"], moved["machine_type"]), (False, "flighty"))
+        self.assertIn("moves to machines on demand", moved["reason"])
+
+        def all_on_demand():
+            ready = {event["worker"]: event["spot"] for event in job.events(self.run_folder(), "machine")
+                     if event["change"] == "ready"}
+            indices = job.events(self.run_folder(), "membership")[-1]["indices"]
+            return len(indices) == workers and not any(ready[worker] for worker in indices)
+
+        self.wait_until(all_on_demand)
+        self.finish(again)
+
     def test_what_does_not_go_together_is_refused_before_anything_starts(self):
         config = job.CONFIGS / "synthetic_mlp.json"
         for arguments, words in (([config, "--vms", "auto"], "--vms needs a provider"),
-                                 ([config, *race(), "--search", "auto"], "leave out --search"),
+                                 ([config, *race(), "--search", "full"], "leave out --search"),
                                  ([config, *race(types="x*")], "provider.vms")):
             output = self.train(*arguments, "--run", self.run_folder("refused"), check=2)
             self.assertIn(words, output)

@@ -1,8 +1,8 @@
-#include "elastic/vms/audition_shares.h"
+#include "elastic/vms/race/audition_shares.h"
 
 #include <catch2/catch.hpp>
 
-#include "elastic/vms/vm_race.h"
+#include "elastic/vms/race/vm_race.h"
 
 namespace scavenger::elastic {
 namespace {

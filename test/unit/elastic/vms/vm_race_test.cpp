@@ -1,275 +1,12 @@
 // A search for the machine type in a job on a virtual clock, whose machines' times are known.
-#include "elastic/vms/vm_race.h"
+#include "elastic/vms/race/vm_race.h"
 
-#include <algorithm>
-#include <catch2/catch.hpp>
-#include <cmath>
-#include <map>
-#include <set>
-
-#include "elastic/history/run_summary.h"
-#include "elastic/vms/vm_race_replay.h"
 #include "runtime/base/error.h"
-#include "runtime/base/random.h"
+#include "runtime/config/config_file.h"
+#include "test/unit/elastic/vms/race_job.h"
 
 namespace scavenger::elastic {
 namespace {
-
-using fact::VmPhase;
-using fact::VmStep;
-
-// What is true of a type, and what it says of itself.
-struct TrueType {
-  std::string name;
-  double cores = 1.0;
-  double speed = 1.0;  // samples of the job per millisecond, one core of "base" does 1
-  double price = 1.0;
-  double count = 16.0;
-  bool is_refused = false;
-};
-
-VmRaceSetting setting_of(const std::vector<TrueType>& truth, double max_epochs) {
-  VmRaceSetting setting;
-  for (const TrueType& one : truth) {
-    VmType type;
-    type.features.name = one.name;
-    type.features.family = one.name;
-    type.features.rate = one.cores;
-    type.features.core_rate = 1.0;
-    type.features.link = 1.0;
-    type.price = one.price;
-    type.max_count = one.count;
-    setting.types.push_back(type);
-  }
-  setting.policy = Policy::kMinimumCost;
-  setting.sharing = perfmodel::Sharing::kDynamic;
-  setting.stop.max_epochs = max_epochs;
-  return setting;
-}
-
-// Does what the race asks for, as the controller would.
-class RaceJob final {
- public:
-  RaceJob(std::vector<TrueType> truth, VmRaceSetting setting, std::uint32_t workers)
-      : truth_(std::move(truth)), setting_(std::move(setting)) {
-    fact::Start start;
-    start.samples_per_epoch = 100000;
-    log(start);
-    wanted_ = begin_race(setting_, workers, kBatch);
-    log(wanted_);
-    // If there is none of the first type, the machines are of the next one.
-    for (std::uint32_t worker = 0; worker < workers; ++worker)
-      for (const std::string& type : first_types(setting_, workers))
-        if (hire(worker, type)) break;
-    make_membership();
-  }
-
-  // How many iterations come between two decisions.
-  void log_every(std::uint32_t iterations) { series_iterations_ = iterations; }
-  // A worker is lost, and nobody has come in its place yet.
-  void lose(std::uint32_t worker) {
-    workers_.erase(worker);
-    make_membership();
-  }
-
-  // Its machine is taken away, and one of the type that is not auditioned comes in its place. With
-  // notice it leaves in order, and its machine is released.
-  void take_away(std::uint32_t worker, const std::string& replacement, bool has_notice) {
-    if (!has_notice) log_machine(worker, workers_.at(worker), fact::MachineChange::kLost);
-    workers_.erase(worker);
-    make_membership();
-    hire(worker + 1, replacement);
-    make_membership();
-  }
-
-  // Until the race has settled, or so many series have passed.
-  void run(int series = 400) {
-    for (int i = 0; i < series && phase() != VmPhase::kSettled; ++i) train();
-  }
-
-  void train() {
-    fact::Iterations logged;
-    logged.membership_epoch = epoch_;
-    logged.first = iteration_;
-    logged.count = series_iterations_;
-    logged.workers.resize(workers_.size());
-    for (std::uint32_t n = 0; n < logged.count; ++n) {
-      double slowest = 0.0;
-      std::uint32_t rank = 0;
-      for (const auto& [worker, type] : workers_) {
-        const double seconds =
-            (0.01 + 0.001 * shares_[rank] / speed_of(type)) * std::exp(0.01 * random_.normal());
-        fact::WorkerSeries& one = logged.workers[rank];
-        one.rank = rank++;
-        one.data_wait.push_back(0.0);
-        one.forward.push_back(0.4 * seconds);
-        one.backward.push_back(0.6 * seconds);
-        one.sync_wait.push_back(0.005);
-        one.local_sqr_norm.push_back(1.0);
-        slowest = std::max(slowest, seconds);
-      }
-      const double seconds = slowest + 0.005;  // to the shards beside the controller
-      logged.loss.push_back(1.0);
-      logged.global_sqr_norm.push_back(1.0);
-      logged.seconds.push_back(seconds);
-      time_ += seconds;
-    }
-    logged.learning_rate = 0.1;
-    iteration_ += logged.count;
-    log(logged);
-    for (const RunEvent& event : continue_race(setting_, summary_.numbers())) {
-      log(event);
-      obey(std::get<VmStep>(event));
-    }
-  }
-
-  VmPhase phase() const { return wanted_.phase; }
-  const VmStep& last() const { return wanted_; }
-  std::vector<VmStep> steps(VmPhase phase) const {
-    std::vector<VmStep> found;
-    for (const LoggedEvent& logged : events_)
-      if (const auto* step = std::get_if<VmStep>(&logged.event); step && step->phase == phase)
-        found.push_back(*step);
-    return found;
-  }
-  std::string story() const {
-    std::string text;
-    for (const LoggedEvent& logged : events_)
-      if (std::holds_alternative<VmStep>(logged.event)) text += to_json_line(logged) + "\n";
-    return text;
-  }
-  const std::vector<LoggedEvent>& events() const { return events_; }
-  std::multiset<std::string> machines() const {
-    std::multiset<std::string> types;
-    for (const auto& [worker, type] : workers_) types.insert(type);
-    return types;
-  }
-  const RunNumbers& numbers() const { return summary_.numbers(); }
-  double largest_slowdown() const { return largest_slowdown_; }
-
- private:
-  static constexpr std::uint32_t kBatch = 256;
-
-  const TrueType& truth_of(const std::string& type) const {
-    return *std::ranges::find(truth_, type, &TrueType::name);
-  }
-  double speed_of(const std::string& type) const { return truth_of(type).speed; }
-
-  void log(RunEvent event) {
-    events_.push_back({time_, std::move(event)});
-    summary_.apply(events_.back());
-  }
-
-  void log_machine(std::uint32_t worker, const std::string& type, fact::MachineChange change) {
-    fact::Machine machine;
-    machine.name = "vm" + std::to_string(worker);
-    machine.change = change;
-    machine.worker = worker;
-    machine.machine_type = type;
-    machine.price_per_hour = truth_of(type).price;
-    log(machine);
-  }
-
-  bool hire(std::uint32_t worker, const std::string& type) {
-    log_machine(worker, type, fact::MachineChange::kRequested);
-    time_ += 2.0;
-    if (truth_of(type).is_refused) {
-      log_machine(worker, type, fact::MachineChange::kRefused);
-      return false;
-    }
-    log_machine(worker, type, fact::MachineChange::kReady);
-    workers_[worker] = type;
-    return true;
-  }
-
-  void make_membership() {
-    fact::Membership membership;
-    membership.membership_epoch = ++epoch_;
-    membership.workers = static_cast<std::uint32_t>(workers_.size());
-    membership.batch_size = kBatch;
-    membership.first_iteration = iteration_;
-    membership.position = iteration_ * kBatch;
-    double speeds = 0.0;
-    std::uint32_t left = kBatch;
-    for (const auto& [worker, type] : workers_) {
-      membership.indices.push_back(worker);
-      if (pinned_.contains(worker))
-        left -= pinned_[worker];
-      else
-        speeds += speed_of(type);
-    }
-    std::uint32_t last = 0;
-    for (std::size_t rank = 0; rank < membership.indices.size(); ++rank) {
-      const std::uint32_t worker = membership.indices[rank];
-      const double share = left * speed_of(workers_[worker]) / speeds;
-      membership.shares.push_back(pinned_.contains(worker) ? pinned_[worker]
-                                                           : static_cast<std::uint32_t>(share));
-      if (!pinned_.contains(worker)) last = static_cast<std::uint32_t>(rank);
-    }
-    std::uint32_t sum = 0;
-    for (const std::uint32_t share : membership.shares) sum += share;
-    membership.shares[last] += kBatch - sum;
-    shares_ = membership.shares;
-    note_slowdown(membership);
-    log(membership);
-  }
-
-  // Of a pinned worker against the slowest of the others.
-  void note_slowdown(const fact::Membership& membership) {
-    double pinned = 0.0, others = 0.0;
-    for (std::size_t rank = 0; rank < membership.indices.size(); ++rank) {
-      const std::uint32_t worker = membership.indices[rank];
-      double& slowest = pinned_.contains(worker) ? pinned : others;
-      slowest = std::max(slowest, 0.01 + 0.001 * shares_[rank] / speed_of(workers_[worker]));
-    }
-    if (others > 0.0) largest_slowdown_ = std::max(largest_slowdown_, pinned / others);
-  }
-
-  void obey(const VmStep& step) {
-    wanted_ = step;
-    pinned_.clear();
-    if (step.share > 0) pinned_[step.worker] = step.share;
-    for (const std::uint32_t worker : step.leaving)
-      if (workers_.contains(worker)) {
-        log_machine(worker, workers_[worker], fact::MachineChange::kReleased);
-        workers_.erase(worker);
-      }
-    while (workers_.size() > step.workers) workers_.erase(std::prev(workers_.end()));
-    for (std::uint32_t worker = 0; workers_.size() < step.workers; ++worker)
-      if (!workers_.contains(worker) && !hire(worker, wanted_.machine_type)) break;
-    make_membership();
-  }
-
-  const std::vector<TrueType> truth_;
-  const VmRaceSetting setting_;
-  RunSummary summary_;
-  std::vector<LoggedEvent> events_;
-  std::map<std::uint32_t, std::string> workers_;
-  std::map<std::uint32_t, std::uint32_t> pinned_;
-  std::vector<std::uint32_t> shares_;
-  VmStep wanted_;
-  double time_ = 0.0;
-  std::uint64_t iteration_ = 0;
-  std::uint32_t epoch_ = 0;
-  std::uint32_t series_iterations_ = 5;
-  double largest_slowdown_ = 0.0;
-  RandomStream random_{7, "race", {}};
-};
-
-// "good" does three times as much for its price as "base", though its cores promise as much.
-const std::vector<TrueType> kTypes = {{.name = "base", .cores = 2.0, .speed = 2.0, .price = 1.0},
-                                      {.name = "bad", .cores = 2.0, .speed = 0.7, .price = 1.05},
-                                      {.name = "good", .cores = 4.0, .speed = 9.0, .price = 2.1}};
-
-void check_replay(const RaceJob& job, const VmRaceSetting& setting) {
-  AdvisorReplay replay = race_replay([&](const fact::Start&) { return setting; });
-  for (const LoggedEvent& logged : job.events()) {
-    const auto difference = replay.add(logged);
-    INFO(difference.value_or(""));
-    CHECK(!difference);
-  }
-  CHECK(replay.decisions() > 0);
-}
 
 TEST_CASE("A job auditions types, one share after the other, and moves to the best") {
   const VmRaceSetting setting = setting_of(kTypes, 200.0);
@@ -456,10 +193,16 @@ TEST_CASE("Settings that do not go together are refused before anything starts")
   CHECK_THROWS_AS(vm_race_setting(config, catalogue), InputError);
   catalogue.entries.push_back({.type = "xl", .cores = 1.0, .on_demand = price});
   CHECK(vm_race_setting(config, catalogue).types.size() == 1);
-  config.search.mode = SearchMode::kAuto;
+  config.search.mode = SearchMode::kFull;
   CHECK_THROWS_AS(vm_race_setting(config, catalogue), InputError);
+  CHECK(!searches_size(config));
+  // Then K and B come with the type.
+  config.search.mode = SearchMode::kAuto;
+  config.search.batch_sizes = {64, 128};
+  CHECK(vm_race_setting(config, catalogue).batch_sizes == std::vector<std::uint32_t>{64, 128});
   config.provider.settings = R"({"type":"emulated"})";
   CHECK(!seeks_machine_type(config.provider));
+  CHECK(searches_size(config));
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ class PatientProvider final : public Provider {
   void request(MachineId id, const MachineRequest& request) override {
     requested.push_back(id);
     types.push_back(request.type);
+    spot.push_back(request.spot);
   }
   void release(MachineId id) override { released.push_back(id); }
   void abandon(MachineId id) override { abandoned.push_back(id); }
@@ -54,6 +55,7 @@ class PatientProvider final : public Provider {
 
   std::vector<MachineId> requested, released, abandoned, leaving;
   std::vector<std::string> types;
+  std::vector<bool> spot;
 
  private:
   ProviderListener* listener_ = nullptr;
@@ -199,6 +201,16 @@ TEST_CASE_METHOD(FleetTest, "An index that is free again may get another type") 
   fleet.want(4, "ticket");
   fleet.want(5, "ticket");  // it is still part of the job, and keeps its type
   CHECK(provider.types == std::vector<std::string>{"dear", "dear", "free", "dear"});
+}
+
+TEST_CASE_METHOD(FleetTest, "From a moment on machines are asked for on demand, or as spot ones") {
+  fleet.ask_for_spot(true);
+  fleet.want(1, "ticket");
+  fleet.ask_for_spot(false);
+  fleet.want(2, "ticket");
+  provider.lose(provider.requested.at(0));
+  fleet.want(1, "ticket");
+  CHECK(provider.spot == std::vector<bool>{true, false, false});
 }
 
 TEST_CASE_METHOD(FleetTest, "A type that is preferred once is that of the next machine alone") {

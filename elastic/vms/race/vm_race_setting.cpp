@@ -1,4 +1,4 @@
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 
 #include <algorithm>
 #include <tuple>
@@ -6,16 +6,12 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
+#include "runtime/config/config_file.h"
 #include "runtime/config/placement.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger::elastic {
 namespace {
-
-const Json* race_settings(const Json& provider) {
-  const auto found = provider.find("vms");
-  return found != provider.end() && found->at("mode") == "auto" ? &*found : nullptr;
-}
 
 [[noreturn]] void refuse(std::string what, std::string remedy) {
   throw InputError({.what = std::move(what), .where = "provider.vms", .remedy = std::move(remedy)});
@@ -23,30 +19,26 @@ const Json* race_settings(const Json& provider) {
 
 }  // namespace
 
-bool seeks_machine_type(const ProviderConfig& provider) {
-  const Json settings = parse_json<Json>(provider.settings);
-  return race_settings(settings) != nullptr;
-}
-
 VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue) {
-  const Json provider = parse_json<Json>(config.provider.settings);
-  const Json* const settings = race_settings(provider);
-  if (settings == nullptr)
+  if (!seeks_machine_type(config.provider))
     refuse("this job does not search for its machine type", "set provider.vms.mode to auto");
-  if (config.search.mode != SearchMode::kOff)
-    refuse("a job that searches for its machine type cannot search for K and B as well",
-           "leave out --search, or --vms");
+  if (config.search.mode != SearchMode::kOff && config.search.mode != SearchMode::kAuto)
+    refuse("a job that searches for its machine type can search for K and B as \"auto\" only",
+           "set search.mode to auto, or leave out --search or --vms");
+  const Json settings = parse_json<Json>(config.provider.settings).at("vms");
   VmRaceSetting setting;
   setting.policy = config.search.policy;
-  setting.confidence = settings->at("confidence");
-  if (const double budget = settings->at("profile_budget"); budget > 0.0)
+  setting.confidence = settings.at("confidence");
+  if (const double budget = settings.at("profile_budget"); budget > 0.0)
     setting.profile_budget = budget;
-  setting.max_vms = settings->at("max_vms");
+  setting.max_vms = settings.at("max_vms");
   setting.sharing =
       config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
   setting.stop = config.stop;
+  setting.spot = config.provider.spot;
+  if (config.search.mode == SearchMode::kAuto) setting.batch_sizes = config.search.batch_sizes;
   setting.state_is_elsewhere = shard_count(config) > 0;
-  const auto patterns = settings->at("types").get<std::string>();
+  const auto patterns = settings.at("types").get<std::string>();
   for (VmType& type : vm_types_of(catalogue)) {
     // An audition begins with what the catalogue says of a type, and of a GPU that is nothing.
     if (type.gpus > 0.0 || !fits_patterns(type.features.name, patterns)) continue;
@@ -55,7 +47,6 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
       return other.features.name == type.features.name;  // in another zone
     };
     if (std::ranges::any_of(setting.types, same)) continue;
-    if (config.provider.spot && type.spot_price) type.price = *type.spot_price;
     setting.types.push_back(std::move(type));
   }
   if (setting.types.empty())
@@ -64,9 +55,16 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   return setting;
 }
 
+std::vector<VmType> types_at_price(const VmRaceSetting& setting, bool spot) {
+  std::vector<VmType> types = setting.types;
+  for (VmType& type : types)
+    if (spot && type.spot_price) type.price = *type.spot_price;
+  return types;
+}
+
 std::vector<std::string> first_types(const VmRaceSetting& setting, std::uint32_t workers) {
   std::vector<std::tuple<bool, double, std::string>> types;
-  for (const VmType& type : setting.types) {
+  for (const VmType& type : types_at_price(setting, setting.spot)) {
     const bool suffices = !type.max_count || *type.max_count >= workers;
     types.emplace_back(!suffices, type.price / type.features.rate.value_or(1.0),
                        type.features.name);

@@ -16,7 +16,8 @@
 namespace scavenger::elastic {
 
 struct VmRaceSetting {
-  std::vector<VmType> types;  // at the price that the job pays: spot, if it asks for those
+  std::vector<VmType> types;
+  bool spot = false;                         // the job asks for spot machines
   std::map<std::string, std::size_t> zones;  // in which there are machines, by type
   Policy policy = Policy::kMinimumCost;
   double confidence = 0.9;
@@ -25,14 +26,17 @@ struct VmRaceSetting {
   perfmodel::Sharing sharing = perfmodel::Sharing::kEven;
   StopConfig stop;
   bool state_is_elsewhere = true;  // on shards beside the controller
+  // B that the job may have; empty: it keeps its own.
+  std::vector<std::uint32_t> batch_sizes;
 };
 
-// Whether provider.vms.mode is "auto".
-bool seeks_machine_type(const ProviderConfig& provider);
-
 // Throws InputError if the catalogue has no type with a price and cores that fits provider.vms, or
-// the job searches for K and B as well.
+// the job searches for K and B in another way than "auto": then the search for the machine type
+// finds those, too.
 VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue);
+
+// The types at the price that a job pays: of spot machines, if they have one.
+std::vector<VmType> types_at_price(const VmRaceSetting& setting, bool spot);
 
 // With which a job begins that knows nothing but the catalogue: the types by their price per unit
 // of rate, first those of which there are machines for all its workers. If there is no machine of

@@ -8,7 +8,7 @@
 #include "elastic/decisions/advisor_replay.h"
 #include "elastic/decisions/recorded_configs.h"
 #include "elastic/events/log_replay.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 #include "runtime/provider/machine_catalogue.h"
 
 namespace scavenger::elastic {

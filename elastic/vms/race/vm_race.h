@@ -1,6 +1,6 @@
 // Finds the machine type of a running job: one VM of a candidate type joins as a worker (an
 // audition), its share steps through three values while B stays, and it leaves, or the job moves to
-// its type. Every iteration of it is training.
+// its type. Every iteration of it is training. A job that has settled is watched (race_watch.h).
 //
 // Pure, and a function of nothing but the events so far, as elastic/search is: the same log leads
 // to the same decisions, whether it is being written, was read back, or is replayed.
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "elastic/history/run_numbers.h"
-#include "elastic/vms/vm_race_setting.h"
+#include "elastic/vms/race/vm_race_setting.h"
 
 namespace scavenger::elastic {
 
@@ -31,7 +31,7 @@ std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbe
 std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
                                std::uint32_t batch_size, const std::string& reason);
 
-// After a resume: an audition or a move that was under way is given up.
+// After a resume: an audition, a move or a replacement that was under way is given up.
 std::vector<RunEvent> resume_race(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

@@ -1,10 +1,10 @@
-#include "elastic/vms/audition_shares.h"
+#include "elastic/vms/race/audition_shares.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "elastic/vms/vm_race.h"
+#include "elastic/vms/race/vm_race.h"
 #include "runtime/base/check.h"
 
 namespace scavenger::elastic {

@@ -1,9 +1,10 @@
-#include "elastic/vms/vm_race_replay.h"
+#include "elastic/vms/race/vm_race_replay.h"
 
 #include <utility>
 #include <variant>
 
-#include "elastic/vms/vm_race.h"
+#include "elastic/vms/race/vm_race.h"
+#include "runtime/config/config_file.h"
 
 namespace scavenger::elastic {
 namespace {

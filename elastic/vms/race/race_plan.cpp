@@ -1,0 +1,260 @@
+#include "elastic/vms/race/race_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "elastic/vms/race/audition_shares.h"
+#include "elastic/vms/race/race_batches.h"
+#include "elastic/vms/vm_plan.h"
+#include "elastic/vms/vm_predictor.h"
+#include "elastic/vms/vm_race_numbers.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using fact::VmPhase;
+using fact::VmStep;
+
+// A move has to save this share of what is left, with what it costs.
+constexpr double kMargin = 0.05;
+// By how much seconds per iteration may depart from what was planned with before the plan counts as
+// contradicted.
+constexpr double kTolerance = 1.25;
+constexpr double kDeviations90 = 1.645;
+
+// One plan of the rest of the job.
+class Choice final {
+ public:
+  Choice(const RaceView& view, KnownModel known)
+      : view_(view),
+        known_(std::move(known)),
+        types_(view.paid_types()),
+        asked_(question()),
+        predictor_(known_, types_, asked_),
+        stay_(staying()),
+        plan_(make_vm_plan(known_, types_, asked_)) {}
+
+  std::vector<RunEvent> next() const {
+    const std::optional<VmProbe> probe = stay_ ? next_probe() : std::nullopt;
+    return probe && leaves_money(probe->dollars) ? next_audition(*probe) : choose();
+  }
+
+ private:
+  VmQuestion question() const;
+  double spent_on_auditions() const;
+  std::optional<VmRow> staying() const;
+  bool leaves_money(double dollars) const {
+    return !asked_.limits.max_cost || *asked_.limits.max_cost - dollars >= stay_->outcome.cost.q90;
+  }
+  std::optional<VmProbe> next_probe() const;
+  std::vector<RunEvent> next_audition(const VmProbe& probe) const;
+  std::vector<RunEvent> choose() const;
+  std::vector<RunEvent> stay(const std::string& reason) const;
+  std::vector<RunEvent> move_to(const VmRow& row, const std::string& reason) const;
+  std::string facts() const;
+
+  const RaceView& view_;
+  const KnownModel known_;
+  const std::vector<VmType> types_;
+  const VmQuestion asked_;
+  const VmPredictor predictor_;
+  const std::optional<VmRow> stay_;  // what finishing as it is takes
+  const VmPlan plan_;
+};
+
+VmQuestion Choice::question() const {
+  const VmRaceSetting& setting = view_.setting();
+  const RunNumbers& numbers = view_.numbers();
+  const std::uint32_t batch = view_.membership().batch_size;
+  VmQuestion question;
+  question.policy = setting.policy;
+  question.confidence = setting.confidence;
+  question.sharing = setting.sharing;
+  // Old and new workers train together for a moment, with a sample each.
+  const std::uint32_t room = batch - std::min(batch - 1, view_.incumbent().workers);
+  question.most_vms = std::max(1U, std::min(setting.max_vms, room));
+  VmQuestion::Running running;
+  running.batch = batch;
+  running.iterations = view_.likely_iterations_left();
+  running.others = other_batches(view_);
+  running.tried = view_.tried();
+  question.running = running;
+  question.start_seconds = view_.start_seconds();
+  question.probe_seconds =
+      kSharesOfAudition * (kMeasuredIterations + 5.0) * view_.latest_iteration_seconds();
+  if (setting.stop.max_seconds > 0.0)
+    question.limits.max_seconds = std::max(1.0, setting.stop.max_seconds - numbers.seconds);
+  if (setting.stop.max_cost > 0.0)
+    question.limits.max_cost = std::max(1e-6, setting.stop.max_cost - view_.spent());
+  if (setting.profile_budget)
+    question.profile_budget = std::max(1e-9, *setting.profile_budget - spent_on_auditions());
+  return question;
+}
+
+double Choice::spent_on_auditions() const {
+  double dollars = 0.0, since = -1.0, price = 0.0;
+  for (const auto& timed : view_.numbers().vm_steps.latest) {
+    if (since >= 0.0) dollars += (timed.time - since) / 3600.0 * price;
+    const bool goes_on =
+        timed.fact.phase == VmPhase::kAudition || timed.fact.phase == VmPhase::kProbing;
+    since = goes_on ? timed.time : -1.0;
+    for (const VmType& type : types_)
+      if (type.features.name == timed.fact.machine_type) price = type.price;
+  }
+  return dollars;
+}
+
+std::optional<VmRow> Choice::staying() const {
+  for (const VmType& type : types_) {
+    if (type.features.name != view_.incumbent().machine_type) continue;
+    const auto vms = static_cast<double>(view_.incumbent().workers);
+    const std::array parts = {VmPart{&type, false, vms}};
+    return predictor_.row(parts, view_.membership().batch_size);
+  }
+  return std::nullopt;
+}
+
+// The plan's next probe. If the best plan is of a type that was not tried, that type: the plan
+// holds it against the next best, but the job has to choose between it and staying.
+std::optional<VmProbe> Choice::next_probe() const {
+  if (!plan_.choice) return std::nullopt;
+  const VmRow& best = plan_.rows[*plan_.choice];
+  if (view_.incumbent().workers >= view_.membership().batch_size)
+    return std::nullopt;  // no sample for it
+  if (asked_.running->tried.contains(best.base().type)) return plan_.probe;
+  VmProbe probe{*plan_.choice, 0.0, 0.0};
+  probe.dollars =
+      (asked_.start_seconds + asked_.probe_seconds) / 3600.0 * best.base().price_per_hour;
+  probe.gain = 1.0 - policy_figure(best, plan_.policy) / policy_figure(*stay_, plan_.policy);
+  const double cost = stay_->outcome.cost.q50;
+  const double budget = asked_.profile_budget.value_or(kProbeShare * cost);
+  const bool repays = probe.gain > kMargin && probe.gain * cost > probe.dollars;
+  return repays && probe.dollars <= budget ? std::optional(probe) : plan_.probe;
+}
+
+// After an audition its worker leaves first, so that two never run beside each other.
+std::vector<RunEvent> Choice::next_audition(const VmProbe& probe) const {
+  const std::string& type = plan_.rows[probe.row].base().type;
+  const VmStep& last = view_.last();
+  if (last.phase == VmPhase::kProbing || last.phase == VmPhase::kAudition)
+    return dismiss(view_, last.worker,
+                   fmt::format("{} was measured; the next one is {}", last.machine_type, type));
+  // Who is missing will come back, or be given up, which ends the race. Until then nobody can
+  // tell which worker the audition's machine would get.
+  const std::uint32_t workers = view_.incumbent().workers;
+  if (view_.membership().workers != workers) return {};
+  VmStep begun = view_.step(
+      VmPhase::kAudition, type, workers + 1,
+      fmt::format("auditions one {}: it costs about ${:.2g}, and {:.0f} % are expected of it", type,
+                  probe.dollars, 100.0 * probe.gain));
+  while (view_.is_there(begun.worker)) ++begun.worker;  // the index that a new worker gets
+  begun.share = std::max(1U, view_.membership().batch_size / (4 * (workers + 1)));
+  return {begun};
+}
+
+// The best plan of a type that was tried, if moving there is worth it.
+std::vector<RunEvent> Choice::choose() const {
+  const auto is_tried = [&](const VmRow& row) { return row.evidence >= VmEvidence::kProfiled; };
+  const auto best = std::ranges::find_if(plan_.rows, is_tried);
+  if (best == plan_.rows.end() || !stay_) return stay("stays: " + facts());
+  const bool breaks = stay_->outcome.within_both < plan_.confidence &&
+                      best->outcome.within_both > stay_->outcome.within_both;
+  const bool is_same = best->base().type == view_.incumbent().machine_type &&
+                       best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
+  // While machines start, those of before are paid for, too.
+  const bool starts = best->base().type != view_.incumbent().machine_type ||
+                      best->vms() > view_.incumbent().workers;
+  const double again =
+      starts ? asked_.start_seconds / std::max(1.0, stay_->outcome.seconds.q50) : 0.0;
+  const bool pays = policy_figure(*best, plan_.policy) * (1.0 + again) <
+                    (1.0 - kMargin) * policy_figure(*stay_, plan_.policy);
+  if (is_same) return stay("stays, as the best: " + facts());
+  if (!(breaks || pays))
+    return stay(fmt::format("stays: {} would save less than {:.0f} %; {}", name_text(*best),
+                            100.0 * kMargin, facts()));
+  return move_to(*best,
+                 fmt::format("{}: ${:.3g} and {:.0f} s are left, against ${:.3g} and {:.0f} s; {}",
+                             name_text(*best), best->outcome.cost.q50, best->outcome.seconds.q50,
+                             stay_->outcome.cost.q50, stay_->outcome.seconds.q50, facts()));
+}
+
+std::vector<RunEvent> Choice::stay(const std::string& reason) const {
+  VmStep end = view_.settle(view_.incumbent().machine_type, view_.incumbent().workers, reason);
+  const PaceBand band = band_around(view_.latest_iteration_seconds());
+  end.seconds_low = band.low;
+  end.seconds_high = band.high;
+  return {end};
+}
+
+std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reason) const {
+  const std::string& type = row.base().type;
+  const auto vms = static_cast<std::uint32_t>(row.vms());
+  const auto batch = static_cast<std::uint32_t>(row.batch);
+  const auto set_plan = [&](VmStep& step) {
+    const double reach = kTolerance * std::exp(kDeviations90 * std::sqrt(row.log_variance));
+    step.batch_size = batch;
+    step.seconds_low = row.iteration_seconds / reach;
+    step.seconds_high = row.iteration_seconds * reach;
+  };
+  if (type == view_.incumbent().machine_type) {
+    VmStep end = view_.settle(type, vms, reason);
+    set_plan(end);
+    return {end};
+  }
+  const std::uint32_t others = view_.membership().workers - view_.count_of(type);
+  // Each of them needs a sample. What does not come is not waited for.
+  const std::uint32_t all = std::min(
+      {others + std::max(vms, view_.count_of(type)), batch, view_.membership().batch_size});
+  VmStep move = view_.step(VmPhase::kMoving, type, all, "moves to " + reason);
+  move.worker = view_.last().worker;
+  set_plan(move);
+  return {move};
+}
+
+std::string Choice::facts() const {
+  const auto auditions = asked_.running->tried.size() - 1;
+  std::string text =
+      auditions > 0
+          ? fmt::format("{} {} auditioned", auditions, auditions == 1 ? "type was" : "types were")
+          : fmt::format(
+                "no audition is expected to repay itself in the {:.0f} iterations that are "
+                "left at most: the catalogue's type is kept",
+                asked_.running->iterations);
+  if (!plan_.choice)
+    text += fmt::format("; no plan keeps the limits with {:.0f} %", 100.0 * plan_.confidence);
+  return text;
+}
+
+}  // namespace
+
+PaceBand band_around(double seconds) {
+  return {seconds / kTolerance, seconds * kTolerance};
+}
+
+std::vector<RunEvent> dismiss(const RaceView& view, std::uint32_t worker, std::string reason) {
+  VmStep end = view.step(VmPhase::kDismissed, view.incumbent().machine_type,
+                         view.incumbent().workers, std::move(reason));
+  end.worker = worker;
+  end.leaving = {worker};
+  return {end};
+}
+
+std::vector<RunEvent> decide(const RaceView& view) {
+  KnownModel known = measured_machines(view.numbers());
+  if (known.record.times.empty()) return {};
+  known.state_is_elsewhere = view.setting().state_is_elsewhere;
+  try {
+    return Choice(view, std::move(known)).next();
+  } catch (const Error& error) {
+    return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
+                        std::string("stays: ") + error.what())};
+  }
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,78 @@
+// One look at a running job, as the search for its machine type sees it: the last step, who trains
+// on what, and what is left. Pure: of the events so far alone.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "elastic/history/run_numbers.h"
+#include "elastic/vms/race/vm_race_setting.h"
+
+namespace scavenger::elastic {
+
+// Returns the last step of the search; null before the first one.
+const fact::VmStep* last_step_of(const RunNumbers& numbers);
+// Returns what the job had before the audition, the move or the replacement that goes on. Requires
+// a step.
+const fact::VmStep& incumbent_of(const RunNumbers& numbers);
+
+// Requires a step and a membership; both arguments must outlive it.
+class RaceView final {
+ public:
+  RaceView(const VmRaceSetting& setting, const RunNumbers& numbers);
+
+  const VmRaceSetting& setting() const { return setting_; }
+  const RunNumbers& numbers() const { return numbers_; }
+  const fact::VmStep& last() const { return last_; }
+  double last_time() const { return last_time_; }  // of the last step
+  const fact::VmStep& incumbent() const { return incumbent_; }
+  const fact::Membership& membership() const { return membership_; }
+  const std::map<std::uint32_t, std::string>& types() const { return types_; }  // by worker
+
+  // A step that changes nothing but these.
+  fact::VmStep step(fact::VmPhase phase, std::string type, std::uint32_t workers,
+                    std::string reason) const;
+  // The end of an audition, a move or a replacement: those that are not of this type leave, and, if
+  // the job is to have machines on demand, those on spot machines.
+  fact::VmStep settle(const std::string& type, std::uint32_t workers, std::string reason) const;
+
+  bool is_overdue() const;  // what was asked for with the last step
+  bool is_there(std::uint32_t worker) const;
+  bool is_of(std::uint32_t worker, const std::string& type) const;
+  std::uint32_t count_of(const std::string& type) const;  // as the last step wants them
+  std::uint32_t share_of(std::uint32_t worker) const;
+  std::set<std::string> tried() const;  // types that were auditioned, and the incumbent's
+  double audition_time() const;         // since when the last audition goes on
+
+  // Whether machines that are asked for are spot machines.
+  bool asks_for_spot() const { return last_.spot.value_or(setting_.spot); }
+  std::vector<VmType> paid_types() const;  // at the price that the job pays now
+
+  // Upper bound of what is left; nothing: no limit of iterations or epochs is set.
+  std::optional<double> iterations_left() const;
+  // The same; without a limit as long again as the job has taken, and a minute at least.
+  double likely_iterations_left() const;
+  // The latest of the last membership that was measured: one that has just begun has nothing to
+  // tell.
+  double latest_iteration_seconds() const;
+  double start_seconds() const;  // until a machine on request computes
+  double spent() const;          // dollars
+
+ private:
+  bool is_wanted(std::uint32_t worker, const std::string& type, bool on_demand) const;
+
+  const VmRaceSetting& setting_;
+  const RunNumbers& numbers_;
+  const fact::VmStep& last_;
+  const double last_time_;
+  const fact::VmStep& incumbent_;
+  const fact::Membership& membership_;
+  const std::map<std::uint32_t, std::string> types_;
+  const std::set<std::uint32_t> on_spot_;  // workers
+};
+
+}  // namespace scavenger::elastic

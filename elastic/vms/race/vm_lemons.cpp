@@ -1,0 +1,106 @@
+#include "elastic/vms/race/vm_lemons.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+namespace scavenger::elastic {
+namespace {
+
+constexpr double kMeasurementSpread = 0.02;  // of ln(seconds), beside the stated error
+constexpr int kFixedParts = 11;              // that are tried: 0, 0.1, ..., 1
+// Half the chi-square distance within which a fixed part is plausible.
+constexpr double kPlausible = 2.0;
+constexpr double kDeviations = 3.0;
+constexpr double kLeastSlowdown = 1.15;
+
+struct Level {  // of one worker: the mean of ln(seconds) beside the law
+  double mean = 0.0;
+  double variance = 0.0;
+};
+
+struct Law {
+  std::map<std::uint32_t, Level> levels;  // by worker
+  double misfit = 0.0;                    // of a worker's times among each other
+};
+
+double variance_of(const WorkerTime& time) {
+  const double relative = time.standard_error / time.seconds;
+  return kMeasurementSpread * kMeasurementSpread + relative * relative;
+}
+
+// With a law in which the part `fixed` of the seconds at `typical` samples is there for any share.
+Law law_of(std::span<const WorkerTime> times, double typical, double fixed) {
+  const auto departure = [&](const WorkerTime& time) {
+    return std::log(time.seconds) - std::log(fixed + (1.0 - fixed) * time.share / typical);
+  };
+  Law law;
+  std::map<std::uint32_t, double> weights;
+  for (const WorkerTime& time : times) {
+    const double weight = 1.0 / variance_of(time);
+    law.levels[time.worker].mean += weight * departure(time);
+    weights[time.worker] += weight;
+  }
+  for (auto& [worker, level] : law.levels) {
+    level.mean /= weights[worker];
+    level.variance = 1.0 / weights[worker];
+  }
+  for (const WorkerTime& time : times) {
+    const double error = departure(time) - law.levels.at(time.worker).mean;
+    law.misfit += 0.5 * error * error / variance_of(time);
+  }
+  return law;
+}
+
+double median_of_others(const Law& law, std::uint32_t worker) {
+  std::vector<double> means;
+  for (const auto& [other, level] : law.levels)
+    if (other != worker) means.push_back(level.mean);
+  std::ranges::sort(means);
+  const std::size_t middle = means.size() / 2;
+  return means.size() % 2 == 1 ? means[middle] : 0.5 * (means[middle - 1] + means[middle]);
+}
+
+}  // namespace
+
+std::optional<Lemon> find_lemon(std::span<const WorkerTime> times, double between_vms) {
+  std::vector<WorkerTime> usable;
+  double log_shares = 0.0;
+  for (const WorkerTime& time : times) {
+    if (!(time.seconds > 0.0) || !(time.share > 0.0)) continue;
+    usable.push_back(time);
+    log_shares += std::log(time.share);
+  }
+  if (usable.empty()) return std::nullopt;
+  const double typical = std::exp(log_shares / static_cast<double>(usable.size()));
+  std::vector<Law> laws;
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kFixedParts; ++i) {
+    laws.push_back(law_of(usable, typical, static_cast<double>(i) / (kFixedParts - 1)));
+    least = std::min(least, laws.back().misfit);
+  }
+  const std::size_t workers = laws.front().levels.size();
+  if (workers < 2) return std::nullopt;
+
+  std::optional<Lemon> slowest;
+  for (const auto& [worker, level] : laws.front().levels) {
+    double excess = std::numeric_limits<double>::infinity(), variance = 0.0;
+    for (const Law& law : laws) {
+      if (law.misfit > least + kPlausible) continue;
+      const double here = law.levels.at(worker).mean - median_of_others(law, worker);
+      if (here >= excess) continue;
+      excess = here;
+      variance = law.levels.at(worker).variance;
+    }
+    const auto others = static_cast<double>(workers - 1);
+    const double error = std::sqrt(variance + between_vms * between_vms * (1.0 + 1.0 / others));
+    if (excess < kDeviations * error || excess < std::log(kLeastSlowdown)) continue;
+    if (!slowest || std::exp(excess) > slowest->slowdown)
+      slowest = Lemon{worker, std::exp(excess), error};
+  }
+  return slowest;
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,222 @@
+#include "elastic/vms/race/vm_race.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "elastic/vms/race/audition_shares.h"
+#include "elastic/vms/race/race_plan.h"
+#include "elastic/vms/race/race_view.h"
+#include "elastic/vms/race/race_watch.h"
+#include "elastic/vms/vm_race_numbers.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using fact::VmPhase;
+using fact::VmStep;
+
+constexpr double kShareWait = 15.0;  // until a worker has the share that was wished
+
+// If there was no machine of the first type, the job has begun on another one.
+std::vector<RunEvent> begin(const RaceView& view) {
+  if (!is_measured(view.numbers().phases.back())) return {};
+  const std::string& wanted = view.last().machine_type;
+  if (view.count_of(wanted) > 0) return decide(view);
+  const std::string type = commonest_type(view.membership().indices, view.types());
+  if (type.empty()) return decide(view);
+  return {view.step(VmPhase::kBegun, type, view.membership().workers,
+                    fmt::format("goes on with {}: there was no {}", type, wanted))};
+}
+
+// ---- An audition. ----
+
+// Whether its machine was taken away. Who comes in its place is not of its type.
+bool is_gone(const RaceView& view, std::uint32_t worker) {
+  return was_lost_since(view.numbers(), worker, view.audition_time());
+}
+
+std::vector<RunEvent> dismiss_lost(const RaceView& view) {
+  return dismiss(view, view.last().worker,
+                 fmt::format("the {} was lost", view.last().machine_type));
+}
+
+std::vector<RunEvent> probe(const RaceView& view, std::uint32_t worker) {
+  const VmStep& last = view.last();
+  if (!view.is_there(worker))
+    return view.is_overdue() || is_gone(view, worker) ? dismiss_lost(view)
+                                                      : std::vector<RunEvent>{};
+  // Other shares than were wished come only if there was no room for those.
+  if (view.share_of(worker) != last.share && view.numbers().seconds - view.last_time() < kShareWait)
+    return {};
+  const std::vector<MeasuredShare> known =
+      measured_shares(view.numbers(), worker, view.audition_time());
+  const bool here_is_known = std::ranges::any_of(
+      known, [&](const MeasuredShare& one) { return one.share == view.share_of(worker); });
+  if (!here_is_known) return {};  // it is being measured
+  const std::uint32_t others = view.incumbent().workers;
+  const std::uint32_t next = next_audition_share(known, others, view.membership().batch_size);
+  if (next == 0) return decide(view);
+  VmStep further =
+      view.step(VmPhase::kProbing, last.machine_type, others + 1,
+                fmt::format("worker {} took {:.3g} s for {} samples: measures it with {}", worker,
+                            known.back().time.seconds, known.back().share, next));
+  further.worker = worker;
+  further.share = next;
+  return {further};
+}
+
+std::vector<RunEvent> await_candidate(const RaceView& view) {
+  const VmStep& last = view.last();
+  for (const std::uint32_t worker : view.membership().indices) {
+    if (!view.is_of(worker, last.machine_type)) continue;
+    if (worker == last.worker) return probe(view, worker);
+    VmStep other = view.step(VmPhase::kProbing, last.machine_type, last.workers,
+                             fmt::format("the {} is worker {}", last.machine_type, worker));
+    other.worker = worker;
+    other.share = last.share;
+    return {other};
+  }
+  if (is_gone(view, last.worker)) return dismiss_lost(view);
+  const auto zones = view.setting().zones.find(last.machine_type);
+  if (refusals_since(view.numbers(), last.worker, view.last_time()) >=
+      (zones == view.setting().zones.end() ? 1 : zones->second))
+    return dismiss(view, last.worker, fmt::format("no {} can be had", last.machine_type));
+  if (view.is_overdue())
+    return dismiss(view, last.worker, fmt::format("no {} came", last.machine_type));
+  return {};
+}
+
+// ---- Machines that were asked for. ----
+
+// With the seconds per iteration that the move was planned with.
+std::vector<RunEvent> settle_as_planned(const RaceView& view, std::uint32_t workers,
+                                        std::string reason) {
+  VmStep end = view.settle(view.last().machine_type, workers, std::move(reason));
+  end.seconds_low = view.last().seconds_low;
+  end.seconds_high = view.last().seconds_high;
+  return {end};
+}
+
+std::vector<RunEvent> await_machines(const RaceView& view) {
+  const VmStep& last = view.last();
+  const std::string& type = last.machine_type;
+  const std::uint32_t count = view.count_of(type);
+  const std::uint32_t present = view.membership().workers;
+  const bool on_demand =
+      !view.asks_for_spot() && view.incumbent().spot.value_or(true) && view.setting().spot;
+  // For those that have come on demand, as many spot machines leave.
+  const std::uint32_t workers = on_demand ? view.incumbent().workers : count;
+  if (on_demand ? count < workers && !view.is_overdue()
+                : present < last.workers && !view.is_overdue())
+    return {};
+  if (count == 0)
+    return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
+                        fmt::format("stays: no {} came", type))};
+  return settle_as_planned(
+      view, workers,
+      present < last.workers && view.is_overdue()
+          ? fmt::format("goes on with {} x {}: no more came", count, type)
+          : fmt::format("{} x {} have come, and the others leave", count, type));
+}
+
+// A machine in the place of a slow one.
+std::vector<RunEvent> await_replacement(const RaceView& view) {
+  const VmStep& last = view.last();
+  const auto end = [&](bool leaves, const std::string& reason) {
+    VmStep step = view.settle(last.machine_type, view.incumbent().workers, reason);
+    if (leaves) step.leaving.push_back(last.worker);
+    step.seconds_low = view.incumbent().seconds_low;
+    step.seconds_high = view.incumbent().seconds_high;
+    return std::vector<RunEvent>{step};
+  };
+  if (was_lost_since(view.numbers(), last.worker, view.last_time()))
+    return end(false, fmt::format("worker {}, which was slow, was lost", last.worker));
+  if (view.membership().workers >= last.workers)
+    return end(view.is_there(last.worker),
+               fmt::format("another {} has come, and worker {}, which was slow, leaves",
+                           last.machine_type, last.worker));
+  if (view.is_overdue())
+    return end(false, fmt::format("keeps worker {}, which is slow: no other {} came", last.worker,
+                                  last.machine_type));
+  return {};
+}
+
+std::vector<RunEvent> next_step(const RaceView& view) {
+  const VmStep& last = view.last();
+  switch (last.phase) {
+    case VmPhase::kBegun:
+      return begin(view);
+    case VmPhase::kAudition:
+      return await_candidate(view);
+    case VmPhase::kProbing:
+      return probe(view, last.worker);
+    case VmPhase::kDismissed:
+      return view.membership().workers == last.workers || view.is_overdue()
+                 ? decide(view)
+                 : std::vector<RunEvent>{};
+    case VmPhase::kMoving:
+      return await_machines(view);
+    case VmPhase::kReplacing:
+      return await_replacement(view);
+    case VmPhase::kSettled:
+    case VmPhase::kEnded:
+      break;
+  }
+  return watch(view);
+}
+
+}  // namespace
+
+VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint32_t batch_size) {
+  VmStep step;
+  step.machine_type = first_types(setting, workers).front();
+  step.workers = workers;
+  step.batch_size = batch_size;
+  step.reason = fmt::format("begins on {}, of {} types the cheapest for what its cores do",
+                            step.machine_type, setting.types.size());
+  return step;
+}
+
+std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbers& numbers) {
+  if (last_step_of(numbers) == nullptr || numbers.phases.empty() || numbers.status) return {};
+  return next_step(RaceView(setting, numbers));
+}
+
+std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
+                               std::uint32_t batch_size, const std::string& reason) {
+  const VmStep* const last = last_step_of(numbers);
+  if (last == nullptr || last->phase == VmPhase::kEnded || last->phase == VmPhase::kSettled)
+    return {};
+  VmStep step;
+  step.iteration = numbers.iterations;
+  const VmStep& incumbent = incumbent_of(numbers);
+  // An audition for which there will be no machine is no decision about the job.
+  const bool goes_on = last->phase == VmPhase::kAudition && workers == incumbent.workers;
+  step.phase = goes_on ? VmPhase::kDismissed : VmPhase::kEnded;
+  step.machine_type = incumbent.machine_type;
+  step.workers = workers;
+  step.batch_size = batch_size;
+  step.worker = last->worker;
+  step.reason = reason;
+  return {step};
+}
+
+std::vector<RunEvent> resume_race(const RunNumbers& numbers) {
+  const VmStep* const last = last_step_of(numbers);
+  if (last == nullptr) return {};
+  if (last->phase != VmPhase::kAudition && last->phase != VmPhase::kProbing &&
+      last->phase != VmPhase::kMoving && last->phase != VmPhase::kReplacing)
+    return {};
+  VmStep step = incumbent_of(numbers);
+  step.iteration = numbers.iterations;
+  step.phase = VmPhase::kDismissed;
+  step.worker = last->worker;
+  step.share = 0;
+  step.leaving.clear();
+  step.reason = "resumed: goes on with what it had before";
+  return {step};
+}
+
+}  // namespace scavenger::elastic
