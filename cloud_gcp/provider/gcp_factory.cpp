@@ -23,7 +23,7 @@ class GcpFactory final : public ProviderFactory {
     static const SteadyClock clock;
     GcpSettings settings = gcp_settings(config.provider);
     settings.workers = config.cluster.workers;
-    settings.worker = worker_words(config);
+    settings.started.words = worker_words(config);
     return std::make_unique<GcpProvider>(io, std::move(settings), config.name, host.state_folder,
                                          clock);
   }

@@ -104,8 +104,8 @@ VmOrder GcpProvider::order_of(const Vm& vm) const {
   order.labels = vm_labels(ledger_.job_id(), "worker");
   order.metadata = {{"startup-script", gcp_startup_text()},
                     {"scavenger-endpoint", client_->place().endpoint},
-                    {"scavenger-programs", settings_.programs},
-                    {"scavenger-worker", shell_words(settings_.worker)},
+                    {"scavenger-programs", settings_.started.programs},
+                    {"scavenger-worker", shell_words(settings_.started.words)},
                     {"enable-guest-attributes", "TRUE"}};
   order.max_run_seconds = static_cast<std::uint64_t>(settings_.max_run_seconds);
   order.preemption_notice_seconds = static_cast<std::uint64_t>(settings_.preemption_notice_seconds);

@@ -23,7 +23,7 @@ GcpSettings gcp_settings(const ProviderConfig& config) {
                       .subnetwork = object.at("subnetwork"),
                       .external_address = object.at("external_address")};
   settings.service_account = object.at("service_account");
-  settings.programs = object.at("programs");
+  settings.started.programs = object.at("programs");
   settings.controller_address = object.at("controller_address");
   settings.max_run_seconds = object.at("max_run_seconds");
   settings.preemption_notice_seconds = object.at("preemption_notice_seconds");

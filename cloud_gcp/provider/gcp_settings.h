@@ -12,6 +12,12 @@
 
 namespace scavenger::gcp {
 
+// What a VM starts.
+struct VmProgram {
+  std::string programs;  // a folder of the image, or an archive at https:// or gs://
+  std::vector<std::string> words = {"scavenger-worker"};  // one of them, and its arguments
+};
+
 struct GcpSettings {
   ComputePlace place;
   CredentialSettings credentials;
@@ -25,9 +31,7 @@ struct GcpSettings {
   DiskOrder disk;
   NetworkOrder network;
   std::string service_account = "default";  // of the VMs
-  std::string programs;  // a folder of the image, or an archive at https:// or gs://
-  // The program there that a VM starts, and its arguments.
-  std::vector<std::string> worker = {"scavenger-worker"};
+  VmProgram started;
   std::string controller_address;  // at which VMs reach us; empty: this VM's own
 
   double max_run_seconds = 86400.0;        // of a VM: then the cloud deletes it

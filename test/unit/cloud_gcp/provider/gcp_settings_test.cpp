@@ -81,7 +81,7 @@ TEST_CASE("Every key of the section reaches the settings") {
   CHECK(settings.wait_seconds == 7.0);
   CHECK(settings.watch_seconds == 3.0);
   CHECK(settings.cool_down.first_seconds == 11.0);
-  CHECK(settings.programs == "gs://b/o.tar.gz");
+  CHECK(settings.started.programs == "gs://b/o.tar.gz");
 }
 
 TEST_CASE("What is no zone, or no place for programs, is refused with an example") {

@@ -127,7 +127,7 @@ GcpSettings quick_settings(const std::string& endpoint, double time_scale) {
   settings.zones = {"us-central1-a", "us-central1-b"};
   settings.machine_types = {"e2-standard-2", "n2d-standard-2"};
   settings.controller_address = "127.0.0.1";
-  settings.programs = "/opt/scavenger/bin";
+  settings.started.programs = "/opt/scavenger/bin";
   settings.wait_seconds = 1800.0 / time_scale;
   settings.watch_seconds = 0.2;
   settings.settle_seconds = 60.0 / time_scale;
