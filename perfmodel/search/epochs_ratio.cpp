@@ -7,9 +7,11 @@
 namespace scavenger::perfmodel {
 namespace {
 
-// ln of the noise to come beside the noise so far.
-constexpr double kGrowth = 0.2;
-constexpr double kGrowthDeviation = 0.4;
+// ln of the noise in the next stretch of the job, as long as it has been so far, beside the noise
+// as its averages tell it now. Mean and deviation of what jobs of six models logged
+// (docs/results/search.md).
+constexpr double kGrowth = 0.75;
+constexpr double kGrowthDeviation = 0.65;
 // The same where earlier jobs tell of noise that grew: from the first part of a job to the whole.
 constexpr double kWholeGrowthDeviation = 1.2;
 constexpr double kUnknownDeviation = 1.5;   // of ln B_s before it was measured

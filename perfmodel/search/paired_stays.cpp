@@ -35,7 +35,7 @@ std::optional<SeenRatio> ratio_seen(const Stay& stay, const MeasuredPace& before
 }  // namespace
 
 std::optional<MeasuredPace> pace_at_end(const Stay& stay) {
-  if (stay.last) return stay.last;
+  if (stay.last && stay.last->iterations >= kFewestMeasured) return stay.last;
   return stay.whole;
 }
 

@@ -17,7 +17,8 @@ inline constexpr std::uint64_t kFewestMeasured = 3;
 // Of one iteration; what it is really is not known from a few.
 inline constexpr double kUsualIterationScatter = 0.05;
 
-// As it was last measured there.
+// As it was last measured there; of all of it, if the last ten seconds are fewer iterations than
+// decide, since one of them may take long by chance.
 std::optional<MeasuredPace> pace_at_end(const Stay& stay);
 bool is_measured(const Stay& stay);
 // Seconds per iteration of all of it, the first ones with it.

@@ -4,9 +4,12 @@
 // one. So this is a mixture of laws: kLaws formulas drawn once from what is known of clusters in
 // general,
 //   tau = (((a + b) K^k)^q + (s K^p)^q)^(1/q),      b = B / K, the second term for K > 1,
-// each of which departs from the truth as a Gaussian process does (neighbours in K and b alike).
-// Each measured ratio shifts every law by its departure and weighs the laws by how well they said
-// it. Only ratios take part: a neighbour on the machine who slows down everything says nothing.
+// some of them with nodes: while all workers are on one of them, s is a part of itself. Each law
+// departs from the truth as a Gaussian process does (neighbours in K and b alike), and is there
+// once for each of several roughnesses, since clusters differ in how far they depart from any
+// formula. Each measured ratio shifts every law by its departure, and weighs laws and roughnesses
+// by how well they said it. So a step that no law has makes all else uncertain, and worth a look.
+// Only ratios take part: a neighbour on the machine who slows down everything says nothing.
 #pragma once
 
 #include <cstddef>
@@ -26,11 +29,11 @@ struct PairedTime {
   double variance = 0.0;   // of that
 };
 
-// ln of a ratio: one normal distribution for each law, all with the same variance.
+// ln of a ratio: one normal distribution for each law and roughness.
 struct LogRatio {
-  std::span<const double> weights;  // of the laws; they add up to 1
+  std::vector<double> weights;  // they add up to 1
   std::vector<double> means;
-  double variance = 0.0;
+  std::vector<double> variances;
 
   double mean() const;
   double deviation() const;             // standard deviation of the mixture
@@ -52,12 +55,20 @@ class RelativeTimes final {
   LogRatio ratio(std::size_t i, std::size_t j) const;
 
  private:
-  void learn(std::span<const Configuration> candidates, std::span<const PairedTime> pairs);
+  // All laws with the same roughness, which have the same covariance.
+  struct Level {
+    Matrix means;       // law x candidate: ln(seconds) but for a constant
+    Matrix covariance;  // of the departures, after the pairs
+  };
+  struct Seen {
+    std::size_t a, b;
+    double log_ratio, variance;
+  };
+  // Returns the logarithm of each law's likelihood.
+  static std::vector<double> learn(Level& level, std::span<const Seen> seen);
 
-  std::size_t size_ = 0;
-  std::vector<double> weights_;
-  Matrix means_;       // law x candidate: ln(seconds) but for a constant
-  Matrix covariance_;  // of the departures, after the pairs
+  std::vector<Level> levels_;
+  std::vector<double> weights_;  // level by level, law by law
 };
 
 }  // namespace scavenger::perfmodel
