@@ -7,6 +7,7 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,15 +44,27 @@ std::vector<double> read_numbers(const std::string& path) {
   return numbers;
 }
 
-// First line: samples of an epoch, noise scale; then K, B, seconds, epochs.
+// First line: name, samples of an epoch, noise scale. Then K, B, seconds, epochs; and "stage", the
+// share of the way at its end, |G|^2, the trace, and the epochs of each batch beside its mean.
 TrialTruth read_table(const std::string& path) {
   TrialTruth truth;
   std::ifstream file(path);
   file >> truth.name >> truth.samples_per_epoch >> truth.noise_scale;
-  TrialPoint point;
-  while (file >> point.configuration.workers >> point.configuration.global_batch >>
-         point.iteration_seconds >> point.epochs)
-    truth.points.push_back(point);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    if (line.starts_with("stage")) {
+      std::string word;
+      TrialStage stage;
+      words >> word >> stage.end >> stage.gradient >> stage.trace;
+      for (double one = 0.0; words >> one;) stage.epochs.push_back(one);
+      truth.stages.push_back(stage);
+      continue;
+    }
+    TrialPoint point;
+    if (words >> point.configuration.workers >> point.configuration.global_batch >>
+        point.iteration_seconds >> point.epochs)
+      truth.points.push_back(point);
+  }
   return truth;
 }
 

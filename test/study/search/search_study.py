@@ -28,7 +28,31 @@ def write_table(path, name, samples, noise_scale, rows):
     return path
 
 
-def pollux_table(name, folder):
+def logged_stages(source, batch_sizes, smallest, metric):
+    """Of 20 equal parts of the way to the metric: |G|^2 and trace (geometric means over the runs at each batch), and epochs at
+    each batch beside its mean."""
+    count = 20
+    parts = []
+    for batch in batch_sizes:
+        rows = simulate.rows_of(source / f"validation-{batch}.csv")
+        rows = rows[:next(i for i, row in enumerate(rows) if float(row["metric"]) >= metric) + 1]
+        ends = [float(row["iteration"]) + 1 for row in rows]
+
+        def iterations_at(share):
+            place = share * len(rows)
+            before = min(int(place), len(rows) - 1)
+            begin = ends[before - 1] if before else 0.0
+            return begin + (place - before) * (ends[before] - begin)
+        marks = [iterations_at(i / count) for i in range(count + 1)]
+        parts.append([(count * (end - begin) / ends[-1], rows[min(len(rows) - 1, int((i + 0.5) / count * len(rows)))])
+                      for i, (begin, end) in enumerate(zip(marks, marks[1:]))])
+    mean = statistics.geometric_mean
+    return [("stage", (i + 1) / count, mean([float(row["grad_sqr"]) for _, row in stage]),
+             smallest * mean([float(row["grad_var"]) for _, row in stage]), *(epochs for epochs, _ in stage))
+            for i, stage in enumerate(zip(*parts))]
+
+
+def pollux_table(name, folder, is_logged=False):
     samples, metric, batch_sizes = simulate.POLLUX[name]
     source = simulate.DATA / "pollux" / name
     seconds = simulate.step_seconds(source)
@@ -39,7 +63,11 @@ def pollux_table(name, folder):
             measured = simulate.between(seconds[workers], batch / workers)
             if measured is not None:
                 rows.append((workers, batch, measured, traces[batch][0]))
-    return write_table(folder / name, name, samples, statistics.median(noise for _, noise in traces.values()), rows)
+    noise = statistics.median(noise for _, noise in traces.values())
+    if not is_logged:
+        return write_table(folder / name, name, samples, noise, rows)
+    rows += logged_stages(source, batch_sizes, min(batch_sizes), metric)
+    return write_table(folder / f"{name}_logged", f"{name}_logged", samples, noise, rows)
 
 
 def paper_table(name, folder):
@@ -77,7 +105,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        tables = [pollux_table(name, folder) for name in simulate.POLLUX] + [paper_table(name, folder) for name in ("ResNet18", "ResNet50")]
+        tables = [pollux_table(name, folder) for name in simulate.POLLUX] + [pollux_table("cifar10", folder, is_logged=True)] + [paper_table(name, folder) for name in ("ResNet18", "ResNet50")]
         show("Tables of others", "--trials", options.trials, "--tables", *tables)
 
 

@@ -95,7 +95,9 @@ double TrialJob::long_iterations(double iterations, double expected) {
 
 void TrialJob::report() {
   const TrialPoint& point = truth_.points[place_];
-  const double needed = point.epochs * truth_.samples_per_epoch / point.configuration.global_batch;
+  const double batch = point.configuration.global_batch;
+  const double needed =
+      point.epochs * truth_.epochs_factor(progress_, batch) * truth_.samples_per_epoch / batch;
   const double slow = slowdown_at(seconds_);
   const double expected = point.iteration_seconds * slow;
   const double n = report_iterations(expected);
@@ -114,8 +116,9 @@ void TrialJob::report() {
   const double done = std::min(n, std::max(1e-9, (1.0 - progress_) * needed));
   progress_ = done < n ? 1.0 : progress_ + done / needed;
   spend(done * mean);
-  add_loss(done * point.configuration.global_batch);
+  add_loss(done * batch);
   iterations_ += static_cast<std::uint64_t>(n);
+  average_noise(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
   if (stay.kind == StayKind::kVisit) longest_report_ = std::max(longest_report_, done * mean);
@@ -140,6 +143,18 @@ void TrialJob::report() {
   if (latest_.size() > 200) latest_.pop_front();
   // A worker alone measures it rarely.
   noise_information_ += n * (point.configuration.workers > 1.0 ? 1.0 : 0.05);
+}
+
+// As the product's averages forget (docs/design/noise.md).
+void TrialJob::average_noise(double iterations) {
+  if (truth_.stages.empty()) return;
+  constexpr double kLongestWindow = 1000.0, kWindowShare = 0.5;
+  const double window =
+      std::min(kLongestWindow, kWindowShare * static_cast<double>(iterations_) + 1.0);
+  const double kept = std::exp(-iterations / window);
+  const TrialStage& stage = truth_.stage_at(progress_);
+  gradient_ = kept * gradient_ + (1.0 - kept) * stage.gradient;
+  trace_ = kept * trace_ + (1.0 - kept) * stage.trace;
 }
 
 void TrialJob::move_to(std::size_t point, StayKind kind) {
@@ -169,7 +184,8 @@ std::optional<MeasuredNoise> TrialJob::noise() const {
   const double first = truth_.first_noise_share;
   const double grown = first + (1.0 - first) * (1.0 - std::exp(-progress_ / 0.05));
   const double error = 1.5 / std::sqrt(noise_information_);
-  const double scale = truth_.noise_scale * grown * std::exp(error * noise_error_);
+  const double now = gradient_ > 0.0 ? trace_ / gradient_ : truth_.noise_scale * grown;
+  const double scale = now * std::exp(error * noise_error_);
   return MeasuredNoise{scale, scale * std::exp(-1.96 * error), scale * std::exp(1.96 * error)};
 }
 

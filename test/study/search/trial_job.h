@@ -55,6 +55,7 @@ class TrialJob final {
   double long_iterations(double iterations, double expected);
   void spend(double seconds);
   void add_loss(double samples);
+  void average_noise(double iterations);
 
   const TrialTruth& truth_;
   std::span<const double> disturbance_;
@@ -73,6 +74,8 @@ class TrialJob final {
   double progress_ = 0.0;
   double noise_information_ = 0.0;
   double noise_error_ = 0.0;  // in standard deviations
+  double gradient_ = 0.0;     // averages of the stages' |G|^2 and trace
+  double trace_ = 0.0;
   std::uint64_t iterations_ = 0;
   double longest_report_ = 0.0;
 };

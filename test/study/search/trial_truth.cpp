@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 
 #include "runtime/base/random.h"
 
@@ -69,6 +71,20 @@ double objective_of(double seconds, double machine_seconds, Policy policy) {
 
 double TrialLoss::at(double u) const {
   return floor + (1.0 - quick) * std::pow(1.0 + u / knee, -decay) + quick * std::exp(-5.0 * u);
+}
+
+const TrialStage& TrialTruth::stage_at(double progress) const {
+  return *std::ranges::find_if(stages, [&](const TrialStage& stage) {
+    return progress < stage.end || &stage == &stages.back();
+  });
+}
+
+double TrialTruth::epochs_factor(double progress, double batch) const {
+  if (stages.empty()) return 1.0;
+  std::set<double> batches;
+  for (const TrialPoint& point : points) batches.insert(point.configuration.global_batch);
+  const auto place = std::distance(batches.begin(), batches.find(batch));
+  return stage_at(progress).epochs.at(static_cast<std::size_t>(place));
 }
 
 double TrialTruth::objective(const TrialPoint& point, Policy policy) const {

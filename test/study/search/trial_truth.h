@@ -29,12 +29,21 @@ struct TrialLoss {
   double at(double u) const;
 };
 
+// A part of the way to the target, where the noise is no constant.
+struct TrialStage {
+  double end = 1.0;       // share of the way
+  double gradient = 0.0;  // |G|^2, and the trace of the covariance: B_s is trace / gradient
+  double trace = 0.0;
+  std::vector<double> epochs{};  // beside the whole job's, by batch, smallest first
+};
+
 struct TrialTruth {
   std::string name;
   std::vector<TrialPoint> points{};  // by K, then B; the first is where the job starts
   double samples_per_epoch = 50000.0;
-  double noise_scale = 1000.0;     // as it is measured late in the job
-  double first_noise_share = 1.0;  // as it is measured at the beginning, beside that
+  double noise_scale = 1000.0;       // as it is measured late in the job
+  double first_noise_share = 1.0;    // as it is measured at the beginning, beside that
+  std::vector<TrialStage> stages{};  // as a run logged them; empty: all of the job is alike
   TrialLoss loss{};
   double iteration_scatter = 0.05;  // relative standard deviation of one iteration
 
@@ -42,6 +51,9 @@ struct TrialTruth {
     return point.epochs * samples_per_epoch / point.configuration.global_batch *
            point.iteration_seconds;
   }
+  // Requires stages.
+  const TrialStage& stage_at(double progress) const;
+  double epochs_factor(double progress, double batch) const;
   // Time, machine time, or their product.
   double objective(const TrialPoint& point, Policy policy) const;
   const TrialPoint& oracle(Policy policy) const;
