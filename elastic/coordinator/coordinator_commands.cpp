@@ -10,6 +10,8 @@
 #include "ps/shm/segment.h"
 #include "runtime/base/error.h"
 #include "runtime/base/overloaded.h"
+#include "runtime/config/build_features.h"
+#include "runtime/process/gpus.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -53,6 +55,18 @@ nlohmann::json status_of(const std::string& name, std::uint64_t samples_per_epoc
 }
 
 // What is not named stays as it is.
+// As a job that would begin with so many is refused.
+void require_gpus_for(JobConfig config, std::uint32_t workers) {
+  const bool runs_here = !config.provider.is_remote() && config.cluster.hosts.empty();
+  if (!runs_here || !needs_gpus(config)) return;
+  config.cluster.workers = workers;
+  try {
+    require_gpus(config, count_gpus());
+  } catch (const ConfigError& error) {
+    refuse_request(error.problem().what, error.problem().remedy);
+  }
+}
+
 Advice::Shape shape_of(const command::Resize& resize, const Controller& controller,
                        std::uint64_t train_samples) {
   Advice::Shape shape;
@@ -82,6 +96,7 @@ nlohmann::json Coordinator::obey(const JobCommand& command) {
       },
       [&](const command::Resize& resize) {
         const Advice::Shape shape = shape_of(resize, controller(), data_.train_samples);
+        require_gpus_for(start_.config, shape.workers);
         for (const auto& advisor : advisors_.all) take(advisor->overrule(shape, view()));
         reshape(shape);
         return nlohmann::json{{"workers", shape.workers}, {"batch_size", shape.batch_size}};

@@ -48,8 +48,9 @@ if(TARGET torch_cuda)
   # c10d's header asks for NCCL's, which pip brings beside LibTorch, and the toolkit does not; that one asks for CCCL's,
   # which since CUDA 13 have a folder of their own.
   find_path(NCCL_INCLUDE nccl.h HINTS ${TORCH_INSTALL_PREFIX}/../nvidia/nccl/include)
+  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${TORCH_INSTALL_PREFIX}/../nvidia/nccl/lib)
   find_path(CCCL_INCLUDE nv/target HINTS ${CUDA_TOOLKIT_ROOT_DIR}/include PATH_SUFFIXES cccl)
-  if("USE_C10D_NCCL" IN_LIST torch_definitions AND NCCL_INCLUDE AND CCCL_INCLUDE)
+  if("USE_C10D_NCCL" IN_LIST torch_definitions AND NCCL_INCLUDE AND NCCL_LIBRARY AND CCCL_INCLUDE)
     set(SCAVENGER_HAS_NCCL 1)
   endif()
 endif()

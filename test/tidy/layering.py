@@ -10,7 +10,7 @@ LAYERS = [
     ["runtime/vocabulary"],
     ["runtime/schema", "runtime/net", "runtime/training"],
     ["runtime/config", "runtime/http"],
-    ["runtime/protocol", "runtime/metrics", "runtime/safetensors"],
+    ["runtime/protocol", "runtime/metrics", "runtime/safetensors", "runtime/collective"],
     ["runtime/process", "runtime/data/readers", "runtime/checkpoint"],
     ["runtime/data", "runtime/provider", "runtime/torch", "runtime/torch/device", "runtime/torch/layers"],
     ["runtime/worker", "runtime/torch/imported", "runtime/torch/c10d",

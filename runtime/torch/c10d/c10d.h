@@ -1,11 +1,14 @@
-// All-reduce by LibTorch's c10d: Gloo among CPUs, NCCL among GPUs. This header does not include
-// LibTorch. Throws InputError if the build lacks the backend (runtime/config/build_features.h).
+// All-reduce by Gloo among CPUs, which LibTorch's c10d brings, and by NCCL among GPUs, whose calls
+// we make ourselves: c10d's can neither be polled nor aborted while a group connects. This header
+// does not include LibTorch. Throws InputError if the build lacks the backend
+// (runtime/config/build_features.h).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "runtime/collective/nccl_calls.h"
 #include "runtime/config/job_config.h"
 #include "runtime/training/collective.h"
 
@@ -36,5 +39,8 @@ struct C10dOptions {
 };
 
 std::unique_ptr<Collective> make_c10d_collective(const C10dOptions& options);
+
+// NCCL on this GPU.
+std::shared_ptr<NcclCalls> make_nccl_calls(int gpu);
 
 }  // namespace scavenger

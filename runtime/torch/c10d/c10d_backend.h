@@ -1,21 +1,23 @@
-// The two backends of c10d. A backend is connected to all ranks when it is returned.
+// What the two libraries of collectives need to connect a group.
 #pragma once
 
-#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <chrono>
+#include <memory>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
+#include "runtime/collective/link.h"
 #include "runtime/torch/c10d/c10d.h"
+#include "runtime/training/synchroniser.h"
 
 namespace scavenger {
 
-struct C10dPlace {
-  c10::intrusive_ptr<c10d::Store> store;  // used by this group only
-  int rank = 0;
-  int size = 1;
-};
+// Connects to the store of this group, with keys that only this group uses. Throws c10d's
+// exceptions after `options.connect_seconds`.
+c10::intrusive_ptr<c10d::Store> store_of(const SyncGroup& group, const C10dOptions& options);
 
-// Throw c10d's exceptions if not all ranks connect within options.connect_seconds.
-c10::intrusive_ptr<c10d::Backend> connect_gloo(const C10dPlace& place, const C10dOptions& options);
-c10::intrusive_ptr<c10d::Backend> connect_nccl(const C10dPlace& place, const C10dOptions& options);
+std::chrono::milliseconds milliseconds_of(double seconds);
+
+// Throws InputError if this build lacks the library.
+std::unique_ptr<Connector> make_gloo_connector(const C10dOptions& options);
 
 }  // namespace scavenger
