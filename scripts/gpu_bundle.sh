@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
 done
 readonly kPrograms="scavenger-train scavenger-ps scavenger-worker scavenger-ctl"
 readonly kTests="device_test model_trainer_test torch_trainer_test transformer_test objective_test fine_tuning_test"
-readonly kBenches="device_trainer"
+readonly kBenches="device_trainer nccl_check"
 
 if [ -z "$build" ]; then
   build=build/cuda-$torch

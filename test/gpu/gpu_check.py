@@ -21,8 +21,8 @@ from running import CaseFailed, Deadline, OutOfTime, Surroundings
 from stage_log import DONE, FAILED, StageLog, machine
 
 STAGES = {"tests": stages.tests, "equality": stages.equality, "resnet18": stages.resnet18, "resnet50": stages.resnet50,
-          "transformers": stages.transformers, "workers": job_stages.workers, "synchronisation": job_stages.synchronisation,
-          "copies": stages.copies, "python": python_stages.python}
+          "transformers": stages.transformers, "workers": job_stages.workers, "all_reduce": job_stages.all_reduce,
+          "synchronisation": job_stages.synchronisation, "copies": stages.copies, "python": python_stages.python}
 SECONDS = 470.0  # of a stage: with the end of a case it stays below eight minutes
 CASES_LEFT = 3
 
@@ -30,7 +30,7 @@ CASES_LEFT = 3
 def fingerprint(build, device, is_small):
     """Results of other programs, or of another device, are not gone on with."""
     digest = hashlib.sha256(f"{device} {is_small}".encode())
-    for name in ("bench/device_trainer", "bin/scavenger-worker", "bin/scavenger-train",
+    for name in ("bench/device_trainer", "bench/nccl_check", "bin/scavenger-worker", "bin/scavenger-train",
                  "lib/libscavenger_worker.so"):
         digest.update((build / name).read_bytes())
     return digest.hexdigest()[:16]

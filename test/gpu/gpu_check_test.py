@@ -57,9 +57,10 @@ class StagesTest(unittest.TestCase):
                 self.assertTrue(all(value > 0 for value in case["values"].values()))
 
     def test_jobs(self):
-        found = self.check("workers", "synchronisation", "copies", "python")
-        self.assertTrue(found["workers"]["cases"]["equal results"]["checks"][0]["holds"])
-        self.assertTrue(found["python"]["cases"]["equal results, mlp"]["checks"][0]["holds"])
+        found = self.check("workers", "all_reduce", "synchronisation", "copies", "python")
+        for stage, case in (("workers", "equal results"), ("all_reduce", "equal results"), ("python", "equal results, mlp")):
+            for check in found[stage]["cases"][case]["checks"]:
+                self.assertTrue(check["holds"], f"{stage}: {check}")
 
 
 class CutOffTest(unittest.TestCase):

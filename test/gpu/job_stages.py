@@ -1,6 +1,7 @@
 """The stages of gpu_check.py that run whole jobs: workers that share a device, and what synchronisation costs."""
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -9,7 +10,7 @@ import sys
 import time
 
 from running import HERE, CaseFailed
-from stage_log import Check
+from stage_log import Check, machine
 from stages import median, steady
 
 for sibling in ("bench", "integration"):
@@ -83,7 +84,7 @@ def a_worker_of(running):
     raise CaseFailed("no worker has joined")
 
 
-def killed(around):
+def killed(around, workers, *settings):
     iterations = 2000 if around.is_small else 4000
 
     def kill(running):
@@ -93,7 +94,7 @@ def killed(around):
         running.interrupt()
         return [event["seconds"] for event in running.events("recovery") if event["lost"]]
 
-    with started(around, configuration(around, 2, iterations * 1000)) as running:
+    with started(around, configuration(around, workers, iterations * 1000), *settings) as running:
         pauses = kill(running)
         running.process.wait(timeout=max(5.0, min(120.0, around.deadline.left())))
         if running.process.returncode not in (0, training_job.INTERRUPTED):
@@ -101,10 +102,9 @@ def killed(around):
     return {"seconds from the news to the next iteration": pauses[0]}, [Check("recoveries", float(len(pauses)), 1.0, at_least=True)]
 
 
-def resized(around, config=None):
-    sizes = [2, 1] if around.is_small else [2, 4, 1, 3]
+def resized(around, sizes, *settings, config=None):
     pauses = {}
-    with started(around, config or configuration(around, 1, 10**8)) as running:
+    with started(around, config or configuration(around, 1, 10**8), *settings) as running:
         running.wait_until_it_trains(max(5.0, min(120.0, around.deadline.left())))
         for workers in sizes:
             before = len(running.events("recovery"))
@@ -119,8 +119,64 @@ def resized(around, config=None):
     return pauses, [Check("longest pause of a resize", longest, 0.2, is_target=True)] if judged else []
 
 
-def workers(_):
-    return [("equal results", equal_results), ("a worker is killed", killed), ("resizes", resized)]
+def workers(around):
+    sizes = [2, 1] if around.is_small else [2, 4, 1, 3]
+    return [("equal results", equal_results), ("a worker is killed", lambda around: killed(around, 2)),
+            ("resizes", lambda around: resized(around, sizes))]
+
+
+# ---- All-reduce: NCCL among GPUs, Gloo on the CPU. ----
+
+def gpus_of(around):
+    """How many workers may take part: NCCL refuses two of them on one GPU."""
+    return 4 if around.device == "cpu" else max(1, len(machine()["gpus"]))
+
+
+def all_reduce_of(device):
+    return "sync.strategy=gloo" if device == "cpu" else "sync.strategy=nccl"
+
+
+def one_rank(around):
+    """A job with K = 1 needs no communicator: this program makes some, adds up, and aborts one."""
+    floats = 1 << (12 if around.is_small else 24)
+    output = around.run([around.build / "bench" / "nccl_check", "--device", around.device, "--floats", floats], seconds=120)
+    return json.loads(output), []
+
+
+def equal_sums(around):
+    iterations = 20
+    reference = configuration(around, 1, iterations)
+    reference["device"] = "cpu"
+    expected, _ = weights_of(around, reference)
+    values, checks = {}, []
+    for workers in [size for size in ([1, 2] if around.is_small else [1, 2, 4]) if size <= gpus_of(around)]:
+        found, _ = weights_of(around, configuration(around, workers, iterations), all_reduce_of(around.device))
+        difference = job_files.largest_difference(expected, found)
+        values[f"K = {workers}: largest difference of weights"] = difference
+        checks.append(Check(f"K = {workers}, difference of weights", difference, 1e-4))
+    return values, checks
+
+
+def refused(around):
+    """More workers than GPUs: one error that says so, before anything is started."""
+    with started(around, configuration(around, gpus_of(around) + 1, 20), all_reduce_of(around.device)) as running:
+        running.process.wait(timeout=max(5.0, min(60.0, around.deadline.left())))
+        said = running.text()
+    if running.process.returncode != 2 or "needs a GPU for each worker" not in said:
+        raise CaseFailed(f"it ended with {running.process.returncode}:\n{said[-1500:]}")
+    return {"said": said.strip().splitlines()[0]}, []
+
+
+def all_reduce(around):
+    most = gpus_of(around)
+    sizes = [size for size in ([2, 1] if around.is_small else [2, 4, 3, 1]) if size <= most]
+    cases = [("NCCL with one rank", one_rank), ("equal results", equal_sums),
+             ("a worker is killed", lambda around: killed(around, min(2, most), all_reduce_of(around.device)))]
+    if most > 1:
+        cases.append(("resizes", lambda around: resized(around, sizes, all_reduce_of(around.device))))
+    if around.device != "cpu":
+        cases.append(("more workers than GPUs", refused))
+    return cases
 
 
 # ---- What synchronisation and measuring cost. ----

@@ -67,7 +67,8 @@ def equal_results(model):
 
 
 def resizes(around):
-    return resized(around, python_configuration(around, "mlp", 1, 10**8))
+    sizes = [2, 1] if around.is_small else [2, 4, 1, 3]
+    return resized(around, sizes, config=python_configuration(around, "mlp", 1, 10**8))
 
 
 def speed(around):
