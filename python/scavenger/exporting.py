@@ -54,7 +54,13 @@ def example_inputs(file: user_file.UserFile, question: Mapping[str, Any]) -> Any
     """Return what the model is called with, for a few samples: a tensor or a dictionary."""
     if file.example_inputs is not None:
         with blaming("example_inputs()"):
-            return file.example_inputs()
+            found = file.example_inputs()
+        parts = (list(found.values()) if isinstance(found, Mapping)
+                 else list(found) if isinstance(found, tuple) else [found])
+        if not parts or not all(isinstance(part, torch.Tensor) for part in parts):
+            raise UserError(f"example_inputs() returned {type(found).__name__}, not tensors",
+                            str(file.path), "return a tensor, a tuple or a dictionary of tensors")
+        return found
     config = question["config"]
     if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS[1:]:
         assert file.make_dataset is not None and file.collate is not None

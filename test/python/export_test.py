@@ -99,6 +99,20 @@ class ExportTest(unittest.TestCase):
         load_trained(model, trained)
         torch.testing.assert_close(torch.from_numpy(found), model(inputs).detach())
 
+    def test_examples_that_fail_or_are_no_tensors_are_told(self):
+        if not HAS_ONNX:
+            self.skipTest("onnx and onnxscript are not installed")
+        for body, words in [("raise KeyError('none today')", "example_inputs() failed: KeyError: 'none today'"),
+                            ("return 'words'", "example_inputs() returned str, not tensors"),
+                            ("return {}", "example_inputs() returned dict, not tensors")]:
+            question, _ = self.question("onnx", more=f"""
+                def example_inputs():
+                    {body}
+                """)
+            with self.assertRaises(UserError) as raised:
+                export(question)
+            self.assertIn(words, raised.exception.what)
+
     def test_a_missing_library_and_missing_examples_are_named(self):
         with unittest.mock.patch.dict(sys.modules, {"onnx": None}):
             self.assertIn("ONNX is written with the library onnx", self.said_of(self.question("onnx")[0]))

@@ -350,6 +350,7 @@ void ProcessCluster::announce_loss(const MemberPointer& member) {
   lost.process = member->name;
   lost.pid = member->child ? member->child->pid() : member->pid;
   lost.how = status.signal != 0 ? "was " + status.text() : "ended with " + status.text();
+  if (status.signal == SIGKILL) lost.how += "; perhaps memory ran out";  // we did not: see below
   if (!member->failure.empty()) lost.how = "failed: " + member->failure;
   if (!member->why_ended.empty()) lost.how = member->why_ended;
   lost.bad_input = member->bad_input && member->why_ended.empty();
