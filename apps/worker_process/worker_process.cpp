@@ -6,8 +6,11 @@
 #include <boost/asio/use_future.hpp>
 #include <csignal>
 #include <filesystem>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "apps/worker_process/all_reduce.h"
 #include "ps/collective/stepped_replica.h"
@@ -26,6 +29,32 @@
 namespace scavenger {
 namespace {
 
+// Sentences for the user. The controller takes messages only of a worker that has joined.
+class Notices final {
+ public:
+  explicit Notices(ControlLink& link) : link_(link) {}
+  void tell(std::string sentence) {
+    log_warning("{}", sentence);
+    const std::lock_guard lock(mutex_);
+    if (has_joined_)
+      link_.post(Notice{std::move(sentence)});
+    else
+      kept_.push_back(std::move(sentence));
+  }
+  void join() {
+    const std::lock_guard lock(mutex_);
+    has_joined_ = true;
+    for (std::string& sentence : kept_) link_.post(Notice{std::move(sentence)});
+    kept_.clear();
+  }
+
+ private:
+  ControlLink& link_;
+  std::mutex mutex_;
+  bool has_joined_ = false;
+  std::vector<std::string> kept_;
+};
+
 // The data and the model of this worker, before it knows its place in the job.
 struct WorkerSetup {
   JobConfig config;
@@ -37,13 +66,15 @@ struct WorkerSetup {
   Trainer& trainer() const { return *computation.trainer; }
 };
 
-WorkerSetup set_up(const LaunchTicket& ticket, const MakeComputation& make, ControlLink& link) {
+WorkerSetup set_up(const LaunchTicket& ticket, const MakeComputation& make, ControlLink& link,
+                   Notices& notices) {
   JobConfig config = parse_resolved_config(ticket.config, "launch ticket");
   const std::filesystem::path cache = default_cache_folder();
   DataSet train = DataSet::open(config.data, Split::kTrain, cache);
   DataSet test = DataSet::open(config.data, Split::kTest, cache);
   const auto log = [&link](ScriptValues values) { link.post(std::move(values)); };
-  Computation computation = make({ticket, config, train, log});
+  const auto tell = [&notices](std::string sentence) { notices.tell(std::move(sentence)); };
+  Computation computation = make({ticket, config, train, log, tell});
   return {std::move(config), std::move(train), std::move(test), std::move(computation)};
 }
 
@@ -123,7 +154,8 @@ void announce_departure(asio::signal_set& notice, ControlLink& link) {
 
 void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoThread& io,
                    std::unique_ptr<ps::StarHub>& hub, const Clock& clock, ControlLink& link) {
-  WorkerSetup setup = set_up(ticket, make, link);
+  Notices notices(link);
+  WorkerSetup setup = set_up(ticket, make, link, notices);
   open_hub(setup, ticket, io, hub);
   Trainer& trainer = setup.trainer();
   log_info("{} parameters, {} threads, on the {}", trainer.parameters().element_count(),
@@ -142,8 +174,10 @@ void join_and_work(const LaunchTicket& ticket, const MakeComputation& make, IoTh
                          setup.computation.begins_iteration(begun);
                      },
                  .expect = setup.computation.expect,
-                 .batches_ahead = setup.computation.batches_ahead});
+                 .batches_ahead = setup.computation.batches_ahead,
+                 .prepares_images = setup.computation.prepares_images});
   say_joined(setup, ticket, link);
+  notices.join();
   asio::signal_set notice(io.context(), SIGTERM);
   announce_departure(notice, link);
   const std::optional<WorkerIteration> next = worker.run();

@@ -49,6 +49,7 @@ struct Computation {
   // loader's thread. It may be empty.
   std::function<void(const Batch& batch)> expect;
   std::size_t batches_ahead = 2;  // that are assembled before their use
+  bool prepares_images = false;   // the trainer crops, mirrors and normalises raw ones
   // All-reduce by LibTorch only: the port where its workers meet, and what makes their
   // synchroniser.
   std::uint16_t meeting_port = 0;
@@ -64,6 +65,9 @@ struct ComputationSite {
   const DataSet& train;
   // Tells the controller what the user's script has logged. Thread: any, until the worker ends.
   std::function<void(ScriptValues values)> log;
+  // Tells whoever runs the job a sentence, also before the worker has joined. Thread: any, until
+  // the worker ends.
+  std::function<void(std::string sentence)> tell;
 };
 using MakeComputation = std::function<Computation(const ComputationSite&)>;
 

@@ -190,6 +190,20 @@ struct SampleMemory {
   bool operator==(const SampleMemory&) const = default;
 };
 
+// How a worker uses its device, so far.
+struct DeviceUse {
+  static constexpr std::string_view kName = "device_use";
+
+  std::uint32_t worker = 0;  // its index
+  std::string device;
+  std::uint64_t most_used_bytes = 0;
+  std::uint64_t most_reserved_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint32_t graphs = 0;  // passes that were recorded as CUDA graphs
+
+  bool operator==(const DeviceUse&) const = default;
+};
+
 // What a script of the user's has logged, as rank 0 had it: a value for each name.
 struct ScriptValues {
   static constexpr std::string_view kName = "script_values";
@@ -310,10 +324,10 @@ using RunEvent =
     std::variant<fact::Start, fact::ProcessStarted, fact::ProcessJoined, fact::ProcessLost,
                  fact::Recovery, fact::Membership, fact::Iterations, fact::IterationBlock,
                  fact::Model, fact::NoiseStable, fact::RateDecision, fact::SampleMemory,
-                 fact::ScriptValues, fact::UserError, fact::Evaluation, fact::Checkpoint,
-                 fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause, fact::TargetReached,
-                 fact::Machine, fact::SearchStep, fact::VmStep, fact::Prediction, fact::Warning,
-                 fact::End>;
+                 fact::DeviceUse, fact::ScriptValues, fact::UserError, fact::Evaluation,
+                 fact::Checkpoint, fact::CheckpointFailed, fact::CheckpointDamaged, fact::Pause,
+                 fact::TargetReached, fact::Machine, fact::SearchStep, fact::VmStep,
+                 fact::Prediction, fact::Warning, fact::End>;
 
 static_assert(have_different_names<RunEvent>());
 

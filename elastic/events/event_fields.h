@@ -212,6 +212,16 @@ void visit_fields(Visitor& field, T& memory) {
   field("room_samples", memory.room_samples);
 }
 
+template <typename Visitor, MaybeConst<fact::DeviceUse> T>
+void visit_fields(Visitor& field, T& use) {
+  field("worker", use.worker);
+  field("device", use.device);
+  field("most_used_bytes", use.most_used_bytes);
+  field("most_reserved_bytes", use.most_reserved_bytes);
+  field("total_bytes", use.total_bytes);
+  field("graphs", use.graphs);
+}
+
 template <typename Visitor, MaybeConst<fact::ScriptValues> T>
 void visit_fields(Visitor& field, T& logged) {
   field("iteration", logged.iteration);

@@ -201,6 +201,7 @@ struct RunNumbers {   // more than 20 fields: it has all that reports and decisi
   LatestList<Timed<fact::Warning>> warnings;
   LatestList<Timed<fact::RateDecision>> rate_decisions;
   LatestList<Timed<fact::SampleMemory>> sample_memory;
+  LatestList<Timed<fact::DeviceUse>> device_use;
   LatestList<Timed<fact::SearchStep>> search_steps;
   LatestList<Timed<fact::VmStep>> vm_steps;
   std::optional<Timed<fact::Prediction>> prediction;  // the last

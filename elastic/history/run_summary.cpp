@@ -277,6 +277,10 @@ void RunSummary::apply_fact(double time, const fact::RateDecision& decision) {
   numbers_.rate_decisions.add({.time = time, .fact = decision});
 }
 
+void RunSummary::apply_fact(double time, const fact::DeviceUse& memory) {
+  numbers_.device_use.add({.time = time, .fact = memory});
+}
+
 void RunSummary::apply_fact(double time, const fact::SampleMemory& memory) {
   numbers_.sample_memory.add({.time = time, .fact = memory});
 }

@@ -28,6 +28,7 @@ class RunSummary final {
   void apply_fact(double time, const fact::NoiseStable& stable);
   void apply_fact(double time, const fact::RateDecision& decision);
   void apply_fact(double time, const fact::SampleMemory& memory);
+  void apply_fact(double time, const fact::DeviceUse& memory);
   void apply_fact(double, const fact::ScriptValues&) {}  // no report shows it
   void apply_fact(double, const fact::UserError&) {}     // the end's reason says what it was
   void apply_fact(double time, const fact::Evaluation& evaluation);

@@ -98,6 +98,15 @@ EventText text_of(const fact::UserError& error, const RunNumbers&) {
   return {Attention::kProblem, text};
 }
 
+EventText text_of(const fact::DeviceUse& use, const RunNumbers&) {
+  std::string text =
+      fmt::format("worker {} has used {} of the {} of {}, and reserved {}", use.worker,
+                  format_bytes(use.most_used_bytes), format_bytes(use.total_bytes),
+                  printable(use.device), format_bytes(use.most_reserved_bytes));
+  if (use.graphs > 0) text += fmt::format("; CUDA graphs: {}", use.graphs);
+  return {Attention::kDetail, text};
+}
+
 EventText text_of(const fact::ScriptValues& logged, const RunNumbers&) {
   std::string text = "iteration " + format_count(logged.iteration) + " ";
   for (std::size_t i = 0; i < logged.names.size(); ++i)

@@ -291,6 +291,7 @@ std::string to_json_report(const RunNumbers& numbers) {
                  {"failures", list_json(numbers.failures)},
                  {"rate_decisions", list_json(numbers.rate_decisions)},
                  {"sample_memory", list_json(numbers.sample_memory)},
+                 {"device_use", list_json(numbers.device_use)},
                  {"search", search_summary_json(numbers)},
                  {"search_steps", list_json(numbers.search_steps)},
                  {"prediction", optional_event_json(numbers.prediction)},

@@ -1,6 +1,7 @@
 #include "runtime/data/batch_assembler.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "runtime/base/check.h"
 #include "runtime/base/random.h"
@@ -13,8 +14,10 @@ BatchAssembler::BatchAssembler(const DataSet& data, const DataConfig& config)
 }
 
 BatchAssembler BatchAssembler::for_training(const DataSet& data, const DataConfig& config,
-                                            std::uint64_t seed) {
+                                            std::uint64_t seed, bool leaves_images_raw) {
   BatchAssembler assembler(data, config);
+  assembler.leaves_images_raw_ =
+      leaves_images_raw && assembler.transform_ && data.shape().sample_shape.size() == 3;
   assembler.seed_ = seed;
   assembler.augments_ = config.augment.flip || config.augment.crop_padding > 0;
   if (data.shape().target == TargetKind::kSequence)
@@ -66,7 +69,10 @@ void BatchAssembler::assemble_features(const BatchPlace& place, Batch& batch) {
   const DataShape& shape = data_->shape();
   const std::uint64_t elements = data_->elements_per_sample();
   batch.sample_shape = shape.sample_shape;
-  batch.features.resize(place.size * elements);
+  if (leaves_images_raw_)
+    begin_raw_images(place.size, batch.raw_images);
+  else
+    batch.features.resize(place.size * elements);
   batch.target_shape = shape.target_shape;
   if (shape.target == TargetKind::kLabel) {
     batch.labels.resize(place.size);
@@ -74,17 +80,44 @@ void BatchAssembler::assemble_features(const BatchPlace& place, Batch& batch) {
     batch.values.resize(place.size * data_->values_per_sample());
     batch.loss_terms = static_cast<double>(data_->values_per_sample());
   }
-  float* destination = batch.features.data();
+  float* destination = batch.features.data();  // null if images are left raw
   SampleDraw next = place.size > 0 ? draw(place.first) : SampleDraw{};
-  for (std::uint32_t i = 0; i < place.size; ++i, destination += elements) {
+  for (std::uint32_t i = 0; i < place.size; ++i) {
     const SampleDraw current = next;
     if (i + 1 < place.size) {
       next = draw(place.first + i + 1);
       data_->prefetch(next.index);  // samples are scattered over the memory
     }
-    write_features(current, destination);
+    if (leaves_images_raw_)
+      add_raw_image(current, i, batch.raw_images);
+    else
+      write_features(current, destination + i * elements);
     write_targets(current.index, i, batch);
   }
+}
+
+void BatchAssembler::begin_raw_images(std::uint32_t size, RawImages& images) const {
+  const std::uint64_t elements = size * data_->elements_per_sample();
+  if (data_->feature_type() == FeatureType::kUint8)
+    images.bytes.resize(elements);
+  else
+    images.floats.resize(elements);
+  images.changes.resize(static_cast<std::size_t>(size) * kNumbersOfChange);
+  images.padding = augment_.crop_padding;
+  images.channels = transform_->channels();
+}
+
+void BatchAssembler::add_raw_image(const SampleDraw& sample, std::uint32_t place,
+                                   RawImages& images) const {
+  const auto first = static_cast<std::ptrdiff_t>(place * data_->elements_per_sample());
+  if (data_->feature_type() == FeatureType::kUint8)
+    std::ranges::copy(data_->bytes(sample.index), images.bytes.begin() + first);
+  else
+    std::ranges::copy(data_->floats(sample.index), images.floats.begin() + first);
+  const Augmentation change = draw_augmentation(augment_, seed_, sample.epoch, sample.index);
+  const std::int32_t numbers[] = {static_cast<std::int32_t>(change.top),
+                                  static_cast<std::int32_t>(change.left), change.flip ? 1 : 0};
+  std::ranges::copy(numbers, images.changes.begin() + std::ptrdiff_t{place} * kNumbersOfChange);
 }
 
 void BatchAssembler::write_features(const SampleDraw& sample, float* destination) {

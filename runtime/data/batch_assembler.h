@@ -19,9 +19,10 @@ namespace scavenger {
 // Thread: one thread at a time; several assemblers may share a data set, which must outlive them.
 class BatchAssembler final {
  public:
-  // Positions refer to the job's sample order. Samples are augmented as configured.
+  // Positions refer to the job's sample order. Samples are augmented as configured. If
+  // `leaves_images_raw`, batches of images have raw_images, and the trainer prepares them.
   static BatchAssembler for_training(const DataSet& data, const DataConfig& config,
-                                     std::uint64_t seed);
+                                     std::uint64_t seed, bool leaves_images_raw = false);
   // Positions are indices into the data set. Samples are not augmented.
   static BatchAssembler for_evaluation(const DataSet& data, const DataConfig& config);
 
@@ -35,6 +36,8 @@ class BatchAssembler final {
   SampleDraw draw(std::uint64_t position);
   void assemble_numbers(const BatchPlace& place, Batch& batch);
   void assemble_features(const BatchPlace& place, Batch& batch);
+  void begin_raw_images(std::uint32_t size, RawImages& images) const;
+  void add_raw_image(const SampleDraw& sample, std::uint32_t place, RawImages& images) const;
   void write_features(const SampleDraw& sample, float* destination);
   void write_targets(std::uint32_t index, std::uint32_t place, Batch& batch) const;
   void assemble_sequences(const BatchPlace& place, Batch& batch);
@@ -45,9 +48,10 @@ class BatchAssembler final {
   bool is_numbers_;  // samples are numbers, which the trainer has a data set for
   std::optional<SampleTransform> transform_;  // for features
   AugmentConfig augment_;
-  // Evaluation leaves these three at their defaults.
+  // Evaluation leaves these at their defaults.
   std::uint64_t seed_ = 0;
   bool augments_ = false;
+  bool leaves_images_raw_ = false;
   std::optional<SampleOrder> order_;
   std::vector<SampleDraw> draws_;  // scratch
 };

@@ -48,7 +48,7 @@ void SampleTransform::write_augmented(std::uint32_t index, const Augmentation& a
 template <typename Element>
 void SampleTransform::normalise(const Element* source, float* destination) const {
   const std::size_t size = data_->elements_per_sample() / channels_.size();
-  for (const Normalisation channel : channels_) {
+  for (const ChannelNormalisation channel : channels_) {
     const Element* __restrict from = source;
     float* __restrict to = destination;
     for (std::size_t i = 0; i < size; ++i)

@@ -12,6 +12,7 @@
 #include "runtime/config/job_config.h"
 #include "runtime/data/augmentation.h"
 #include "runtime/data/data_set.h"
+#include "runtime/training/raw_images.h"
 
 namespace scavenger {
 
@@ -26,20 +27,16 @@ class SampleTransform final {
   // For images only. Padding is raw zeros, so it is scaled and normalised like black pixels.
   void write_augmented(std::uint32_t index, const Augmentation& augmentation, float* destination);
 
- private:
-  struct Normalisation {
-    float scale = 1.0f;
-    float mean = 0.0f;
-    float inverse_deviation = 1.0f;
-  };
+  const std::vector<ChannelNormalisation>& channels() const { return channels_; }
 
+ private:
   template <typename Element>
   void normalise(const Element* source, float* destination) const;
   template <typename Element>
   void augment(const Element* source, const Augmentation& augmentation, Element* destination) const;
 
   const DataSet* data_;
-  std::vector<Normalisation> channels_;  // one for all channels, or one for each
+  std::vector<ChannelNormalisation> channels_;  // one for all channels, or one for each
   std::ptrdiff_t padding_;
   std::ptrdiff_t planes_ = 0;  // planes of an image; 0 for flat samples
   std::ptrdiff_t height_ = 0;

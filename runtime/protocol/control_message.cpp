@@ -135,6 +135,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Snapshot, iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SnapshotTaken, iteration, optimizer_steps)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Heartbeat, iteration, seconds_in_iteration)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SampleMemory, bytes_per_sample, room_samples)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceUse, device, most_used_bytes, most_reserved_bytes,
+                                   total_bytes, graphs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Notice, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ScriptValues, iteration, names, values)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Failed, role, index, reason, by_peer, bad_input, traceback)
 

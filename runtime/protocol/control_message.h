@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/training/device_use.h"
 #include "runtime/training/evaluation_sums.h"
 #include "runtime/training/membership.h"
 #include "runtime/training/sample_memory.h"
@@ -213,6 +214,13 @@ struct ScriptValues {
   bool operator==(const ScriptValues&) const = default;
 };
 
+// Worker -> controller: a sentence that whoever runs the job should read.
+struct Notice {
+  static constexpr std::string_view kName = "notice";
+  std::string text;
+  bool operator==(const Notice&) const = default;
+};
+
 // Process -> controller: its last message, or its only one if it cannot join.
 struct Failed {
   static constexpr std::string_view kName = "failed";
@@ -228,7 +236,7 @@ struct Failed {
 using ControlMessage =
     std::variant<Joined, ConfigureShard, ConfigureWorker, Ready, Train, IterationStats, Evaluate,
                  Evaluated, SendBuffers, Buffers, Snapshot, SnapshotTaken, Halt, Halted, Stuck,
-                 Leaving, Stop, Heartbeat, SampleMemory, ScriptValues, Failed>;
+                 Leaving, Stop, Heartbeat, SampleMemory, DeviceUse, ScriptValues, Notice, Failed>;
 
 inline constexpr std::uint32_t kControlMessageLimitBytes = 64u << 20;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/training/cache_line_vector.h"
+#include "runtime/training/raw_images.h"
 
 namespace scavenger {
 
@@ -17,9 +18,10 @@ struct Batch {
   std::vector<std::int64_t>
       // {channels, height, width} or {features}; tokens: {length of the longest sample}
       sample_shape;
-  // The inputs, size x product(sample_shape), row-major, are in one of these two.
+  // The inputs, size x product(sample_shape), row-major, are in one of these three.
   CacheLineVector<float> features;
   std::vector<std::int64_t> tokens;  // shorter samples end in kPaddingToken
+  RawImages raw_images;              // only for a trainer that prepares them itself
 
   // The shape of one target: {} for a label, {length} for tokens.
   std::vector<std::int64_t> target_shape;

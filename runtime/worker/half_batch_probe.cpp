@@ -85,6 +85,11 @@ void HalfBatchProbe::gradient_of(const Batch& batch, std::uint32_t first, std::u
   half_.target_shape = batch.target_shape;
   half_.loss_terms = batch.loss_terms;
   take(batch.features, half_.features);
+  take(batch.raw_images.bytes, half_.raw_images.bytes);
+  take(batch.raw_images.floats, half_.raw_images.floats);
+  take(batch.raw_images.changes, half_.raw_images.changes);
+  half_.raw_images.padding = batch.raw_images.padding;
+  half_.raw_images.channels = batch.raw_images.channels;
   take(batch.tokens, half_.tokens);
   take(batch.labels, half_.labels);
   take(batch.values, half_.values);

@@ -1,5 +1,6 @@
 #include "runtime/worker/worker.h"
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -15,8 +16,8 @@ namespace scavenger {
 Worker::Worker(Parts parts, Hooks hooks)
     : parts_(parts),
       hooks_(std::move(hooks)),
-      training_assembler_(
-          BatchAssembler::for_training(parts.train, parts.config.data, parts.config.seed)),
+      training_assembler_(BatchAssembler::for_training(parts.train, parts.config.data,
+                                                       parts.config.seed, hooks_.prepares_images)),
       train_evaluator_(BatchAssembler::for_evaluation(parts.train, parts.config.data)),
       test_evaluator_(BatchAssembler::for_evaluation(parts.test, parts.config.data)),
       loader_(
@@ -75,6 +76,8 @@ void Worker::run_iteration() {
   const bool was_measured = parts_.trainer.sample_memory().bytes_per_sample > 0;
   if (loop_->run_iteration()) {
     if (!was_measured && parts_.trainer.sample_memory().bytes_per_sample > 0) say_room();
+    // The peak moves in the first iterations, and seldom after them.
+    if (std::has_single_bit(++iterations_here_)) say_device_use();
     if (!parts_.commands.granted(loop_->iteration()))
       loop_->flush();  // the controller waits for these reports
     return;
@@ -89,6 +92,13 @@ void Worker::say_room() {
   log_info("a sample takes {} bytes in a pass, which has room for {}", memory.bytes_per_sample,
            memory.room_samples);
   hooks_.post(memory);
+}
+
+void Worker::say_device_use() {
+  const auto use = parts_.trainer.device_use();
+  if (!use || !has_changed(*use, told_use_)) return;
+  told_use_ = *use;
+  hooks_.post(*use);
 }
 
 // Reports a lost connection. An interrupted worker is not stuck.
@@ -214,6 +224,7 @@ void Worker::on_evaluate(const Evaluate& message) {
   if (const auto sums = evaluate_range(parts_.trainer, assembler, message,
                                        [this] { return parts_.commands.interrupted(); }))
     hooks_.post(*sums);
+  say_device_use();
 }
 
 void Worker::on_send_buffers(const SendBuffers&) {

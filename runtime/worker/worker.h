@@ -43,6 +43,7 @@ class Worker final {
     // trainer gets it; it may be empty. Batches may come that are never trained on.
     std::function<void(const Batch& batch)> expect = {};
     std::size_t batches_ahead = 2;  // that are assembled before their use
+    bool prepares_images = false;   // the trainer does, of raw ones
   };
 
   Worker(Parts parts, Hooks hooks);
@@ -72,6 +73,7 @@ class Worker final {
   std::vector<float> buffers() const;
   std::vector<float> buffers_before() const;
   void say_room();
+  void say_device_use();
   void say_stuck();
 
   Parts parts_;
@@ -88,6 +90,8 @@ class Worker final {
   // An iteration was begun and not finished; this worker does not know whether the others have
   // finished it. The trainer keeps the buffers of before.
   bool unfinished_ = false;
+  std::uint64_t iterations_here_ = 0;  // that this process has done
+  DeviceUse told_use_;
   const std::vector<float> initial_buffers_;
 };
 

@@ -213,6 +213,11 @@ void JobWork::on_message(const ProcessName& process, const ControlMessage& messa
       [&](const SampleMemory& memory) {
         log_(fact::SampleMemory{process.index, memory.bytes_per_sample, memory.room_samples});
       },
+      [&](const DeviceUse& use) {
+        log_(fact::DeviceUse{process.index, use.device, use.most_used_bytes,
+                             use.most_reserved_bytes, use.total_bytes, use.graphs});
+      },
+      [&](const Notice& notice) { log_(fact::Warning{process.text() + ": " + notice.text}); },
       [&](const ScriptValues& logged) {
         if (logged.names.size() != logged.values.size())
           throw ProtocolError(

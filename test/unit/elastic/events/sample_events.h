@@ -166,6 +166,12 @@ inline std::vector<RunEvent> one_of_each() {
       fact::RateDecision{
           .iteration = 1500, .batch_size = 256, .noise_scale = 250.0, .factor = 2.25},
       fact::SampleMemory{.worker = 1, .bytes_per_sample = 1 << 20, .room_samples = 4000},
+      fact::DeviceUse{.worker = 1,
+                      .device = "GPU 0",
+                      .most_used_bytes = 3ULL << 30,
+                      .most_reserved_bytes = 4ULL << 30,
+                      .total_bytes = 80ULL << 30,
+                      .graphs = 2},
       fact::ScriptValues{.iteration = 60, .names = {"loss", "tokens"}, .values = {0.5, 4096.0}},
       fact::UserError{.worker = 1,
                       .what = "failed: the loop failed in worker 1, on samples 3, 4",

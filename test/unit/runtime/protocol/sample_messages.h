@@ -104,7 +104,12 @@ class SampleMessages final {
       case 18:
         return SampleMemory{number<std::uint64_t>(), number<std::uint64_t>()};
       case 19:
+        return DeviceUse{text(), number<std::uint64_t>(), number<std::uint64_t>(),
+                         number<std::uint64_t>(), number<std::uint32_t>()};
+      case 20:
         return ScriptValues{number<std::uint64_t>(), {text(), text()}, {number(), number()}};
+      case 21:
+        return Notice{text()};
       default:
         return Failed{Role::kShard,          number<std::uint32_t>(), text(),
                       random_.below(2) == 0, random_.below(2) == 0,   text()};
