@@ -63,14 +63,19 @@ Computation make_computation(const ComputationSite& site) {
   options.threads = site.ticket.threads;
   const bool stays_on_gpu = config.sync.strategy == SyncStrategy::kNccl;
   options.place = choose_device(stays_on_gpu ? Device::kCuda : config.device, site.ticket.index);
+  options.transport = config.sync.wire_precision;
   options.vectors = stays_on_gpu ? VectorHome::kDevice : VectorHome::kHost;
   Computation computation;
   options.say = [](const std::string& text) { log_info("{}", text); };
+  options.tell = site.tell;
   computation.trainer = make_torch_trainer(options);
   computation.use_threads = use_torch_threads;
   computation.in_parallel = on_torch_threads;
   computation.place = options.place.text() + ", products in " +
                       products_text(config.compute.precision, options.place);
+  const ImagePreparation images = config.compute.prepare_images;
+  computation.prepares_images = images == ImagePreparation::kDevice ||
+                                (images == ImagePreparation::kAutomatic && options.place.is_gpu);
   if (options.place.is_gpu)
     computation.expect = [&trainer = *computation.trainer](const Batch& batch) {
       trainer.expect(batch);

@@ -89,12 +89,22 @@ enum class Device { kAutomatic, kCpu, kCuda };
 // convolution; on a GPU channels last, unless products are of float32.
 enum class ImageOrder { kAutomatic, kChannelsFirst, kChannelsLast };
 
+// Where images are cropped, mirrored and normalised. kAutomatic: where the model is, if that is a
+// GPU.
+enum class ImagePreparation { kAutomatic, kHost, kDevice };
+
+// Whether forward and backward passes are recorded as CUDA graphs where the model and the shapes of
+// batches allow it.
+enum class CudaGraphs { kOff, kAutomatic };
+
 // How a worker computes.
 struct ComputeConfig {
   Precision precision = Precision::kFloat32;
   ImageOrder image_order = ImageOrder::kAutomatic;
   // cuDNN measures its kernels for each new shape of a convolution, and takes the fastest.
   bool tune_kernels = false;
+  ImagePreparation prepare_images = ImagePreparation::kAutomatic;
+  CudaGraphs cuda_graphs = CudaGraphs::kOff;
   // The most samples of one forward and backward pass; a larger share of the batch takes several
   // passes. 0: as many as fit into memory.
   std::uint32_t micro_batch = 0;

@@ -30,6 +30,11 @@ NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
 NLOHMANN_JSON_SERIALIZE_ENUM(Device, {{Device::kAutomatic, "auto"},
                                       {Device::kCpu, "cpu"},
                                       {Device::kCuda, "cuda"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(ImagePreparation, {{ImagePreparation::kAutomatic, "auto"},
+                                                {ImagePreparation::kHost, "host"},
+                                                {ImagePreparation::kDevice, "device"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(CudaGraphs,
+                             {{CudaGraphs::kOff, "off"}, {CudaGraphs::kAutomatic, "auto"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(ImageOrder, {{ImageOrder::kAutomatic, "auto"},
                                           {ImageOrder::kChannelsFirst, "channels_first"},
                                           {ImageOrder::kChannelsLast, "channels_last"}})
@@ -139,6 +144,8 @@ void visit_fields(Fields& field, T& compute) {
   field("precision", compute.precision);
   field("image_order", compute.image_order);
   field("tune_kernels", compute.tune_kernels);
+  field("prepare_images", compute.prepare_images);
+  field("cuda_graphs", compute.cuda_graphs);
   field.count_or_automatic("micro_batch", compute.micro_batch);
 }
 

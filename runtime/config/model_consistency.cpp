@@ -100,6 +100,9 @@ void ModelCheck::check_python() {
   if (config_.model.has_own_loop && config_.compute.precision != Precision::kFloat32)
     fail("/compute/precision", "a script chooses its precision by itself",
          "use torch.autocast in the script");
+  if (config_.compute.prepare_images == ImagePreparation::kDevice)
+    fail("/compute/prepare_images", "a model in Python gets images that are ready",
+         "leave it at auto");
   if (config_.model.has_own_loop && config_.data.validation_share > 0.0)
     fail("/data/validation_share", "a script holds samples back by itself",
          "leave it out, and call scavenger.evaluate(function, dataset) with those samples");

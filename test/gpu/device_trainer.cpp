@@ -7,6 +7,7 @@
 // are in host memory, as with the parameter server.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -15,11 +16,13 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ps/collective/host_replica.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
+#include "runtime/base/random.h"
 #include "runtime/torch/trainer/tensor_replica.h"
 #include "runtime/torch/trainer/torch_trainer.h"
 #include "test/bench/trainer_subjects.h"
@@ -46,6 +49,9 @@ struct Options {
   double learning_rate = 0.01;
   std::uint32_t threads = 1;
   bool is_ahead = false;
+  std::string images;  // "host" or "device": who prepares them; empty: they are random floats
+  WirePrecision transport = WirePrecision::kFloat32;
+  bool is_fetched = false;  // weights go to the device chunk by chunk, as they are stepped
   std::string weights_file;
 };
 
@@ -71,6 +77,14 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::CheckedTransformer(kOrders));
   app.add_flag("--tune-kernels", options.compute.tune_kernels);
   app.add_option("--micro-batch", options.compute.micro_batch);
+  app.add_flag_callback("--cuda-graphs",
+                        [&] { options.compute.cuda_graphs = CudaGraphs::kAutomatic; });
+  app.add_option("--images", options.images, "Who crops, mirrors and normalises random bytes.")
+      ->check(CLI::IsMember({"host", "device"}));
+  app.add_flag_callback("--transport-bfloat16",
+                        [&] { options.transport = WirePrecision::kBfloat16; });
+  app.add_flag("--fetch", options.is_fetched,
+               "Bring weights to the device chunk by chunk, as they are stepped.");
   app.add_option("--iterations", options.iterations);
   app.add_option("--seconds", options.seconds);
   app.add_option("--learning-rate", options.learning_rate);
@@ -96,12 +110,51 @@ bench::Subject subject_of(const Options& options) {
   return subject;
 }
 
+// Random bytes in place of the batch's floats, for the trainer to prepare.
+void make_raw(Batch& batch, std::uint64_t seed) {
+  RandomStream stream(seed, "test images");
+  RawImages& images = batch.raw_images;
+  images.padding = 2;
+  images.channels = {{.scale = 1.0F / 255.0F, .mean = 0.45F, .inverse_deviation = 4.0F}};
+  for (std::size_t i = 0; i < batch.features.size(); ++i)
+    images.bytes.push_back(static_cast<std::uint8_t>(stream.below(256)));
+  for (std::uint32_t i = 0; i < batch.size; ++i)
+    for (const std::uint64_t most : {5ULL, 5ULL, 2ULL})
+      images.changes.push_back(static_cast<std::int32_t>(stream.below(most)));
+  batch.features.clear();
+}
+
+// The same, by the definition: one pixel after the other.
+void prepare(Batch& batch) {
+  const RawImages images = std::exchange(batch.raw_images, {});
+  const std::int64_t planes = batch.sample_shape[0], height = batch.sample_shape[1],
+                     width = batch.sample_shape[2];
+  const ChannelNormalisation by = images.channels[0];
+  for (std::int64_t i = 0; i < batch.size; ++i)
+    for (std::int64_t plane = 0; plane < planes; ++plane)
+      for (std::int64_t y = 0; y < height; ++y)
+        for (std::int64_t x = 0; x < width; ++x) {
+          const std::int32_t* const change = &images.changes[static_cast<std::size_t>(3 * i)];
+          const std::int64_t row = y + change[0] - images.padding;
+          const std::int64_t column =
+              (change[2] != 0 ? width - 1 - x : x) + change[1] - images.padding;
+          const bool is_inside = row >= 0 && row < height && column >= 0 && column < width;
+          const std::int64_t place = ((i * planes + plane) * height + row) * width + column;
+          const float raw =
+              is_inside ? static_cast<float>(images.bytes[static_cast<std::size_t>(place)]) : 0.0F;
+          batch.features.push_back((raw * by.scale - by.mean) * by.inverse_deviation);
+        }
+}
+
 // Weights and optimizer, and the trainer that is bound to them.
 struct Bench {
   std::unique_ptr<Trainer> trainer;
   std::unique_ptr<Replica> replica;
   std::vector<Batch> batches;
-  std::vector<std::string> said;
+  std::vector<std::string> said, told;
+  std::vector<double> sqr_norms;  // of the steps' gradients
+  bool has_late_norms = false;
+  bool is_fetched = false;
   double learning_rate;
 
   Bench(const Options& options, const bench::Subject& subject)
@@ -115,6 +168,9 @@ struct Bench {
     made.place = choose_device(options.device == "cuda" ? Device::kCuda : Device::kCpu, 0);
     made.vectors = options.vectors == "host" ? VectorHome::kHost : VectorHome::kDevice;
     made.say = [this](const std::string& text) { said.push_back(text); };
+    made.tell = [this](const std::string& text) { told.push_back(text); };
+    made.transport = options.transport;
+    is_fetched = options.is_fetched;
     trainer = make_torch_trainer(made);
     const std::uint64_t size = trainer->parameters().flat_size();
     OptimizerConfig optimizer;
@@ -130,6 +186,8 @@ struct Bench {
     for (std::uint64_t i = 0; i < kBatches; ++i) {
       batches.push_back(random_batch(subject.data, subject.batch_size, i + 1));
       batches.back().first_position = i * subject.batch_size;
+      if (!options.images.empty()) make_raw(batches.back(), i + 1);
+      if (options.images == "host") prepare(batches.back());
     }
   }
   ~Bench() { trainer->release_vectors(); }
@@ -142,14 +200,28 @@ struct Bench {
     trainer->use_weights(replica->vector(0, iteration));
     trainer->keep_buffers();
     if (is_ahead) trainer->expect(batch(iteration + 1));
-    return trainer->forward_backward(batch(iteration), iteration, {});
+    const TrainingStep step = trainer->forward_backward(batch(iteration), iteration, {});
+    take_late_norms();
+    return step;
+  }
+  void take_late_norms() {
+    if (std::exchange(has_late_norms, false))
+      sqr_norms.push_back(replica->late_norms().norms.global_sqr_norm);
   }
   void step(std::uint64_t iteration) {
     const std::uint64_t size = trainer->parameters().flat_size();
     replica->begin({iteration, learning_rate, iteration + 1});
     replica->weight({0, size}, 1.0F);
+    replica->begin_steps();
     replica->step({0, size});
-    replica->finish();
+    const auto norms = replica->finish();
+    has_late_norms = !norms;
+    if (norms) sqr_norms.push_back(norms->global_sqr_norm);
+    if (!is_fetched || !trainer->fetches_weights()) return;
+    const std::uint64_t chunk = kChunkBytes / sizeof(float);
+    for (std::uint64_t first = 0; first < size; first += chunk)
+      trainer->fetch_weights(replica->vector(0, iteration + 1), first,
+                             std::min(size, first + chunk));
   }
   std::vector<float> weights(std::uint64_t iteration) {
     std::vector<float> values(trainer->parameters().flat_size());
@@ -185,6 +257,8 @@ nlohmann::json run(const Options& options) {
     backward.push_back(step.backward_seconds);
     if (losses.size() < kMostLosses) losses.push_back(step.loss_sum / subject.batch_size);
   }
+  bench.take_late_norms();
+  bench.sqr_norms.resize(std::min(bench.sqr_norms.size(), kMostLosses));
   if (!options.weights_file.empty()) {
     const std::vector<float> weights = bench.weights(iteration);
     std::ofstream(options.weights_file, std::ios::binary)
@@ -192,17 +266,24 @@ nlohmann::json run(const Options& options) {
                static_cast<std::streamsize>(weights.size() * sizeof(float)));
   }
   const SampleMemory memory = bench.trainer->sample_memory();
+  const DeviceUse use = bench.trainer->device_use().value_or(DeviceUse{});
   return {{"parameters", bench.trainer->parameters().element_count()},
           {"flat_bytes", bench.trainer->parameters().flat_size() * sizeof(float)},
           {"samples", subject.batch_size},
           {"tokens", tokens_in(bench.batch(0))},
           {"losses", losses},
+          {"sqr_norms", bench.sqr_norms},
           {"seconds", seconds},
           {"pass_seconds", pass_seconds},
           {"forward_seconds", forward},
           {"backward_seconds", backward},
           {"bytes_per_sample", memory.bytes_per_sample},
           {"room_samples", memory.room_samples},
+          {"most_used_bytes", use.most_used_bytes},
+          {"most_reserved_bytes", use.most_reserved_bytes},
+          {"device_bytes", use.total_bytes},
+          {"graphs", use.graphs},
+          {"told", bench.told},
           {"said", bench.said}};
 }
 

@@ -64,10 +64,15 @@ def equality_case(model, batch_size, precision, vectors):
         losses = list(zip(runs[0]["losses"], runs[1]["losses"]))
         loss = max(abs(a - b) / max(abs(a), 1e-9) for a, b in losses)
         weights = largest_difference(*files)
-        values = {"largest relative difference of losses": loss, "largest difference of weights": weights}
+        norms = max(abs(a - b) / max(abs(a), 1e-9) for a, b in zip(runs[0]["sqr_norms"], runs[1]["sqr_norms"]))
+        if not len(runs[0]["sqr_norms"]) == len(runs[1]["sqr_norms"]) == iterations:
+            raise CaseFailed("an iteration has no norm, or two")
+        values = {"largest relative difference of losses": loss, "largest relative difference of squared norms": norms,
+                  "largest difference of weights": weights}
         if precision != "float32":
             return values, []
-        return values, [Check("difference of losses", loss, 1e-3), Check("difference of weights", weights, 1e-4)]
+        return values, [Check("difference of losses", loss, 1e-3), Check("difference of squared norms", norms, 1e-2),
+                        Check("difference of weights", weights, 1e-4)]
     return f"{model}, {precision}, vectors on the {vectors}", case
 
 
@@ -78,7 +83,100 @@ def equality(around):
     others = [equality_case(model, size, precision, "host") for model, size in sizes.items()
               for precision in (["float16"] if around.is_small else ["tf32", "bfloat16", "float16"])
               if not (precision == "tf32" and around.device == "cpu")]
-    return exact + others
+    images = [images_case("cnn", 16 if around.is_small else 64)]
+    fetched = [fetch_case("mlp", 16)] if around.is_small else [fetch_case("mlp", 64), fetch_case("resnet18", 32)]
+    return exact + images + fetched + others
+
+
+def runs_are_equal(around, model, common, one, other, device_of_one=None):
+    """(values, checks, the runs) of two runs of device_trainer that should compute the same."""
+    runs, files = [], []
+    for device, options in ((device_of_one or around.device, one), (around.device, other)):
+        files.append(around.folder / f"weights_{len(files)}")
+        runs.append(around.ours(model, *common, *options, "--weights", files[-1], device=device))
+    loss = max(abs(a - b) / max(abs(a), 1e-9) for a, b in zip(*(run["losses"] for run in runs)))
+    weights = largest_difference(*files)
+    values = {"largest relative difference of losses": loss, "largest difference of weights": weights}
+    return values, [Check("difference of losses", loss, 1e-3), Check("difference of weights", weights, 1e-4)], runs
+
+
+def images_case(model, batch_size):
+    """Raw bytes that the device crops, mirrors and normalises, beside the same pixel by pixel on the CPU."""
+    def case(around):
+        common = ["--iterations", 3 if around.is_small else 20, "--batch-size", batch_size]
+        values, checks, _ = runs_are_equal(around, model, common, ["--images", "host"],
+                                           ["--images", "device", "--ahead"], device_of_one="cpu")
+        return values, checks
+    return f"{model}, images prepared on the device", case
+
+
+def fetch_case(model, batch_size):
+    """Weights that go to the device chunk by chunk, as they are stepped, beside all of them before a pass."""
+    def case(around):
+        common = ["--iterations", 3 if around.is_small else 20, "--batch-size", batch_size, "--vectors", "host"]
+        values, checks, _ = runs_are_equal(around, model, common, [], ["--fetch"])
+        return values, checks
+    return f"{model}, weights fetched chunk by chunk", case
+
+
+# ---- CUDA graphs. ----
+
+def graph_case(model, batch_size, vectors):
+    """The same passes kernel by kernel and as graphs: equal results, and what a graph gains."""
+    def case(around):
+        count = 5 if around.is_small else 20
+        common = ["--batch-size", batch_size, "--vectors", vectors, "--ahead"]
+        values, checks, runs = runs_are_equal(around, model, [*common, "--iterations", count], [], ["--cuda-graphs"])
+        values["graphs"] = runs[1]["graphs"]
+        values["what the user was told"] = "; ".join(runs[1]["told"]) or "nothing"
+        seconds = 0.1 if around.is_small else 3.0
+        timed = [around.ours(model, *common, "--precision", "float32" if around.is_small else "bfloat16", "--seconds", seconds, *more)
+                 for more in ([], ["--cuda-graphs"])]
+        times = [median(steady(run["seconds"])) for run in timed]
+        values["kernel by kernel: seconds"], values["as graphs: seconds"] = times
+        values["kernel by kernel / as graphs"] = times[0] / times[1]
+        if around.device == "cpu":
+            return values, checks
+        return values, [*checks, Check("graphs that were recorded", float(runs[1]["graphs"]), 1.0, at_least=True),
+                        Check("kernel by kernel / as graphs", times[0] / times[1], 1.0, at_least=True, is_target=True)]
+    return f"{model}, B = {batch_size}, vectors on the {vectors}", case
+
+
+def graphs(around):
+    if around.is_small:
+        return [graph_case("mlp", 16, "host")]
+    return [graph_case(model, size, vectors) for vectors in ("host", "device")
+            for model, size in (("mlp", 64), ("resnet18", 32), ("resnet18", 128), ("language_model", 16))]
+
+
+# ---- Memory. ----
+
+def memory_case(model, batch_size):
+    def case(around):
+        done = around.ours(model, "--batch-size", batch_size, "--iterations", 3)
+        used, reserved, there = done["most_used_bytes"], done["most_reserved_bytes"], done["device_bytes"]
+        values = {"bytes in tensors, at most": used, "bytes reserved, at most": reserved, "bytes of the device": there,
+                  "bytes of a sample": done["bytes_per_sample"]}
+        if around.device == "cpu":
+            return values, []
+        return values, [Check("bytes in tensors", float(used), 1.0, at_least=True),
+                        Check("bytes in tensors / reserved", used / max(reserved, 1), 1.0),
+                        Check("bytes reserved / of the device", reserved / max(there, 1), 1.0)]
+    return f"{model}, B = {batch_size}", case
+
+
+def too_large_case(around):
+    """A batch for which there is no room: it is halved, and one sentence each time says so."""
+    if around.device == "cpu":  # where the room is measured before a pass
+        return {"not on the CPU": 1}, []
+    done = around.ours("resnet18", "--batch-size", 65536, "--iterations", 2)
+    told = [sentence for sentence in done["told"] if "no memory for a pass" in sentence]
+    return {"what the user was told": "; ".join(told)}, [Check("sentences", float(len(told)), 1.0, at_least=True)]
+
+
+def memory(around):
+    sizes = [("mlp", 16)] if around.is_small else [("resnet18", 128), ("resnet18", 512), ("transformer_base", 64)]
+    return [*(memory_case(*size) for size in sizes), ("a batch that is too large", too_large_case)]
 
 
 # ---- Throughput. ----
@@ -90,7 +188,8 @@ def contestants(around, is_convolutional):
              "PyTorch float32": (False, []),
              "ours bfloat16": (True, ["--vectors", "device", "--precision", "bfloat16"]),
              "ours bfloat16, tuned": (True, ["--vectors", "device", "--precision", "bfloat16", "--tune-kernels"]),
-             "ours bfloat16, vectors on the host": (True, ["--vectors", "host", "--precision", "bfloat16", "--ahead"]),
+             "ours bfloat16, vectors on the host": (True, ["--vectors", "host", "--precision", "bfloat16", "--ahead", "--fetch"]),
+             "ours bfloat16, tuned, CUDA graphs": (True, ["--vectors", "device", "--precision", "bfloat16", "--tune-kernels", "--cuda-graphs"]),
              "PyTorch bfloat16": (False, ["--precision", "bfloat16", *order]),
              "PyTorch bfloat16, compiled": (False, ["--precision", "bfloat16", "--compile", "--tune-kernels", *order])}
     if around.device != "cpu":
@@ -153,6 +252,10 @@ def copies_case(around):
     least = moved / bus["to the device"] + moved / bus["to the host"]
     values = {"bytes each way": moved, "seconds of both ways, beyond the pass": extra, "seconds of both ways, the bus alone": least,
               **{f"bus {way}: bytes a second": rate for way, rate in bus.items()}}
+    for name, options in (("weights fetched chunk by chunk", ["--fetch"]), ("as bfloat16", ["--transport-bfloat16"])):
+        other = around.ours("mlp", *hidden, *iterations, "--vectors", "host", *options)
+        values[f"seconds of both ways, beyond the pass, {name}"] = median(steady(other["pass_seconds"])) - median(
+            steady(there["pass_seconds"]))
     judged = around.device != "cpu" and extra > 0
     return values, [Check("the bus alone / ours", least / extra, 0.8, at_least=True, is_target=True)] if judged else []
 

@@ -7,7 +7,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -31,12 +30,16 @@ at::Tensor view_of(std::span<float> vector) {
 }  // namespace
 
 DeviceMirror::DeviceMirror(at::Device device, std::uint64_t flat_size, HostPinning pinning,
-                           std::uint64_t piece_floats)
-    : device_(device), pinning_(std::move(pinning)), piece_floats_(piece_floats) {
+                           Transport transport, std::uint64_t piece_floats)
+    : device_(device),
+      pinning_(std::move(pinning)),
+      is_rounded_(transport == Transport::kBfloat16),
+      waiting_(piece_floats) {
   const auto n = static_cast<std::int64_t>(flat_size);
   const auto on_device = at::TensorOptions().dtype(at::kFloat).device(device);
   weights_ = at::zeros({n}, on_device);
   gradients_ = at::zeros({n}, on_device);  // so the gaps between tensors stay zero
+  if (is_rounded_) rounded_weights_ = at::empty({n}, on_device.dtype(at::kBFloat16));
   if (!device.is_cpu())
     side_stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
 }
@@ -56,9 +59,14 @@ bool DeviceMirror::is_pinned(std::span<float> vector) {
 
 at::Tensor DeviceMirror::beside(at::Tensor& pinned) {
   if (!pinned.defined())
-    pinned = at::empty(weights_.sizes(),
-                       at::TensorOptions().dtype(at::kFloat).pinned_memory(!device_.is_cpu()));
+    pinned = at::empty(weights_.sizes(), at::TensorOptions()
+                                             .dtype(is_rounded_ ? at::kBFloat16 : at::kFloat)
+                                             .pinned_memory(!device_.is_cpu()));
   return pinned;
+}
+
+bool DeviceMirror::is_direct(std::span<float> vector) {
+  return !is_rounded_ && is_pinned(vector);
 }
 
 void DeviceMirror::drop_arrivals() {
@@ -68,17 +76,22 @@ void DeviceMirror::drop_arrivals() {
 
 // Destructors call it while an error of the device is on its way up, which must not be lost: a
 // device that has failed says so again here, and copies nothing any more.
-void DeviceMirror::release() noexcept {
+void DeviceMirror::settle() noexcept {
+  fetched_from_ = nullptr;
   try {
     await_weights();
     drop_arrivals();
   } catch (const std::exception&) {
     under_way_.clear();
   }
+  destination_ = {};
+}
+
+void DeviceMirror::release() noexcept {
+  settle();
   for (const auto& [vector, was_pinned] : vectors_)
     if (was_pinned) pinning_.release(vector);
   vectors_.clear();
-  destination_ = {};
 }
 
 // ---- Weights. ----
@@ -89,17 +102,59 @@ void DeviceMirror::await_weights() {
 
 void DeviceMirror::bring_weights(std::span<float> weights) {
   SCAVENGER_CHECK(std::cmp_equal(weights.size(), weights_.numel()));
-  if (is_pinned(weights)) {
-    weights_.copy_(view_of(weights), /*non_blocking=*/true);
-  } else {
-    await_weights();
-    const at::Tensor pinned = beside(weights_beside_);
-    std::memcpy(pinned.data_ptr<float>(), weights.data(), weights.size_bytes());
-    weights_.copy_(pinned, /*non_blocking=*/true);
-  }
+  if (take_fetched(weights)) return;
+  if (!is_direct(weights)) await_weights();
+  copy_weights(weights, 0, weights.size());
   if (!side_stream_) return;
   weights_left_.emplace(device_.type());
   weights_left_->record(current_stream(device_));
+}
+
+void DeviceMirror::fetch_weights(std::span<float> next_weights, std::uint64_t first,
+                                 std::uint64_t last) {
+  SCAVENGER_CHECK(first < last && last <= next_weights.size() &&
+                  (fetched_from_ == nullptr || fetched_from_ == next_weights.data()));
+  if (fetched_from_ == nullptr) {
+    if (!is_direct(next_weights)) await_weights();  // of the pass before
+    fetched_floats_ = 0;
+  }
+  fetched_from_ = next_weights.data();
+  fetched_floats_ += last - first;
+  if (!side_stream_) return copy_weights(next_weights, first, last);
+  const c10::StreamGuard aside(*side_stream_);
+  copy_weights(next_weights, first, last);
+  weights_left_.emplace(device_.type());
+  weights_left_->record(*side_stream_);
+}
+
+// On the current stream. If the device does not copy from the vector itself, it must have ended all
+// earlier copies.
+void DeviceMirror::copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last) {
+  const at::Tensor there = part_of(weights_, first, last);
+  const at::Tensor here = part_of(view_of(weights), first, last);
+  if (is_direct(weights)) {
+    there.copy_(here, /*non_blocking=*/true);
+    return;
+  }
+  const at::Tensor pinned = part_of(beside(weights_beside_), first, last);
+  pinned.copy_(here);
+  if (!is_rounded_) {
+    there.copy_(pinned, /*non_blocking=*/true);
+    return;
+  }
+  const at::Tensor rounded = part_of(rounded_weights_, first, last);
+  rounded.copy_(pinned, /*non_blocking=*/true);
+  there.copy_(rounded);
+}
+
+// Orders what follows on the current stream after the parts that were fetched. Returns whether they
+// are all of this vector.
+bool DeviceMirror::take_fetched(std::span<float> weights) {
+  if (fetched_from_ == nullptr) return false;
+  if (side_stream_) weights_left_->block(current_stream(device_));
+  const bool is_whole = fetched_from_ == weights.data() && fetched_floats_ == weights.size();
+  fetched_from_ = nullptr;
+  return is_whole;
 }
 
 // ---- Gradients. ----
@@ -108,52 +163,39 @@ void DeviceMirror::begin(std::span<float> gradients, const GradientReady& ready)
   SCAVENGER_CHECK(std::cmp_equal(gradients.size(), gradients_.numel()));
   drop_arrivals();  // of a pass that was given up
   destination_ = gradients;
-  is_direct_ = is_pinned(gradients);
+  is_direct_ = is_direct(gradients);
   if (!is_direct_) beside(gradients_beside_);
   ready_ = &ready;
-  waiting_first_ = waiting_last_ = 0;
+  waiting_.clear();
 }
 
 void DeviceMirror::gradient_ready(std::uint64_t first, std::uint64_t last) {
   SCAVENGER_CHECK(ready_ != nullptr);
-  const bool is_neighbour = last == waiting_first_ || first == waiting_last_;
-  if (waiting_first_ == waiting_last_) {
-    waiting_first_ = first;
-    waiting_last_ = last;
-  } else if (is_neighbour) {
-    waiting_first_ = std::min(waiting_first_, first);
-    waiting_last_ = std::max(waiting_last_, last);
-  } else {
-    send(std::exchange(waiting_first_, first), std::exchange(waiting_last_, last));
-  }
-  if (waiting_last_ - waiting_first_ >= piece_floats_) {
-    send(waiting_first_, waiting_last_);
-    waiting_first_ = waiting_last_ = 0;
-  }
+  waiting_.add(first, last, [this](std::uint64_t from, std::uint64_t to) { send(from, to); });
   tell_of_arrivals(false);
 }
 
 void DeviceMirror::send(std::uint64_t first, std::uint64_t last) {
-  const at::Tensor destination = is_direct_ ? view_of(destination_) : gradients_beside_;
+  const at::Tensor here =
+      part_of(is_direct_ ? view_of(destination_) : gradients_beside_, first, last);
+  const at::Tensor there = part_of(gradients_, first, last);
   Departure departure{first, last, std::nullopt};
   if (side_stream_) {
     c10::Event computed(device_.type());
     computed.record(current_stream(device_));
     computed.block(*side_stream_);
     const c10::StreamGuard aside(*side_stream_);
-    part_of(destination, first, last)
-        .copy_(part_of(gradients_, first, last), /*non_blocking=*/true);
+    here.copy_(is_rounded_ ? there.to(at::kBFloat16) : there, /*non_blocking=*/true);
     departure.arrived.emplace(device_.type());
     departure.arrived->record(*side_stream_);
   } else {
-    part_of(destination, first, last).copy_(part_of(gradients_, first, last));
+    here.copy_(there);
   }
   under_way_.push_back(std::move(departure));
 }
 
 void DeviceMirror::finish() {
-  if (waiting_first_ != waiting_last_) send(waiting_first_, waiting_last_);
-  waiting_first_ = waiting_last_ = 0;
+  waiting_.flush([this](std::uint64_t from, std::uint64_t to) { send(from, to); });
   tell_of_arrivals(true);
   ready_ = nullptr;
 }
@@ -167,8 +209,7 @@ void DeviceMirror::tell_of_arrivals(bool wait) {
     const std::uint64_t first = next.first, last = next.last;
     under_way_.pop_front();
     if (!is_direct_)
-      std::memcpy(destination_.data() + first, gradients_beside_.data_ptr<float>() + first,
-                  (last - first) * sizeof(float));
+      part_of(view_of(destination_), first, last).copy_(part_of(gradients_beside_, first, last));
     if (*ready_) (*ready_)(first, last);
   }
 }

@@ -1,8 +1,8 @@
 // Mirrors weights and gradients, which are kept in host memory, on the device of a model. Weights
-// are copied to the device before each pass. Gradients are copied to the host as autograd finishes
-// them, on a separate stream, concurrently with the rest of the pass; small ones wait for their
-// neighbours. The device copies straight from and to the host's vectors if their memory can be
-// pinned where it is, and otherwise through pinned memory beside it.
+// are copied to the device before each pass, or part by part as they become final. Gradients are
+// copied to the host as autograd finishes them, on a separate stream, concurrently with the rest of
+// the pass; small ones wait for their neighbours. The device copies straight from and to the host's
+// vectors if their memory can be pinned where it is, and otherwise through pinned memory beside it.
 //
 // It uses the interface that all kinds of devices have, so that it compiles with any LibTorch. On
 // the CPU, copies are synchronous.
@@ -19,6 +19,7 @@
 #include <span>
 
 #include "runtime/torch/device/device_runtime.h"
+#include "runtime/torch/device/range_joiner.h"
 #include "runtime/training/trainer.h"
 
 namespace scavenger {
@@ -29,7 +30,12 @@ class DeviceMirror final {
   // Gradients leave in pieces of at least so many floats (256 KiB), except for the last ones.
   static constexpr std::uint64_t kPieceFloats = 65536;
 
+  // In what weights and gradients travel. kBfloat16: half the bytes; each number is rounded to the
+  // nearest one of bfloat16, and to the even one of two equally near. Both ends have floats.
+  enum class Transport { kFloat32, kBfloat16 };
+
   DeviceMirror(at::Device device, std::uint64_t flat_size, HostPinning pinning,
+               Transport transport = Transport::kFloat32,
                std::uint64_t piece_floats = kPieceFloats);
   ~DeviceMirror();
   DeviceMirror(const DeviceMirror&) = delete;
@@ -44,6 +50,11 @@ class DeviceMirror final {
   void bring_weights(std::span<float> weights);
   void await_weights();
 
+  // Begins to copy a part of the weights that the next bring_weights() will be given, on a separate
+  // stream. If all parts were fetched until then, bring_weights() only orders what follows after
+  // them, and otherwise it copies all. Requires that finish() has ended the last pass.
+  void fetch_weights(std::span<float> next_weights, std::uint64_t first, std::uint64_t last);
+
   // Begins a pass whose gradients go to this span, also in place of one that was given up. `ready`
   // must live until finish().
   void begin(std::span<float> gradients, const GradientReady& ready);
@@ -53,8 +64,10 @@ class DeviceMirror final {
   // Ends the pass. Returns when all gradients have arrived and `ready` was called for them.
   void finish();
 
-  // Ends all access to the host's vectors. Call it before their memory is freed. An error of the
-  // device is left to whoever uses it next.
+  // Ends all access to the host's vectors, whose memory stays pinned. An error of the device is
+  // left to whoever uses it next.
+  void settle() noexcept;
+  // The same, and releases their memory. Call it before that is freed.
   void release() noexcept;
 
  private:
@@ -63,7 +76,10 @@ class DeviceMirror final {
     std::optional<c10::Event> arrived;  // none: it has arrived
   };
 
+  bool take_fetched(std::span<float> weights);
   bool is_pinned(std::span<float> vector);
+  bool is_direct(std::span<float> vector);
+  void copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last);
   at::Tensor beside(at::Tensor& pinned);
   void send(std::uint64_t first, std::uint64_t last);
   void tell_of_arrivals(bool wait);
@@ -71,17 +87,20 @@ class DeviceMirror final {
 
   const at::Device device_;
   const HostPinning pinning_;
-  const std::uint64_t piece_floats_;
+  const bool is_rounded_;
   std::optional<c10::Stream> side_stream_;  // none on the CPU
   at::Tensor weights_, gradients_;
+  at::Tensor rounded_weights_;      // on the device, as they came; not defined if they are floats
   std::map<float*, bool> vectors_;  // of the host, in use since release(): whether it was pinned
   at::Tensor weights_beside_, gradients_beside_;  // pinned memory; made if a vector needs it
   std::optional<c10::Event> weights_left_;
+  const float* fetched_from_ = nullptr;  // the vector of which parts were fetched
+  std::uint64_t fetched_floats_ = 0;
 
   std::span<float> destination_;
   bool is_direct_ = false;  // the device copies to destination_ itself
   const GradientReady* ready_ = nullptr;
-  std::uint64_t waiting_first_ = 0, waiting_last_ = 0;  // finished, but not sent yet
+  RangeJoiner waiting_;  // finished, but not sent yet
   std::deque<Departure> under_way_;
 };
 

@@ -18,9 +18,13 @@ std::optional<DeviceMemory> memory_of(at::Device device) {
   }
   const auto stats = c10::cuda::CUDACachingAllocator::getDeviceStats(device.index());
   const auto& used = stats.allocated_bytes.front();  // of all kinds of blocks
-  return DeviceMemory{free, static_cast<std::uint64_t>(stats.reserved_bytes.front().current),
-                      static_cast<std::uint64_t>(used.current),
-                      static_cast<std::uint64_t>(used.peak)};
+  const auto& reserved = stats.reserved_bytes.front();
+  return DeviceMemory{.free = free,
+                      .reserved = static_cast<std::uint64_t>(reserved.current),
+                      .used = static_cast<std::uint64_t>(used.current),
+                      .most_used = static_cast<std::uint64_t>(used.peak),
+                      .most_reserved = static_cast<std::uint64_t>(reserved.peak),
+                      .total = total};
 }
 
 void restart_peak(at::Device device) {

@@ -13,10 +13,12 @@ namespace scavenger {
 
 // The memory of a device, in bytes.
 struct DeviceMemory {
-  std::uint64_t free = 0;       // that nobody has allocated
-  std::uint64_t reserved = 0;   // by LibTorch in this process, in use or kept for later
-  std::uint64_t used = 0;       // the part of it that tensors use
-  std::uint64_t most_used = 0;  // the most since restart_peak()
+  std::uint64_t free = 0;           // that nobody has allocated
+  std::uint64_t reserved = 0;       // by LibTorch in this process, in use or kept for later
+  std::uint64_t used = 0;           // the part of it that tensors use
+  std::uint64_t most_used = 0;      // the most since restart_peak()
+  std::uint64_t most_reserved = 0;  // likewise
+  std::uint64_t total = 0;
 };
 
 // Returns nothing for the CPU.

@@ -59,8 +59,9 @@ void fold(at::Tensor& hash, std::int64_t bits) {
       hash.bitwise_right_shift(bits).bitwise_and_((std::int64_t{1} << (32 - bits)) - 1));
 }
 
-// The keys of all layers, {layers, 2, samples}: one copy to the device for each pass.
-at::Tensor keys_on(at::Device device, const Model& model) {
+}  // namespace
+
+at::Tensor dropout_keys_on(at::Device device, const Model& model) {
   const std::span<const std::uint64_t> samples = model.keys();
   const std::uint32_t layers = model.random_places();
   const at::Tensor keys =
@@ -73,8 +74,6 @@ at::Tensor keys_on(at::Device device, const Model& model) {
   }
   return keys.to(keys.options().device(device), /*non_blocking=*/true);
 }
-
-}  // namespace
 
 MaskKey mask_key(std::uint64_t sample_key, std::uint32_t layer) {
   const std::uint64_t key = mix(sample_key + (layer + 1) * kGoldenRatio);
@@ -118,7 +117,7 @@ at::Tensor DropoutLayer::mask_for(const at::Tensor& x) const {
   const auto row = static_cast<std::uint32_t>(x.numel() / x.size(0));
   if (!x.is_cpu()) {
     at::Tensor& keys = model_.layer_keys();
-    if (!keys.defined()) keys = keys_on(x.device(), model_);
+    if (!keys.defined()) keys = dropout_keys_on(x.device(), model_);
     return mask_by_operators(keys[place_], row, share_).view(x.sizes());
   }
   std::vector<MaskKey> keys;

@@ -21,6 +21,10 @@ MaskKey mask_key(std::uint64_t sample_key, std::uint32_t layer);
 at::Tensor mask_on_cpu(std::span<const MaskKey> keys, std::uint32_t row, double share);
 at::Tensor mask_by_operators(const at::Tensor& keys, std::uint32_t row, double share);
 
+// Returns what mask_by_operators() needs for each layer, {layers, 2, samples} of int32 on `device`,
+// from the model's keys: one copy for each pass. The host does not wait for it.
+at::Tensor dropout_keys_on(at::Device device, const Model& model);
+
 // In training, each value is set to zero with probability `share`, and the others are scaled by 1 /
 // (1 - share). The mask of a sample depends on the sample's key (Model::use_keys), this layer's
 // index among the model's dropout layers, and the index of the value within the sample. It does not

@@ -6,17 +6,6 @@
 #include <utility>
 
 namespace scavenger {
-namespace {
-
-template <typename Change>
-void for_each_tensor(BatchTensors& tensors, const Change& change) {
-  ModelInput& input = tensors.input;
-  for (at::Tensor* tensor : {&input.samples, &input.targets, &input.predicted, &tensors.targets})
-    if (tensor->defined()) change(*tensor);
-}
-
-}  // namespace
-
 BatchStage::BatchStage(const DataShape& shape, at::Device device, std::size_t most)
     : shape_(shape), device_(device), most_(most) {
   if (!device.is_cpu())
@@ -27,15 +16,17 @@ void BatchStage::bring(const Batch& batch) {
   Staged staged{batch.first_position, batch.size, batch.sample_shape, batch.target_shape, {}, {}};
   if (side_stream_) {
     const c10::StreamGuard aside(*side_stream_);  // and its device
-    staged.tensors = tensors_of(batch, shape_, 0, batch.size, at::kCPU);
+    staged.tensors = raw_tensors_of(batch, shape_, 0, batch.size);
     for_each_tensor(staged.tensors, [&](at::Tensor& tensor) {
       tensor = tensor.pin_memory().to(device_, tensor.scalar_type(), /*non_blocking=*/true);
     });
+    staged.tensors.prepare();
     staged.arrived.emplace(device_.type());
     staged.arrived->record(*side_stream_);
   } else {
-    staged.tensors = tensors_of(batch, shape_, 0, batch.size, at::kCPU);
+    staged.tensors = raw_tensors_of(batch, shape_, 0, batch.size);
     for_each_tensor(staged.tensors, [](at::Tensor& tensor) { tensor = tensor.clone(); });
+    staged.tensors.prepare();
   }
   const std::lock_guard lock(mutex_);
   if (staged_.size() == most_) staged_.pop_front();

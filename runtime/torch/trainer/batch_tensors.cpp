@@ -1,5 +1,6 @@
 #include "runtime/torch/trainer/batch_tensors.h"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
 #include <algorithm>
@@ -33,13 +34,41 @@ bool has_shape(const std::vector<std::int64_t>& found, const DataShape& shape) {
   return shape.vocabulary > 0 ? found.size() == 1 : found == shape.sample_shape;
 }
 
-BatchTensors tensors_on_host(const Batch& batch, const DataShape& shape, std::uint32_t first,
-                             std::uint32_t last) {
+RawImageTensors raw_images_of(const Batch& batch, std::uint32_t first, std::uint32_t last) {
+  const RawImages& images = batch.raw_images;
+  RawImageTensors tensors;
+  tensors.pixels = images.bytes.empty()
+                       ? rows_of(images.floats, batch.size, batch.sample_shape, first, last)
+                       : rows_of(images.bytes, batch.size, batch.sample_shape, first, last);
+  tensors.changes = rows_of(images.changes, batch.size, {kNumbersOfChange}, first, last);
+  tensors.channels = at::empty({static_cast<std::int64_t>(images.channels.size()), 3}, at::kFloat);
+  float* number = tensors.channels.data_ptr<float>();
+  for (const ChannelNormalisation& channel : images.channels) {
+    *number++ = channel.scale;
+    *number++ = channel.mean;
+    *number++ = channel.inverse_deviation;
+  }
+  tensors.padding = images.padding;
+  return tensors;
+}
+
+}  // namespace
+
+void BatchTensors::prepare() {
+  if (!raw_images.pixels.defined()) return;
+  input.samples = prepared_images(raw_images);
+  raw_images = {};
+}
+
+BatchTensors raw_tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
+                            std::uint32_t last) {
   SCAVENGER_CHECK(has_shape(batch.sample_shape, shape));
   BatchTensors tensors;
   ModelInput& input = tensors.input;
   if (shape.vocabulary > 0)
     input.samples = rows_of(batch.tokens, batch.size, batch.sample_shape, first, last);
+  else if (!batch.raw_images.is_empty())
+    tensors.raw_images = raw_images_of(batch, first, last);
   else
     input.samples = rows_of(batch.features, batch.size, batch.sample_shape, first, last);
 
@@ -59,15 +88,12 @@ BatchTensors tensors_on_host(const Batch& batch, const DataShape& shape, std::ui
   return tensors;
 }
 
-}  // namespace
-
 BatchTensors tensors_of(const Batch& batch, const DataShape& shape, std::uint32_t first,
                         std::uint32_t last, at::Device device) {
-  BatchTensors tensors = tensors_on_host(batch, shape, first, last);
-  if (device.is_cpu()) return tensors;
-  ModelInput& input = tensors.input;
-  for (at::Tensor* tensor : {&input.samples, &input.targets, &input.predicted, &tensors.targets})
-    if (tensor->defined()) *tensor = tensor->to(device);
+  BatchTensors tensors = raw_tensors_of(batch, shape, first, last);
+  if (!device.is_cpu())
+    for_each_tensor(tensors, [&](at::Tensor& tensor) { tensor = tensor.to(device); });
+  tensors.prepare();
   return tensors;
 }
 

@@ -3,7 +3,6 @@
 #include <ATen/Context.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/isfinite.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,11 +13,11 @@
 #include "runtime/base/error.h"
 #include "runtime/checkpoint/carried_tensor.h"
 #include "runtime/metrics/bleu.h"
+#include "runtime/torch/device/reduced_precision.h"
 #include "runtime/torch/imported/foreign_model.h"
 #include "runtime/torch/imported/frozen_parameters.h"
 #include "runtime/torch/imported/memory_limit.h"
 #include "runtime/torch/trainer/alignment.h"
-#include "runtime/torch/trainer/reduced_precision.h"
 
 namespace scavenger {
 namespace {
@@ -97,8 +96,9 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
   const ModelPlacement& placement = options_.placement;
   if (placement.is_mirrored)
     mirror_.emplace(placement.device, parameters_.flat_size(),
-                    options_.pinning.value_or(host_pinning(placement.device)));
+                    options_.pinning.value_or(host_pinning(placement.device)), placement.transport);
   if (!placement.device.is_cpu()) stage_.emplace(options_.data, placement.device, kStagedBatches);
+  settle_graphs();
   const auto& buffers = model_->buffers();
   for_initial_values(buffers, options_.seed, "buffers",
                      [&](std::span<const float> values, std::size_t i) {
@@ -106,8 +106,27 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
                      });
 }
 
+void ModelTrainer::settle_graphs() {
+  if (options_.compute.cuda_graphs == CudaGraphs::kOff) return;
+  const MakeDeviceGraph make = options_.graphs.value_or(device_graphs(options_.placement.device));
+  if (!make) return options_.say("CUDA graphs are for GPUs: passes are computed without");
+  if (!model_->file().empty() || model_->draws_random_numbers())
+    return options_.tell(
+        "passes are computed without CUDA graphs: the model is not a built-in one");
+  graphed_.emplace(GraphedPass::Parts{
+      *model_, collector_, options_.placement.device, options_.compute.precision, make,
+      [this](const BatchTensors& tensors, std::uint32_t samples, double loss_terms) {
+        return loss_of(tensors, samples, samples, loss_terms);
+      },
+      options_.say, options_.tell});
+}
+
 bool ModelTrainer::vectors_are_on_host() const {
   return options_.placement.device.is_cpu() || mirror_.has_value();
+}
+
+void ModelTrainer::settle_vectors() {
+  if (mirror_) mirror_->settle();
 }
 
 void ModelTrainer::release_vectors() {
@@ -123,6 +142,12 @@ void ModelTrainer::use_weights(std::span<float> weights) {
   weights_ = weights;
   if (mirror_) mirror_->bring_weights(weights);
   view_weights(mirror_ ? mirror_->weights().data_ptr<float>() : weights.data());
+}
+
+void ModelTrainer::fetch_weights(std::span<float> next_weights, std::uint64_t first,
+                                 std::uint64_t last) {
+  SCAVENGER_CHECK(mirror_ && next_weights.size() == parameters_.flat_size());
+  mirror_->fetch_weights(next_weights, first, last);
 }
 
 void ModelTrainer::view_weights(float* flat) {
@@ -208,131 +233,6 @@ TrainingStep ModelTrainer::train_on(const Batch& batch, std::uint64_t random_key
     }
     flat_buffers_.restore(buffers);
   }
-}
-
-std::uint64_t ModelTrainer::passes_of(std::uint32_t batch_size) const {
-  const std::uint64_t most = micro_batch_ == 0 ? batch_size : micro_batch_;
-  return (batch_size + most - 1) / most;
-}
-
-std::uint64_t ModelTrainer::largest_pass(std::uint32_t batch_size) const {
-  const std::uint64_t passes = passes_of(batch_size);
-  return (batch_size + passes - 1) / passes;
-}
-
-// Returns nothing if all has to be done again: there was no memory, or float16 was left. Nothing
-// has been reported then.
-std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batch,
-                                                               const GradientReady& ready) {
-  const at::Device device = options_.placement.device;
-  const bool is_scaled = options_.compute.precision == Precision::kFloat16;
-  LossSum loss(device);
-  PassTimer timer(device, clock_);
-  bool told = false;
-  const GradientReady checked = [&](std::uint64_t first, std::uint64_t last) {
-    loss.value();  // no gradient of a loss that is not finite is reported
-    told = true;
-    if (ready) ready(first, last);
-  };
-  const GradientReady to_mirror = [this](std::uint64_t first, std::uint64_t last) {
-    mirror_->gradient_ready(first, last);
-  };
-  const GradientReady& finished = mirror_ ? to_mirror : checked;
-  std::vector<FlatRange> held;  // scaled gradients, which may yet turn out to be infinite
-  const GradientReady hold = [&](std::uint64_t first, std::uint64_t last) {
-    held.push_back({first, last - first});
-  };
-  if (mirror_) mirror_->begin(gradients_, checked);
-  collector_.begin(is_scaled ? hold : finished);
-  try {
-    run_passes(batch, loss, timer);
-  } catch (const std::exception& error) {
-    if (!is_out_of_memory(error) || told) throw;
-    halve_micro_batch(batch.size);
-    return std::nullopt;
-  }
-  collector_.finish();
-  if (is_scaled) {
-    loss.value();
-    if (!unscale_gradients()) return std::nullopt;
-    for (const FlatRange& range : held) finished(range.first, range.last());
-  }
-  if (mirror_) mirror_->finish();
-  const PassTimer::Seconds seconds = timer.sum();
-  TrainingStep step;
-  step.loss_sum = loss.value() * batch.size;
-  step.forward_seconds = seconds.forward;
-  step.backward_seconds = seconds.backward;
-  return step;
-}
-
-// Passes of nearly equal size, since batch normalisation does not work with a single remaining
-// sample.
-void ModelTrainer::run_passes(const Batch& batch, LossSum& loss, PassTimer& timer) {
-  const std::uint64_t passes = passes_of(batch.size);
-  const bool is_scaled = options_.compute.precision == Precision::kFloat16;
-  const ReducedPrecision reduced(options_.compute.precision, options_.placement.device.type());
-  for (std::uint64_t pass = 0; pass < passes; ++pass) {
-    const auto first = static_cast<std::uint32_t>(batch.size * pass / passes);
-    const auto last = static_cast<std::uint32_t>(batch.size * (pass + 1) / passes);
-    timer.begin_forward();
-    collector_.begin_pass(/*is_last=*/last == batch.size);
-    const at::Tensor pass_loss = loss_of(batch, first, last);
-    loss.add(pass_loss);
-    if (last == batch.size) loss.send();
-    timer.begin_backward();
-    (is_scaled ? pass_loss.mul(loss_scale_.value()) : pass_loss).backward();
-    timer.end_backward();
-  }
-}
-
-// Takes the factor of the loss out of the gradients. Returns false if they are not finite with it.
-bool ModelTrainer::unscale_gradients() {
-  const at::NoGradGuard no_gradients;
-  const std::span<float> collected =
-      mirror_ ? std::span(mirror_->gradients().data_ptr<float>(), gradients_.size()) : gradients_;
-  at::Tensor flat =
-      at::from_blob(collected.data(), {static_cast<std::int64_t>(collected.size())},
-                    at::TensorOptions().dtype(at::kFloat).device(options_.placement.device));
-  if (at::isfinite(flat).all().item<bool>()) {
-    flat.mul_(1.0 / loss_scale_.value());
-    loss_scale_.note_success();
-    return true;
-  }
-  const double before = loss_scale_.value();
-  if (!loss_scale_.halve())
-    throw JobError({.what = "gradients are not finite in float16, although the loss is",
-                    .where = {},
-                    .remedy = "use compute.precision bfloat16, which has the range of float32"});
-  options_.say("float16 gradients overflow with the loss times " + std::to_string(before) +
-               ": the pass is repeated with half of that");
-  return false;
-}
-
-at::Tensor ModelTrainer::loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last) {
-  const BatchTensors tensors = tensors_for(batch, first, last);
-  use_keys(batch, first, last);
-  if (options_.loss.type == LossType::kModel)
-    return model_->own_loss(tensors.input, tensors.targets)
-        .mul(static_cast<double>(last - first) / batch.size);
-  const at::Tensor predictions = objective_.predictions(model_->forward(tensors.input), tensors);
-  return objective_.loss_sum(predictions, tensors.targets).div(batch.size * batch.loss_terms);
-}
-
-// A batch that goes in one pass may be on the device already.
-BatchTensors ModelTrainer::tensors_for(const Batch& batch, std::uint32_t first,
-                                       std::uint32_t last) {
-  if (stage_ && first == 0 && last == batch.size)
-    if (auto staged = stage_->take(batch)) return *std::move(staged);
-  return tensors_of(batch, options_.data, first, last, options_.placement.device);
-}
-
-// The keys depend only on the sample, not on the worker that computes it.
-void ModelTrainer::use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last) {
-  std::vector<std::uint64_t> keys;
-  for (std::uint32_t row = first; row < last; ++row)
-    keys.push_back(RandomStream(options_.seed, "sample", {batch.first_position + row}).bits());
-  model_->use_keys(std::move(keys));
 }
 
 at::Tensor ModelTrainer::predictions_for(const BatchTensors& tensors) {

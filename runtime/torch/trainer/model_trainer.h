@@ -13,6 +13,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/memory.h"
 #include "runtime/config/job_config.h"
+#include "runtime/torch/device/device_graph.h"
 #include "runtime/torch/device/device_mirror.h"
 #include "runtime/torch/device/device_runtime.h"
 #include "runtime/torch/layers/model.h"
@@ -20,6 +21,7 @@
 #include "runtime/torch/trainer/batch_tensors.h"
 #include "runtime/torch/trainer/flat_buffers.h"
 #include "runtime/torch/trainer/gradient_collector.h"
+#include "runtime/torch/trainer/graphed_pass.h"
 #include "runtime/torch/trainer/loss_scale.h"
 #include "runtime/torch/trainer/loss_sum.h"
 #include "runtime/torch/trainer/objective.h"
@@ -36,6 +38,7 @@ namespace scavenger {
 struct ModelPlacement {
   at::Device device = at::kCPU;
   bool is_mirrored = false;
+  DeviceMirror::Transport transport = DeviceMirror::Transport::kFloat32;  // of the mirror
 };
 
 struct TrainerOptions {
@@ -45,10 +48,12 @@ struct TrainerOptions {
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   ComputeConfig compute;
   ModelPlacement placement;
-  std::function<void(const std::string&)> say = [](const std::string&) {};  // for the log
+  std::function<void(const std::string&)> say = [](const std::string&) {};   // for the log
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  // for the user
   // Returns the memory that is available now.
   std::function<std::uint64_t()> available_bytes = [] { return available_memory_bytes(); };
-  std::optional<HostPinning> pinning = {};  // in place of the device's own
+  std::optional<HostPinning> pinning = {};     // in place of the device's own
+  std::optional<MakeDeviceGraph> graphs = {};  // likewise
 };
 
 // Returns what a sample takes on a device, and how many have room, from its memory before and after
@@ -57,7 +62,8 @@ SampleMemory sample_memory_on_device(const DeviceMemory& before, const DeviceMem
                                      std::uint64_t samples);
 
 // It has more than 25 methods: those of its port, and the steps of a pass, from which the room in
-// memory is learned.
+// memory is learned; and more than 20 fields, since a pass may be mirrored, staged, scaled, and
+// replayed.
 class ModelTrainer final : public Trainer {
  public:
   ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options);
@@ -70,7 +76,11 @@ class ModelTrainer final : public Trainer {
   const TensorLayout& buffers() const override { return buffers_; }
   void use_weights(std::span<float> weights) override;
   void use_gradients(std::span<float> gradients) override;
+  bool fetches_weights() const override { return mirror_.has_value(); }
+  void fetch_weights(std::span<float> next_weights, std::uint64_t first,
+                     std::uint64_t last) override;
   bool vectors_are_on_host() const override;
+  void settle_vectors() override;
   void release_vectors() override;
   void write_initial_weights() override;
   void read_buffers(std::span<float> destination) const override;
@@ -85,13 +95,20 @@ class ModelTrainer final : public Trainer {
   EvaluationSums evaluate(const Batch& batch) override;
   std::vector<float> answer(const Batch& batch) override;
   SampleMemory sample_memory() const override { return memory_; }
+  std::optional<DeviceUse> device_use() const override;
 
  private:
   TrainingStep train_on(const Batch& batch, std::uint64_t random_key, const GradientReady& ready);
   EvaluationSums evaluate_on(const Batch& batch);
   void view_weights(float* flat);
   std::optional<TrainingStep> try_forward_backward(const Batch& batch, const GradientReady& ready);
-  void run_passes(const Batch& batch, LossSum& loss, PassTimer& timer);
+  void run_passes(const Batch& batch, LossSum& loss, PassTimer& timer, const GradientReady& report);
+  void run_pass(const Batch& batch, std::uint32_t first, std::uint32_t last,
+                const BatchTensors& tensors, LossSum& loss, PassTimer& timer);
+  bool replay_pass(const Batch& batch, const BatchTensors& tensors, LossSum& loss, PassTimer& timer,
+                   const GradientReady& report);
+  void settle_graphs();
+  PassTimer::Seconds divided(PassTimer::Seconds seconds);
   std::uint64_t passes_of(std::uint32_t batch_size) const;
   std::uint64_t largest_pass(std::uint32_t batch_size) const;
   bool unscale_gradients();
@@ -99,8 +116,9 @@ class ModelTrainer final : public Trainer {
   std::int64_t most_bytes_of_pass(const Batch& batch, std::uint32_t samples);
   void leave_room(std::uint32_t batch_size);
   void halve_micro_batch(std::uint32_t batch_size);
-  // Returns the contribution of rows [first, last) to the batch's loss.
-  at::Tensor loss_of(const Batch& batch, std::uint32_t first, std::uint32_t last);
+  // Returns the contribution of so many samples to the loss of a batch.
+  at::Tensor loss_of(const BatchTensors& tensors, std::uint32_t samples, std::uint32_t batch_size,
+                     double loss_terms);
   BatchTensors tensors_for(const Batch& batch, std::uint32_t first, std::uint32_t last);
   void use_keys(const Batch& batch, std::uint32_t first, std::uint32_t last);
   at::Tensor predictions_for(const BatchTensors& tensors);
@@ -116,6 +134,9 @@ class ModelTrainer final : public Trainer {
   std::optional<BatchStage> stage_;  // on a device
   LossScale loss_scale_;             // of float16
   GradientCollector collector_;      // after model_, whose hooks point to it
+  std::optional<GraphedPass> graphed_;
+  bool is_replayed_ = false;         // the last pass
+  double forward_part_ = 1.0 / 3.0;  // of the time of a pass, in the last one without a graph
   std::uint32_t micro_batch_;        // the most samples of one pass; 0: no limit
   SampleMemory memory_;
   std::uint32_t largest_batch_ = 0;  // largest batch for which there was enough memory

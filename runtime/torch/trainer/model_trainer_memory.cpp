@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "runtime/base/error.h"
+#include "runtime/torch/device/reduced_precision.h"
 #include "runtime/torch/imported/memory_limit.h"
 #include "runtime/torch/trainer/memory_meter.h"
 #include "runtime/torch/trainer/model_trainer.h"
-#include "runtime/torch/trainer/reduced_precision.h"
 
 namespace scavenger {
 namespace {
@@ -35,6 +35,14 @@ SampleMemory sample_memory_on_device(const DeviceMemory& before, const DeviceMem
   return memory;
 }
 
+std::optional<DeviceUse> ModelTrainer::device_use() const {
+  const at::Device device = options_.placement.device;
+  const auto memory = memory_of(device);
+  if (!memory) return std::nullopt;
+  return DeviceUse{"GPU " + std::to_string(device.index()), memory->most_used,
+                   memory->most_reserved, memory->total, graphed_ ? graphed_->captures() : 0};
+}
+
 // Measures the growth from a small pass to one of twice as many samples, since gradients and the
 // layers' own memory are the same in both.
 void ModelTrainer::measure_samples(const Batch& batch) {
@@ -55,7 +63,9 @@ std::int64_t ModelTrainer::most_bytes_of_pass(const Batch& batch, std::uint32_t 
   collector_.begin(nobody);
   collector_.begin_pass(/*is_last=*/true);
   const MemoryMeter meter;
-  loss_of(batch, 0, samples).backward();
+  const BatchTensors tensors = tensors_for(batch, 0, samples);
+  use_keys(batch, 0, samples);
+  loss_of(tensors, samples, batch.size, batch.loss_terms).backward();
   collector_.finish();
   return meter.most_bytes();
 }
@@ -82,8 +92,9 @@ void ModelTrainer::halve_micro_batch(std::uint32_t batch_size) {
                     .where = {},
                     .remedy = "use a smaller model, or a machine with more memory"});
   micro_batch_ = before / 2;
-  options_.say("no memory for a pass of " + std::to_string(before) +
-               " samples: from now on a pass has at most " + std::to_string(micro_batch_));
+  if (graphed_) graphed_->forget();  // they take memory, too
+  options_.tell("no memory for a pass of " + std::to_string(before) +
+                " samples: from now on a pass has at most " + std::to_string(micro_batch_));
 }
 
 }  // namespace scavenger

@@ -9,12 +9,12 @@
 #include "runtime/base/check.h"
 #include "runtime/base/error.h"
 #include "runtime/base/memory.h"
+#include "runtime/torch/device/reduced_precision.h"
 #include "runtime/torch/imported/frozen_parameters.h"
 #include "runtime/torch/imported/start_weights.h"
 #include "runtime/torch/models/model_registry.h"
 #include "runtime/torch/trainer/device.h"
 #include "runtime/torch/trainer/model_trainer.h"
-#include "runtime/torch/trainer/reduced_precision.h"
 #include "runtime/training/in_parallel.h"
 
 namespace scavenger {
@@ -78,14 +78,19 @@ std::unique_ptr<Trainer> make_torch_trainer(const TorchTrainerOptions& options) 
   if (!start.weights.empty()) start_from(start.weights, start.except, *model);
   freeze_parameters(options.model.freeze, options.seed, *model);
   const bool is_mirrored = options.place.is_gpu && options.vectors == VectorHome::kHost;
+  const auto transport = options.transport == WirePrecision::kBfloat16
+                             ? DeviceMirror::Transport::kBfloat16
+                             : DeviceMirror::Transport::kFloat32;
   auto trainer = std::make_unique<ModelTrainer>(
-      std::move(model), TrainerOptions{.data = options.data,
-                                       .loss = options.loss,
-                                       .seed = options.seed,
-                                       .beam_width = options.beam_width,
-                                       .compute = options.compute,
-                                       .placement = {device_of(options.place), is_mirrored},
-                                       .say = options.say});
+      std::move(model),
+      TrainerOptions{.data = options.data,
+                     .loss = options.loss,
+                     .seed = options.seed,
+                     .beam_width = options.beam_width,
+                     .compute = options.compute,
+                     .placement = {device_of(options.place), is_mirrored, transport},
+                     .say = options.say,
+                     .tell = options.tell});
   if (options.place.is_gpu) trainer->warm_up();
   return trainer;
 }

@@ -41,7 +41,10 @@ struct TorchTrainerOptions {
   std::uint32_t beam_width = 0;  // evaluations also write sequences, for BLEU; 0: they do not
   DevicePlace place;
   VectorHome vectors = VectorHome::kHost;
-  std::function<void(const std::string&)> say = [](const std::string&) {};  // for the log
+  // Of weights and gradients between the host and a GPU.
+  WirePrecision transport = WirePrecision::kFloat32;
+  std::function<void(const std::string&)> say = [](const std::string&) {};   // for the log
+  std::function<void(const std::string&)> tell = [](const std::string&) {};  // for the user
 };
 
 // Makes a trainer. Call it on the thread that will train. Sets the number of compute threads of the

@@ -1,6 +1,9 @@
 // A pass that means nothing, before a worker takes part in a job: a GPU makes its context, the
 // handles of its libraries and its kernels when they are used first, which takes up to seconds.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "runtime/base/error.h"
+#include "runtime/torch/device/reduced_precision.h"
 #include "runtime/torch/trainer/model_trainer.h"
 
 namespace scavenger {
@@ -39,9 +43,22 @@ Batch plain_batch(const DataShape& shape) {
   return batch;
 }
 
+// A context, and the handles and workspaces of the libraries for products and convolutions, which a
+// model of any kind needs.
+void make_handles(Precision precision, at::Device device) {
+  const at::NoGradGuard no_gradients;
+  const ReducedPrecision reduced(precision, device.type());
+  const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);
+  const at::Tensor product = at::linear(at::ones({8, 8}, floats), at::ones({8, 8}, floats));
+  const at::Tensor image =
+      at::conv2d(at::ones({2, 8, 8, 8}, floats), at::ones({8, 8, 3, 3}, floats), {}, 1, 1);
+  static_cast<void>(product.sum().add(image.sum()).item<float>());  // waits for the device
+}
+
 }  // namespace
 
 void ModelTrainer::warm_up() {
+  make_handles(options_.compute.precision, options_.placement.device);
   // A user's model may not take such samples, and an error on a device cannot be undone.
   if (!model_->file().empty()) return;
   const at::NoGradGuard no_gradients;
@@ -73,6 +90,7 @@ void ModelTrainer::warm_up() {
   weights_ = gradients_ = {};
   memory_ = SampleMemory();
   loss_scale_ = LossScale();
+  if (graphed_) graphed_->forget();
   micro_batch_ = micro_batch;
   largest_batch_ = 0;
 }

@@ -150,6 +150,28 @@ class ValuesTest(ModelsTest):
         self.reaches_target(self.regression(), "--set", "compute.precision=bfloat16")
 
 
+class ImagesTest(ModelsTest):
+    def random_images(self, samples, seed):
+        """A file of CIFAR-10's form."""
+        stream = numpy.random.default_rng(seed)
+        rows = stream.integers(0, 256, (samples, 1 + 3 * 32 * 32)).astype(numpy.uint8)
+        rows[:, 0] %= 10
+        (self.folder / f"{seed}.bin").write_bytes(rows.tobytes())
+        return {"format": "cifar10", "files": [f"{seed}.bin"]}
+
+    def test_raw_images_that_the_trainer_prepares_train_to_the_same_bits(self):
+        data = {"train": self.random_images(96, 1), "test": self.random_images(16, 2), "classes": 10,
+                "augment": {"flip": True, "crop_padding": 4},
+                "normalise": {"mean": [0.49, 0.48, 0.45], "standard_deviation": [0.25, 0.24, 0.26]}}
+        config = self.config(data, {"type": "cnn", "channels": [4], "dense": 8}, {"max_iterations": 6})
+        weights = []
+        for where in ("host", "device"):  # the device is the CPU here, too
+            self.train(config, "--quiet", "--run", self.run_folder(where), "--set", f"compute.prepare_images={where}",
+                       "--set", "device=cpu")
+            weights.append(job.last_weights(self.run_folder(where)))
+        self.assertEqual(*weights)
+
+
 class OwnWeightsTest(ModelsTest):
     def images(self):
         split = {"format": "synthetic", "samples": 256, "feature_count": 12}

@@ -188,6 +188,29 @@ class TorchScriptTest(job.JobTest):
         self.train(self.script(Embedded()), "--quiet", "--run", run)
         self.assertEqual(len(self.losses(run)), ITERATIONS)
 
+    def test_a_pass_without_room_in_memory_is_halved_and_told_at_the_terminal(self):
+        import torch
+        from torch import nn
+
+        class Hungry(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(3, 10)
+
+            def forward(self, x):
+                if self.training and x.size(0) > 8:
+                    return torch.empty([1 << 55])
+                return self.linear(x.mean([2, 3]))
+
+        run = self.run_folder()
+        output = self.train(self.script(Hungry()), "--quiet", "--run", run)  # 32 samples for each worker
+        for worker in (0, 1):
+            for before, after in ((32, 16), (16, 8)):
+                sentence = f"worker {worker}: no memory for a pass of {before} samples: from now on a pass has at most {after}"
+                self.assertEqual(output.count(sentence), 1, output)
+        self.assertEqual(job.report(run)["warnings"]["total"], 4)
+        self.assertEqual(len(self.losses(run)), ITERATIONS)
+
     def test_what_cannot_be_trained_is_an_error_that_says_why(self):
         import torch
         from torch import nn

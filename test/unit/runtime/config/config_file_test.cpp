@@ -200,7 +200,7 @@ std::vector<std::string> overrides_with_every_key(const std::string& variant) {
       R"(sync={"strategy":"gloo","transport":"tcp","wire_precision":"float32","allow_plaintext":true})",
       R"(faults={"on_worker_loss":"shrink","max_losses":7})",
       "device=cpu",
-      R"(compute={"precision":"bfloat16","image_order":"channels_last","tune_kernels":true,"micro_batch":3})",
+      R"(compute={"precision":"bfloat16","image_order":"channels_last","tune_kernels":true,"prepare_images":"device","cuda_graphs":"auto","micro_batch":3})",
       R"(stop={"target":{"metric":"loss","split":"train","value":0.3},"max_epochs":2.5,
           "max_iterations":9007199254740991,"max_seconds":1e-3,"max_cost":2.5,
           "early_stopping":{"metric":"loss","patience":4,"min_delta":0.01}})",

@@ -1,15 +1,18 @@
 // What goes between the host and a device, on the CPU: weights, gradients, batches, buffers.
 #include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "ps/core/kernels.h"
 #include "runtime/torch/device/device_mirror.h"
 #include "runtime/torch/trainer/batch_stage.h"
 #include "runtime/torch/trainer/flat_buffers.h"
+#include "test/unit/ps/core/random_floats.h"
 #include "test/unit/runtime/torch/trainer/random_batch.h"
 
 using namespace scavenger;
@@ -37,7 +40,8 @@ struct Pins {
 TEST_CASE("a mirror brings weights there, and gradients back in the order of their making") {
   const bool can_pin = GENERATE(false, true);
   Pins pins;
-  DeviceMirror mirror(at::kCPU, 32, pins.port(can_pin), /*piece_floats=*/1);
+  DeviceMirror mirror(at::kCPU, 32, pins.port(can_pin), DeviceMirror::Transport::kFloat32,
+                      /*piece_floats=*/1);
   std::vector<float> weights(32, 3.0F), gradients(32, 7.0F);
   Ranges told;
   const GradientReady ready = [&](std::uint64_t first, std::uint64_t last) {
@@ -59,8 +63,41 @@ TEST_CASE("a mirror brings weights there, and gradients back in the order of the
   CHECK(told == Ranges{{16, 32}, {0, 16}});
 }
 
+TEST_CASE("weights that were fetched in parts are not copied again, and others are") {
+  const bool can_pin = GENERATE(false, true);
+  Pins pins;
+  DeviceMirror mirror(at::kCPU, 32, pins.port(can_pin));
+  std::vector<float> even(32, 1.0F), odd(32, 2.0F);
+  mirror.bring_weights(even);
+
+  mirror.fetch_weights(odd, 16, 32);
+  CHECK(mirror.weights().narrow(0, 0, 16).eq(1.0).all().item<bool>());
+  CHECK(mirror.weights().narrow(0, 16, 16).eq(2.0).all().item<bool>());
+  mirror.fetch_weights(odd, 0, 16);
+  odd[0] = 9.0F;  // would show if it were copied again
+  mirror.bring_weights(odd);
+  CHECK(mirror.weights().eq(2.0).all().item<bool>());
+  mirror.bring_weights(odd);  // once more, as for an evaluation
+  CHECK(mirror.weights()[0].item<float>() == 9.0F);
+
+  mirror.fetch_weights(even, 0, 16);  // of an iteration that was given up
+  mirror.bring_weights(odd);
+  CHECK(mirror.weights()[1].item<float>() == 2.0F);
+  mirror.fetch_weights(even, 0, 16);
+  mirror.release();
+  std::ranges::fill(even, 4.0F);
+  mirror.bring_weights(even);
+  CHECK(mirror.weights().eq(4.0).all().item<bool>());
+  mirror.fetch_weights(odd, 0, 16);
+  std::ranges::fill(odd, 5.0F);
+  mirror.bring_weights(odd);  // not all of it was fetched
+  CHECK(mirror.weights().eq(5.0).all().item<bool>());
+}
+
 TEST_CASE("small gradients leave together with their neighbours") {
-  DeviceMirror mirror(at::kCPU, 96, Pins().port(false), /*piece_floats=*/32);
+  Pins pins;
+  DeviceMirror mirror(at::kCPU, 96, pins.port(false), DeviceMirror::Transport::kFloat32,
+                      /*piece_floats=*/32);
   std::vector<float> gradients(96, 7.0F);
   Ranges told;
   const GradientReady ready = [&](std::uint64_t first, std::uint64_t last) {
@@ -83,6 +120,47 @@ TEST_CASE("small gradients leave together with their neighbours") {
   CHECK(gradients == std::vector<float>(96, 1.0F));
 }
 
+TEST_CASE("what travels as bfloat16 is rounded as on the wire, and is not rounded again there") {
+  constexpr std::size_t kCount = 1000;
+  Pins pins;
+  DeviceMirror mirror(at::kCPU, kCount, pins.port(true), DeviceMirror::Transport::kBfloat16);
+  std::vector<float> weights = ps::random_floats(kCount, 3), rounded(kCount), gradients(kCount);
+  weights[0] = 1.00390625F;  // exactly between two numbers of bfloat16: to the even one
+  weights[1] = 1.01171875F;
+  const auto on_wire = [](const std::vector<float>& floats) {
+    std::vector<ps::Bfloat16> wire(floats.size());
+    std::vector<float> back(floats.size());
+    ps::best_kernels().to_bfloat16(floats.data(), wire.data(), floats.size());
+    ps::best_kernels().from_bfloat16(wire.data(), back.data(), back.size());
+    return back;
+  };
+  const auto there = [&] {
+    const float* const first = mirror.weights().const_data_ptr<float>();
+    return std::vector<float>(first, first + kCount);
+  };
+  mirror.bring_weights(weights);
+  CHECK(there() == on_wire(weights));
+  CHECK(there()[0] == 1.0F);
+  CHECK(there()[1] == 1.015625F);
+  CHECK_FALSE(there() == weights);
+  mirror.fetch_weights(weights, 500, kCount);
+  mirror.fetch_weights(weights, 0, 500);
+  mirror.bring_weights(weights);
+  CHECK(there() == on_wire(weights));
+  rounded = on_wire(weights);
+  mirror.bring_weights(rounded);  // as they come from the wire
+  CHECK(there() == rounded);
+
+  const std::vector<float> computed = ps::random_floats(kCount, 4);
+  std::ranges::copy(computed, mirror.gradients().data_ptr<float>());
+  const GradientReady nobody;
+  mirror.begin(gradients, nobody);
+  mirror.gradient_ready(0, kCount);
+  mirror.finish();
+  CHECK(gradients == on_wire(computed));
+  CHECK(on_wire(gradients) == gradients);  // a shard gets what it would get without this
+}
+
 TEST_CASE("vectors of the host are pinned once each, and released before they may be freed") {
   Pins pins;
   DeviceMirror mirror(at::kCPU, 16, pins.port(true));
@@ -97,6 +175,10 @@ TEST_CASE("vectors of the host are pinned once each, and released before they ma
   }
   CHECK(pins.tries == 3);
   CHECK(pins.pinned.size() == 3);
+  mirror.settle();  // at a reshape that leaves the memory where it is
+  mirror.bring_weights(odd);
+  CHECK(pins.tries == 3);
+  CHECK(mirror.weights().eq(2.0).all().item<bool>());
   mirror.release();
   CHECK(pins.pinned.empty());
 

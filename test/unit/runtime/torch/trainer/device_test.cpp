@@ -346,7 +346,7 @@ TEST_CASE("memory that runs out in the backward pass is not the end, if nothing 
   options.data.sample_shape = {4};
   options.data.classes = 4;
   options.compute.micro_batch = 6;  // so that the CPU is not measured before
-  options.say = [&](const std::string& text) { said.push_back(text); };
+  options.tell = [&](const std::string& text) { said.push_back(text); };
   auto model = std::make_unique<BackwardHungryModel>();
   const BackwardHungryModel& counted = *model;
   options.placement = {at::kCPU, true};

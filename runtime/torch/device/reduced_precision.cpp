@@ -1,4 +1,4 @@
-#include "runtime/torch/trainer/reduced_precision.h"
+#include "runtime/torch/device/reduced_precision.h"
 
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
