@@ -44,6 +44,9 @@ if("USE_C10D_GLOO" IN_LIST torch_definitions)
 endif()
 if(TARGET torch_cuda)
   set(SCAVENGER_HAS_CUDA 1)
+  # The libtorch.so of PyPI's CUDA wheels has parts of the C++ library in it, and exports them. Programs found those before
+  # the system's, and std::filesystem::remove_all crashed: so the system's comes first.
+  add_link_options(LINKER:--push-state,--no-as-needed -lstdc++ LINKER:--pop-state)
   get_target_property(torch_definitions torch_cuda INTERFACE_COMPILE_DEFINITIONS)
   # c10d's header asks for NCCL's, which pip brings beside LibTorch, and the toolkit does not; that one asks for CCCL's,
   # which since CUDA 13 have a folder of their own.
