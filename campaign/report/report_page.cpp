@@ -15,7 +15,7 @@ body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem
        color: #222; background: #fff; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; } td, th { padding: .15rem .8rem .15rem 0; text-align: right; }
-td:first-child, th:first-child { text-align: left; } th { border-bottom: 1px solid #888; }
+td:first-child, th:first-child, td.text { text-align: left; } th { border-bottom: 1px solid #888; }
 .bar { display: flex; height: 1.6rem; border-radius: 3px; overflow: hidden; margin: .6rem 0; }
 .bar span { min-width: 0; } .key { display: inline-block; width: .8rem; height: .8rem; margin-right: .4rem; }
 .profiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(18rem, 1fr)); gap: 1rem; }
@@ -65,7 +65,7 @@ std::string spent_table(const Json& spent) {
                        share, kind.colour, kind.name, share);
     rows += fmt::format(
         "<tr><td><span class=\"key\" style=\"background:{}\"></span>{}</td><td>{}</td>"
-        "<td>{:.1f} %</td><td>${:.4f}</td><td>{}</td></tr>",
+        "<td>{:.1f} %</td><td>${:.4f}</td><td class=\"text\">{}</td></tr>",
         kind.colour, kind.name, format_duration(seconds), share,
         spent.at(kind.name).at("dollars").get<double>(), kind.meaning);
   }
@@ -137,12 +137,14 @@ std::string trainings_section(const Json& surrogate) {
                   surrogate.at("trainings").size(),
                   format_duration(surrogate.at("training_seconds").get<double>()),
                   surrogate.at("failed_trainings").get<std::uint64_t>());
-  if (surrogate.contains("speed_up"))
+  if (surrogate.contains("speed_up")) {
+    const double speed_up = surrogate.at("speed_up");
     text += fmt::format(
         " To predict each point of the space takes, with all that was simulated and trained for "
-        "it, "
-        "1 / {:.3g} of the time of simulating each point (one slot each).",
-        surrogate.at("speed_up").get<double>());
+        "it, {} the time of simulating each point (one slot each).",
+        speed_up < 1.0 ? fmt::format("{:.3g} times", 1.0 / speed_up)
+                       : fmt::format("1 / {:.3g} of", speed_up));
+  }
   text += "</p>";
   Profile errors{{}, {{}, {}}, {}};
   std::string rows;
