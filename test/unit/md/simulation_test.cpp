@@ -41,7 +41,7 @@ TEST_CASE("a simulation in segments has the bits of one that was not cut, states
     simulation.write_results(0);
   }
   RandomStream stream(11, "cuts");
-  for (int trial = 0; trial < 5; ++trial) {
+  for (int trial = 0; trial < 50; ++trial) {
     TemporaryFolder cut;
     std::int64_t until = 0;
     while (until < 1000) {
