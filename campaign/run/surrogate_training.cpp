@@ -175,21 +175,28 @@ void SurrogateTraining::run_program(const std::vector<std::string>& words,
 
 namespace {
 
-std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, const Space& space,
-                               const surrogate::UnitSpace& unit,
+// What a campaign is to reach decides what a new simulation should teach. Error bars are small
+// where profiles are, so points count there that hardly change the error over all values.
+bool is_about_error_bars(const SurrogateConfig& wanted) {
+  return wanted.target_within_errors > 0.0 && wanted.target_rmse == 0.0;
+}
+
+std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, bool is_about_error_bars,
+                               const Space& space, const surrogate::UnitSpace& unit,
                                const std::vector<PointIndex>& untried,
                                const std::vector<PointIndex>& running, std::size_t simulated,
                                std::size_t count) {
   std::vector<std::vector<double>> candidates, busy;
-  std::vector<double> variances;
+  std::vector<double> scores;
   for (const PointIndex point : untried) {
     const std::vector<double> values = space.values_at(point);
     candidates.push_back(unit.to_unit(values));
-    variances.push_back(surrogate.variance(values));
+    scores.push_back(is_about_error_bars ? surrogate.share_outside(values)
+                                         : surrogate.variance(values));
   }
   for (const PointIndex point : running) busy.push_back(unit.to_unit(space.values_at(point)));
   std::vector<PointIndex> chosen;
-  for (const std::size_t index : surrogate::most_uncertain(candidates, variances, busy, simulated,
+  for (const std::size_t index : surrogate::most_uncertain(candidates, scores, busy, simulated,
                                                            std::min(count, candidates.size())))
     chosen.push_back(untried[index]);
   return chosen;
@@ -235,8 +242,9 @@ void SurrogateTraining::advise() {
       advised.covered = or_zero(error.covered);
       if (error.profiles > 0)
         advised.predict_seconds = predict_seconds / static_cast<double>(error.profiles);
-      advised.points = choose(loaded.surrogate, space_, unit_space_of(config_), round->untried,
-                              round->running, round->trained.samples.size(), round->wanted);
+      advised.points = choose(loaded.surrogate, is_about_error_bars(*config_.surrogate), space_,
+                              unit_space_of(config_), round->untried, round->running,
+                              round->trained.samples.size(), round->wanted);
       if (!advised.points.empty())
         advised.lengthen = choose_longer(
             loaded.surrogate, round->trained, round->may_be_lengthened,

@@ -38,16 +38,16 @@ double varying_dimensions(std::span<const std::vector<double>> points) {
 }  // namespace
 
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
-                                        std::span<const double> variances,
+                                        std::span<const double> uncertainties,
                                         const std::vector<std::vector<double>>& busy,
                                         std::size_t simulated, std::size_t count) {
-  SCAVENGER_CHECK(candidates.size() == variances.size());
+  SCAVENGER_CHECK(candidates.size() == uncertainties.size());
   if (candidates.empty()) return {};
   const double dimensions = varying_dimensions(candidates);
   const double spacing =
       2.0 / std::pow(static_cast<double>(std::max<std::size_t>(simulated, 1)), 1.0 / dimensions);
   const double length = 0.5 * spacing;
-  std::vector<double> scores(variances.begin(), variances.end());
+  std::vector<double> scores(uncertainties.begin(), uncertainties.end());
   const auto damp = [&](std::span<const double> point) {
     for (std::size_t i = 0; i < scores.size(); ++i)
       if (std::isfinite(scores[i]))

@@ -9,18 +9,19 @@
 namespace scavenger::surrogate {
 
 enum class SelectionRule {
-  kUncertainty,   // the largest calibrated variance, damped near points that are being simulated
+  kUncertainty,   // the largest uncertainty, damped near points that are being simulated
   kSpaceFilling,  // the point that is farthest from all others
   kRandom
 };
 
-// Greedy: the candidate with the largest variance times damping, then again with that candidate
-// among the busy ones. Each busy point damps by 1 - exp(-d^2 / 2 l^2), since its result will tell
-// about its surroundings, too; l is half of the distance of neighbours if `simulated` points filled
-// the space evenly; coordinates in which candidates do not differ do not count. `candidates` and
-// `busy` are in [-1, 1]. Returns indices of candidates.
+// Greedy: the candidate with the largest score (a variance, or another measure of what is not
+// known there) times damping, then again with that candidate among the busy ones. Each busy point
+// damps by 1 - exp(-d^2 / 2 l^2), since its result will tell about its surroundings, too; l is half
+// of the distance of neighbours if `simulated` points filled the space evenly; coordinates in which
+// candidates do not differ do not count. `candidates` and `busy` are in [-1, 1]. Returns indices of
+// candidates.
 std::vector<std::size_t> most_uncertain(std::span<const std::vector<double>> candidates,
-                                        std::span<const double> variances,
+                                        std::span<const double> uncertainties,
                                         const std::vector<std::vector<double>>& busy,
                                         std::size_t simulated, std::size_t count);
 

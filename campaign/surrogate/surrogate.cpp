@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "perfmodel/fit/student.h"
@@ -48,6 +49,7 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
   for (const Sample& sample : samples) {
     const Outputs outputs = run(sample.parameters);
     const std::vector<double> profile = encoding_.profile(outputs.unit, outputs.mean);
+    if (!sample.errors.empty()) error_bars_.push_back({outputs.unit, sample.errors});
     for (std::size_t b = 0; b < bins; ++b) {
       const double difference = profile[b] - sample.profile[b];
       squares[b] += difference * difference;
@@ -79,18 +81,27 @@ Surrogate::Outputs Surrogate::run(std::span<const double> parameters) const {
   return outputs;
 }
 
+// Of each bin, between the members; 0 if there is one.
+std::vector<double> Surrogate::member_variances(const Outputs& outputs,
+                                                std::span<const double> mean_profile) const {
+  std::vector<double> variances(mean_profile.size(), 0.0);
+  if (members_.size() < 2) return variances;
+  for (const std::vector<double>& member : outputs.members) {
+    const std::vector<double> profile = encoding_.profile(outputs.unit, member);
+    for (std::size_t b = 0; b < profile.size(); ++b) {
+      const double difference = profile[b] - mean_profile[b];
+      variances[b] += difference * difference / static_cast<double>(members_.size() - 1);
+    }
+  }
+  return variances;
+}
+
 Prediction Surrogate::uncalibrated(std::span<const double> parameters) const {
   const Outputs outputs = run(parameters);
   Prediction prediction{encoding_.profile(outputs.unit, outputs.mean), residuals_};
-  if (members_.size() > 1)
-    for (const std::vector<double>& member : outputs.members) {
-      const std::vector<double> profile = encoding_.profile(outputs.unit, member);
-      for (std::size_t b = 0; b < profile.size(); ++b) {
-        const double difference = profile[b] - prediction.profile[b];
-        prediction.sigma[b] += difference * difference / static_cast<double>(members_.size() - 1);
-      }
-    }
-  for (double& sigma : prediction.sigma) sigma = std::sqrt(sigma);
+  const std::vector<double> variances = member_variances(outputs, prediction.profile);
+  for (std::size_t b = 0; b < variances.size(); ++b)
+    prediction.sigma[b] = std::sqrt(prediction.sigma[b] + variances[b]);
   if (is_positive_)
     for (std::size_t b = 0; b < prediction.profile.size(); ++b)
       if (prediction.profile[b] < (may_be_zero_[b] ? least_sigma_ : 0.0))
@@ -131,6 +142,22 @@ double Surrogate::variance(std::span<const double> parameters) const {
     }
   const auto bins = static_cast<double>(encoding_.components.mean.size());
   return factor_ * factor_ * sum / static_cast<double>(members_.size() - 1) / bins;
+}
+
+double Surrogate::share_outside(std::span<const double> parameters) const {
+  if (error_bars_.empty()) return 0.0;
+  const Outputs outputs = run(parameters);
+  const auto nearest = std::ranges::min_element(error_bars_, {}, [&](const ErrorBars& bars) {
+    return squared_distance(bars.unit, outputs.unit);
+  });
+  const std::vector<double> variances =
+      member_variances(outputs, encoding_.profile(outputs.unit, outputs.mean));
+  double sum = 0.0;
+  for (std::size_t b = 0; b < variances.size(); ++b) {
+    const double sigma = factor_ * std::sqrt(variances[b]);
+    if (sigma > 0.0) sum += std::erfc(nearest->errors[b] / (sigma * std::numbers::sqrt2));
+  }
+  return sum / static_cast<double>(variances.size());
 }
 
 HoldoutError Surrogate::error_on(std::span<const Sample> samples) const {

@@ -42,6 +42,10 @@ class Surrogate final {
   // The calibrated variance between members, as a mean over bins: what more simulations here would
   // teach.
   double variance(std::span<const double> parameters) const;
+  // The expected share of bins whose error is larger than their error bar, by the calibrated
+  // variance between members; with the error bars of the nearest simulated point. 0 if there are
+  // none.
+  double share_outside(std::span<const double> parameters) const;
   // Whether predict() would interpolate.
   bool contains(std::span<const double> parameters) const {
     return encoding_.space.contains(parameters);
@@ -55,11 +59,18 @@ class Surrogate final {
     std::vector<double> mean;
   };
   Outputs run(std::span<const double> parameters) const;
+  std::vector<double> member_variances(const Outputs& outputs,
+                                       std::span<const double> mean_profile) const;
   Prediction uncalibrated(std::span<const double> parameters) const;
 
   Encoding encoding_;
   std::vector<Perceptron> members_;
-  std::vector<double> residuals_;  // variance of each bin that remains where it was trained
+  struct ErrorBars {
+    std::vector<double> unit;  // the point
+    std::vector<double> errors;
+  };
+  std::vector<ErrorBars> error_bars_;  // of the samples that have them
+  std::vector<double> residuals_;      // variance of each bin that remains where it was trained
   double least_sigma_ = 0.0;
   bool is_positive_ = false;       // no profile has a value below 0, so no prediction has
   std::vector<bool> may_be_zero_;  // bins that are exactly 0 in some profile

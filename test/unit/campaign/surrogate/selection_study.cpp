@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "runtime/base/random.h"
 #include "test/unit/campaign/surrogate/adam_trainer.h"
 
 namespace scavenger::surrogate {
@@ -28,6 +29,55 @@ double size_at(const Curve& curve, double level, const Measure& measure) {
   return std::numeric_limits<double>::infinity();
 }
 
+// A score of points whose batches an oracle compares.
+struct BatchScore {
+  static constexpr int kByVariance = 0, kByTrueError = 1, kKinds = 10;  // from 2 on: at random
+  static constexpr int kByShareOutside = -1;
+  const std::vector<Sample>& samples;
+  int kind = kByVariance;
+
+  double operator()(const Surrogate& surrogate, std::size_t point) const {
+    const Sample& truth = samples[point];
+    if (kind == kByVariance) return surrogate.variance(truth.parameters);
+    if (kind == kByShareOutside) return surrogate.share_outside(truth.parameters);
+    if (kind > kByTrueError)
+      return RandomStream(static_cast<std::uint64_t>(kind), "batch", {point}).uniform();
+    const Prediction prediction = surrogate.predict(truth.parameters);
+    double squares = 0.0;
+    for (std::size_t b = 0; b < truth.profile.size(); ++b)
+      squares += std::pow(prediction.profile[b] - truth.profile[b], 2);
+    return squares;
+  }
+};
+
+// One batch of proposals, and a training. Returns whether there was one.
+bool simulate_and_train(SurrogateLoop& loop, const std::vector<Sample>& samples) {
+  const LoopSettings& settings = loop.settings();
+  const std::size_t count =
+      loop.trained_on() == 0 ? settings.holdout + settings.first : settings.retrain_after;
+  for (const Proposal& proposal : loop.propose(count))
+    loop.complete(proposal.point, samples[proposal.point]);
+  if (!loop.is_training_due()) return false;
+  const Encoding& encoding = loop.begin_training();
+  std::vector<Perceptron> members;
+  for (std::size_t i = 0; i < settings.fit.members; ++i)
+    members.push_back(train_with_adam(encoding.set, settings.fit, i));
+  loop.end_training(std::move(members));
+  return true;
+}
+
+int best_batch(const SurrogateLoop& loop, const std::vector<Sample>& samples, BatchScore& score) {
+  int best = BatchScore::kByVariance;
+  double least = std::numeric_limits<double>::infinity();
+  for (score.kind = 0; score.kind < BatchScore::kKinds; ++score.kind) {
+    SurrogateLoop trial = loop;  // which asks the same score
+    if (!simulate_and_train(trial, samples) || trial.error()->rmse >= least) continue;
+    least = trial.error()->rmse;
+    best = score.kind;
+  }
+  return best;
+}
+
 }  // namespace
 
 int study_seeds() {
@@ -35,23 +85,24 @@ int study_seeds() {
   return set != nullptr ? std::atoi(set) : 0;
 }
 
-Curve run_loop(const std::vector<Sample>& samples, const LoopSettings& settings, std::size_t most) {
+Curve run_loop(const std::vector<Sample>& samples, LoopSettings settings, std::size_t most,
+               Choice choice) {
   std::vector<std::vector<double>> points;
   for (const Sample& sample : samples) points.push_back(sample.parameters);
+  BatchScore score{samples};
+  if (choice == Choice::kRandom) settings.rule = SelectionRule::kRandom;
+  if (choice == Choice::kShareOutside) score.kind = BatchScore::kByShareOutside;
+  if (choice == Choice::kTrueErrorOracle) score.kind = BatchScore::kByTrueError;
+  if (choice != Choice::kVariance)
+    settings.score = [&](const Surrogate& surrogate, std::size_t point) {
+      return score(surrogate, point);
+    };
   SurrogateLoop loop(points, settings);
   Curve curve;
   while (loop.trained_on() < most) {
-    const std::size_t count =
-        loop.trained_on() == 0 ? settings.holdout + settings.first : settings.retrain_after;
-    const std::vector<Proposal> proposals = loop.propose(count);
-    for (const Proposal& proposal : proposals)
-      loop.complete(proposal.point, samples[proposal.point]);
-    if (!loop.is_training_due()) break;
-    const Encoding& encoding = loop.begin_training();
-    std::vector<Perceptron> members;
-    for (std::size_t i = 0; i < settings.fit.members; ++i)
-      members.push_back(train_with_adam(encoding.set, settings.fit, i));
-    loop.end_training(std::move(members));
+    if (loop.trained_on() > 0 && choice == Choice::kBestOfBatchesOracle)
+      score.kind = best_batch(loop, samples, score);
+    if (!simulate_and_train(loop, samples)) break;
     curve[loop.trained_on()] = {loop.error()->rmse, loop.error()->within};
   }
   return curve;

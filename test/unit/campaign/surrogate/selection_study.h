@@ -19,9 +19,21 @@ using Curve = std::map<std::size_t, CurvePoint>;  // by simulations that were tr
 // SCAVENGER_SURROGATE_SEEDS, or 0.
 int study_seeds();
 
+// How points are chosen in the rule kUncertainty. The oracles know the true profiles, which no
+// campaign does: they show what a rule could reach.
+enum class Choice {
+  kVariance,
+  kRandom,
+  kShareOutside,        // Surrogate::share_outside
+  kTrueErrorOracle,     // the largest true squared error
+  kBestOfBatchesOracle  // of ten batches (by variance, by true error, at random): whichever leaves
+                        // the smallest error on the holdout after the training
+};
+
 // Runs a loop whose simulations give `samples`, a batch at a time, until `most` were trained on.
 // The errors are those on the loop's holdout.
-Curve run_loop(const std::vector<Sample>& samples, const LoopSettings& settings, std::size_t most);
+Curve run_loop(const std::vector<Sample>& samples, LoopSettings settings, std::size_t most,
+               Choice choice = Choice::kVariance);
 
 // The mean of several curves; of squares for the RMSE.
 Curve mean_of(const std::vector<Curve>& curves);

@@ -9,6 +9,8 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "test/unit/campaign/surrogate/invented_space.h"
 #include "test/unit/campaign/surrogate/published_profiles.h"
@@ -84,6 +86,42 @@ TEST_CASE("study: selection on the published profiles", "[.study]") {
   const double many = simulations_to_within(curves.random, 0.945);
   std::cout << fmt::format("within 0.945: {:.1f} / {:.1f} = {:.2f}\n", few, many, few / many);
   CHECK(few / many <= 0.55);
+}
+
+// Other scores, and what the best rule could reach: choices that know the truth.
+void study_choice(const std::string& name, Choice choice) {
+  const std::vector<Sample> samples = published_profiles();
+  if (samples.empty() || study_seeds() == 0) return;
+  std::vector<Curve> curves;
+  for (int seed = 1; seed <= study_seeds(); ++seed) {
+    LoopSettings settings{.holdout = 48, .first = 12, .retrain_after = 8, .most_lengthened = 0};
+    settings.fit.iterations = 2000;
+    settings.seed = settings.fit.seed = static_cast<std::uint64_t>(seed);
+    curves.push_back(run_loop(samples, settings, 60, choice));
+    for (const auto& [size, point] : curves.back())
+      std::cout << fmt::format("row profiles {} {} {} {:.5f} {:.4f}\n", name, seed, size,
+                               point.rmse, point.within)
+                << std::flush;
+  }
+  const Curve mean = mean_of(curves);
+  std::cout << fmt::format("{}: rmse 0.025 with {:.1f}, within 0.945 with {:.1f}\n", name,
+                           simulations_to_rmse(mean, 0.025), simulations_to_within(mean, 0.945));
+}
+
+TEST_CASE("study: choice by variance", "[.study]") {
+  study_choice("variance", Choice::kVariance);
+}
+TEST_CASE("study: choice at random", "[.study]") {
+  study_choice("random", Choice::kRandom);
+}
+TEST_CASE("study: choice by the share outside of error bars", "[.study]") {
+  study_choice("share-outside", Choice::kShareOutside);
+}
+TEST_CASE("study: an oracle that knows the errors", "[.study]") {
+  study_choice("true-error", Choice::kTrueErrorOracle);
+}
+TEST_CASE("study: an oracle that tries batches", "[.study]") {
+  study_choice("best-of-batches", Choice::kBestOfBatchesOracle);
 }
 
 TEST_CASE("study: selection on a function of four parameters", "[.study]") {

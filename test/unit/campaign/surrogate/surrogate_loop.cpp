@@ -69,6 +69,13 @@ std::vector<std::vector<double>> SurrogateLoop::units_of(
   return units;
 }
 
+double SurrogateLoop::score_of(std::size_t point) const {
+  if (settings_.score) return settings_.score(*surrogate_, point);
+  const bool is_about_error_bars =
+      settings_.target.within_error_bars > 0.0 && settings_.target.rmse == 0.0;
+  return is_about_error_bars ? surrogate_->share_outside(points_[point]) : variances_[point];
+}
+
 std::vector<std::size_t> SurrogateLoop::choose_points(std::size_t count) const {
   std::vector<std::size_t> untried;
   std::vector<std::vector<double>> candidates;
@@ -85,9 +92,9 @@ std::vector<std::size_t> SurrogateLoop::choose_points(std::size_t count) const {
     chosen.assign(order.begin(),
                   order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size())));
   } else if (surrogate_ && settings_.rule == SelectionRule::kUncertainty) {
-    std::vector<double> variances;
-    for (const std::size_t point : untried) variances.push_back(variances_[point]);
-    chosen = most_uncertain(candidates, variances, units_of({State::kRunning}),
+    std::vector<double> scores;
+    for (const std::size_t point : untried) scores.push_back(score_of(point));
+    chosen = most_uncertain(candidates, scores, units_of({State::kRunning}),
                             units_of({State::kDone, State::kLengthening}).size(), count);
   } else {
     chosen = space_filling(

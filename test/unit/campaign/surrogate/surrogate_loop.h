@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -32,6 +33,9 @@ struct LoopSettings {
   std::size_t first = 16;         // to be trained on, before the first training
   std::size_t retrain_after = 8;  // results
   SelectionRule rule = SelectionRule::kUncertainty;
+  // Replaces the variance in the rule kUncertainty, for studies of other scores; asked for each
+  // proposal.
+  std::function<double(const Surrogate&, std::size_t point)> score{};
   std::size_t most_lengthened = 3;  // times that one point's steps are doubled
   FitSettings fit{};
   ErrorTarget target{};
@@ -88,6 +92,7 @@ class SurrogateLoop final {
   };
 
   std::vector<Proposal> propose_holdout(std::size_t count);
+  double score_of(std::size_t point) const;
   std::vector<std::size_t> choose_points(std::size_t count) const;
   std::optional<std::size_t> point_to_lengthen(double new_variance) const;
   std::vector<Sample> samples(bool is_holdout) const;

@@ -58,4 +58,31 @@ TEST_CASE("where all profiles are 0, predictions have error bars that can be div
   CHECK(surrogate.error_on(samples).rmse == 0.0);
 }
 
+// Members that say 0 and a constant: their spread is the same everywhere, the error bars are not.
+TEST_CASE("bins are expected outside of small error bars, and none where there are no error bars") {
+  const std::vector<std::vector<double>> points = {{0.0}, {0.4}, {0.6}, {1.0}};
+  std::vector<Sample> samples;
+  for (const auto& point : points) {
+    const double bar = point[0] < 0.5 ? 0.01 : 10.0;
+    samples.push_back({point, {point[0], 2.0, 3.0}, {bar, bar, bar}, 1.0});
+  }
+  const auto constant = [](const TrainingSet& set, const FitSettings& settings, std::size_t index) {
+    DenseWeights layer{set.inputs, set.outputs, {}, {}};
+    layer.weight.assign(set.inputs * set.outputs, 0.0F);
+    layer.bias.assign(set.outputs, static_cast<float>(index));
+    return Perceptron({layer}, settings.activation);
+  };
+  FitSettings settings;
+  settings.members = 2;
+  settings.linear_trend = false;
+  const Surrogate surrogate = fit_surrogate(UnitSpace(points), samples, settings, constant);
+  const auto outside = [&](double at) { return surrogate.share_outside(std::vector<double>{at}); };
+  CHECK(outside(0.1) > 0.3);  // of the one bin that varies
+  CHECK(outside(0.1) <= 1.0 / 3.0);
+  CHECK(outside(0.9) < 0.05);
+  for (Sample& sample : samples) sample.errors.clear();
+  const Surrogate without = fit_surrogate(UnitSpace(points), samples, settings, constant);
+  CHECK(without.share_outside(points[0]) == 0.0);
+}
+
 }  // namespace scavenger::surrogate
