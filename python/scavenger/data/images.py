@@ -33,6 +33,7 @@ class ImagePipeline:
         channels, self._height, self._width = shape
         self._mode = MODES[channels]
         self._scale = float(data.get("scale", 1 / 255))
+        self._normalises = bool(data.get("normalise"))
         normalise = data.get("normalise") or {"mean": [0.0], "standard_deviation": [1.0]}
         self._mean = torch.tensor(normalise["mean"], dtype=torch.float32).view(-1, 1, 1)
         self._deviation = torch.tensor(normalise["standard_deviation"],
@@ -46,13 +47,18 @@ class ImagePipeline:
         try:
             with self._pillow.open(io.BytesIO(source) if isinstance(source, bytes)
                                    else source) as opened:
-                image = self._fit(self._orientation.exif_transpose(opened).convert(self._mode))
+                self._orientation.exif_transpose(opened, in_place=True)
+                # Pillow copies an image also where there is nothing to do.
+                image = self._fit(opened if opened.mode == self._mode
+                                  else opened.convert(self._mode))
+                pixels = numpy.array(image, dtype=numpy.float32)
         except (OSError, ValueError, SyntaxError, self._pillow.DecompressionBombError) as error:
             raise UserError(f"this image cannot be read: {error}", place,
                             "replace it, or take it away") from error
-        pixels = numpy.array(image, dtype=numpy.float32)
         tensor = torch.from_numpy(pixels.reshape(self._height, self._width, -1)).permute(2, 0, 1)
-        tensor = (tensor * self._scale - self._mean) / self._deviation
+        tensor = tensor * self._scale
+        if self._normalises:
+            tensor = (tensor - self._mean) / self._deviation
         return self._augment(tensor).contiguous()
 
     def _fit(self, image: Any) -> Any:
@@ -61,6 +67,8 @@ class ImagePipeline:
         size = (max(self._width, round(width * scale)), max(self._height, round(height * scale)))
         if size != image.size:
             image = image.resize(size, self._pillow.Resampling.BILINEAR)
+        if size == (self._width, self._height):
+            return image
         left, top = (size[0] - self._width) // 2, (size[1] - self._height) // 2
         return image.crop((left, top, left + self._width, top + self._height))
 
