@@ -21,10 +21,10 @@ struct IntervalErrors {
   // A table's errors are TimeErrors times a scale whose square follows a scaled inverse chi-square
   // distribution over tables.
   double prior_degrees = 1.8;  // what the prior weighs, in independent errors
-  double prior_square = 0.88;
+  double prior_square = 0.82;
   // Relative departure of compute at a batch that is a factor of e from the nearest measured one,
   // beside what the fit allows for; its variance grows with the logarithm of that factor.
-  double batch_departure = 0.068;
+  double batch_departure = 0.087;
   // Independent errors that an observation beyond the parameters shows when it is left out: errors
   // with one left out have most of their observations in common. Set, not fitted.
   double left_out_weight = 0.5;

@@ -153,8 +153,8 @@ void TrialJob::average_noise(double iterations) {
       std::min(kLongestWindow, kWindowShare * static_cast<double>(iterations_) + 1.0);
   const double kept = std::exp(-iterations / window);
   const TrialStage& stage = truth_.stage_at(progress_);
-  gradient_ = kept * gradient_ + (1.0 - kept) * stage.gradient;
-  trace_ = kept * trace_ + (1.0 - kept) * stage.trace;
+  averages_.gradient = kept * averages_.gradient + (1.0 - kept) * stage.gradient;
+  averages_.trace = kept * averages_.trace + (1.0 - kept) * stage.trace;
 }
 
 void TrialJob::move_to(std::size_t point, StayKind kind) {
@@ -184,7 +184,8 @@ std::optional<MeasuredNoise> TrialJob::noise() const {
   const double first = truth_.first_noise_share;
   const double grown = first + (1.0 - first) * (1.0 - std::exp(-progress_ / 0.05));
   const double error = 1.5 / std::sqrt(noise_information_);
-  const double now = gradient_ > 0.0 ? trace_ / gradient_ : truth_.noise_scale * grown;
+  const double now =
+      averages_.gradient > 0.0 ? averages_.trace / averages_.gradient : truth_.noise_scale * grown;
   const double scale = now * std::exp(error * noise_error_);
   return MeasuredNoise{scale, scale * std::exp(-1.96 * error), scale * std::exp(1.96 * error)};
 }

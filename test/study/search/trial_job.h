@@ -74,8 +74,7 @@ class TrialJob final {
   double progress_ = 0.0;
   double noise_information_ = 0.0;
   double noise_error_ = 0.0;  // in standard deviations
-  double gradient_ = 0.0;     // averages of the stages' |G|^2 and trace
-  double trace_ = 0.0;
+  TrialStage averages_;       // of the stages' |G|^2 and trace
   std::uint64_t iterations_ = 0;
   double longest_report_ = 0.0;
 };

@@ -138,9 +138,10 @@ TEST_CASE("Intervals hold on tables of sources that their constants were not fou
   CAPTURE(tables, often, often_before, covered, points);
   CHECK(covered >= 0.94 * points);
   CHECK(covered <= 0.99 * points);
-  // Three tables have a batch in the midst that takes twice its neighbours' time, two scatter by a
-  // third: docs/results/predictions.md. The fit's own errors hold as often on 22 of 34.
-  CHECK(tables - often <= 5.0);
+  // Eight tables have a batch or a number of workers in the midst that takes a multiple of its
+  // neighbours' time, two scatter by a third: docs/results/predictions.md. The fit's own errors
+  // hold as often on 36 of 58.
+  CHECK(tables - often <= 10.0);
 }
 
 TEST_CASE("The constants of intervals are those that all tables together suggest") {

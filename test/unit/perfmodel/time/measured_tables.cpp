@@ -15,7 +15,7 @@ double number(const std::string& text) {
 
 std::vector<std::string> split(const std::string& line) {
   std::vector<std::string> cells;
-  std::stringstream stream(line);
+  std::stringstream stream(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line);
   std::string cell;
   while (std::getline(stream, cell, ',')) cells.push_back(cell);
   return cells;

@@ -120,6 +120,26 @@ void add_lynceus(std::vector<TimeTable>& tables) {
   keep_enough(found, tables);
 }
 
+// Jobs on one server's GPUs, or on several servers' ("unconsolidated"). A batch size is a worker's,
+// and for several workers the rate is the sum of theirs, so an iteration takes K / rate. Zero: it
+// did not run.
+void add_gavel(std::vector<TimeTable>& tables) {
+  const auto folder = shared_data_or_skip("srifty");
+  if (folder.empty()) return;
+  Found found;
+  auto jobs = read_csv(folder / "gavel_simulation_throughputs.csv");
+  for (std::size_t i = 0; i < jobs["gpu"].size(); ++i) {
+    const double rate = std::stod(jobs["steps_per_s"][i]);
+    if (jobs["batch_size"][i].empty() || !(rate > 0.0)) continue;
+    const double workers = std::stod(jobs["scale_factor"][i]);
+    const std::string& gpu = jobs["gpu"][i];
+    found[{"gavel", "gavel " + gpu + " " + jobs["model"][i]}]
+         [{workers, workers * std::stod(jobs["batch_size"][i])}]
+             .push_back(workers / rate);
+  }
+  keep_enough(found, tables);
+}
+
 }  // namespace
 
 std::vector<TimeTable> own_tables() {
@@ -147,6 +167,7 @@ std::vector<TimeTable> tables_of_others() {
   add_pollux(tables);
   add_sia(tables);
   add_lynceus(tables);
+  add_gavel(tables);
   return tables;
 }
 
