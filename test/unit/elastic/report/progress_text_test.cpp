@@ -246,6 +246,19 @@ TEST_CASE("A traceback is shown as it is, without what could drive the terminal"
   CHECK(shown.text.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("How a worker uses its device is one line") {
+  const fact::DeviceUse use{.worker = 1,
+                            .device = "GPU 0",
+                            .most_used_bytes = 3'000'000'000,
+                            .most_reserved_bytes = 4'000'000'000,
+                            .total_bytes = 80'000'000'000,
+                            .graphs = 2};
+  const EventText shown = event_text({2.0, use}, half_way().numbers());
+  CHECK(shown.attention == Attention::kDetail);
+  CHECK_THAT(shown.text, Catch::StartsWith("worker 1 has used ") && Catch::Contains(" of GPU 0") &&
+                             Catch::EndsWith("; CUDA graphs: 2"));
+}
+
 TEST_CASE("What a script logs is one line") {
   const fact::ScriptValues logged{.iteration = 1200, .names = {"loss", "a"}, .values = {0.25, 3}};
   CHECK(event_text({2.0, logged}, half_way().numbers()).text == "iteration 1,200  loss 0.25 a 3");

@@ -71,6 +71,9 @@ class QuadraticTrainer final : public Trainer {
             .bleu = {}};
   }
 
+  std::optional<DeviceUse> device_use() const override { return use; }
+
+  std::optional<DeviceUse> use;  // as if it computed on a device
   double seconds_per_step = 0.02;
   float passes = 0.0F;
   bool holds_vectors = false;  // of the synchroniser

@@ -139,6 +139,29 @@ TEST_CASE("a worker halted in an iteration drops it, and says what it had done b
   CHECK(worker.reported_until == 3);
 }
 
+TEST_CASE("a worker tells how it uses its device, and again only if that has changed") {
+  WorkerThread worker;
+  worker.join(1, 0);
+  DeviceUse use{"GPU 0", 1000, 2000, 8000, 0};
+  worker.trainer->use = use;
+  worker.train_into(1);
+  CHECK(worker.expect<DeviceUse>() == use);
+  use.most_used_bytes = 1010;  // by less than a fiftieth
+  worker.trainer->use = use;
+  worker.tell(Halt{});
+  worker.expect<Halted>();
+
+  worker.join(2, 1);
+  worker.train_into(2);  // a second iteration
+  use.graphs = 1;
+  worker.trainer->use = use;
+  worker.tell(Halt{});
+  worker.expect<Halted>();
+  worker.join(3, 2);
+  worker.train_into(4);  // a fourth
+  CHECK(worker.expect<DeviceUse>() == use);
+}
+
 TEST_CASE("the trainer has let go of all vectors whenever the memory may move") {
   WorkerThread worker;
   worker.join(1, 0);

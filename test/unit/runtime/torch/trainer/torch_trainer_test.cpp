@@ -355,6 +355,7 @@ TEST_CASE("Evaluation counts samples and right answers and sums the loss, and mo
                     .sample_shape = {4},
                     .features = {9, 0, 0, 0, 0, 9, 0, 0, 0, 0, 9, 0},
                     .tokens = {},
+                    .raw_images = {},
                     .target_shape = {},
                     .labels = {0, 1, 3},
                     .values = {}};
