@@ -7,7 +7,7 @@ log the noise of each epoch: six batch sizes, thirty pairs. From the first 2, 5,
 follows the noise scale B_s so far; epochs at B' beside those at B are then predicted as (1 + B' / B_s) / (1 + B / B_s). The
 first table has the mean of |ln(predicted / actual)| over the pairs, in per cent:
 
-  so far, to come   by the noise so far, and by e^0.2 times that, as `auto` takes it without earlier jobs
+  so far, to come   by the noise so far, and by e^0.2 times that, as `auto` once took it
   own trend         B_s as a power of the iterations, fitted on the part that was seen, followed to the end
   others' growth    the mean growth of ln B_s from that part to the whole in the other runs, the run itself left out
   others' noise     the mean ln B_s of the other runs, whole, and nothing of the run itself
