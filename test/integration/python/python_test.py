@@ -149,6 +149,15 @@ class PythonTest(user_code.UserCodeTest):
         for word in words:
             self.assertEqual(said.count(word), 1, said)
 
+    def test_a_worker_that_the_kernel_kills_is_told_of_with_its_likely_reason(self):
+        """As it does if memory runs out: by SIGKILL, which nobody of the job has sent."""
+        killed = user_code.LOSS.replace("inputs, targets = batch", """inputs, targets = batch
+        import os, signal
+        os.kill(os.getpid(), signal.SIGKILL)""")
+        said = self.said_of(MLP + killed, check=1, faults={"on_worker_loss": "stop"})
+        self.assertIn("worker 0", said)
+        self.assertIn("was killed by signal 9 (Killed); perhaps memory ran out", said)
+
     def test_mistakes_in_the_file_are_told_before_anything_starts(self):
         said = self.said_of("def make_model():\n    raise ValueError('the answer is 42')")
         self.assert_told_once(said, "Traceback (most recent call last)")
