@@ -47,7 +47,7 @@ std::optional<std::string> AdvisorReplay::add(const LoggedEvent& logged) {
   if (const auto* start = std::get_if<fact::Start>(&logged.event))
     decide_ = advisor_.decide_of(*start);
   summary_.apply(logged);
-  measured_ |= is_measurement(logged.event);
+  measured_ |= advisor_.is_occasion(logged.event);
   return difference;
 }
 

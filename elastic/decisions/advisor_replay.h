@@ -15,7 +15,8 @@
 
 namespace scavenger::elastic {
 
-// An advisor that decides after each measurement. Its functions are pure.
+// An advisor that decides after each measurement, and maybe on other occasions. Its functions are
+// pure.
 struct ReplayedAdvisor {
   // Returns what is to be logged, in this order: mostly nothing.
   using Decide = std::function<std::vector<RunEvent>(const RunNumbers&)>;
@@ -41,6 +42,8 @@ struct ReplayedAdvisor {
   bool (*is_decision)(const RunEvent&) = nullptr;
   // Whether a decision need not follow from measurements: the first one, one of the user's.
   bool (*may_come_from_outside)(const RunEvent&) = nullptr;
+  // Whether the advisor decides after this event.
+  bool (*is_occasion)(const RunEvent&) = is_measurement;
 };
 
 // Takes the events of a log in their order (replay_log() of elastic/events/log_replay.h does so).

@@ -73,7 +73,7 @@ Advice VmAdvisor::begin(const JobView& job) {
 }
 
 Advice VmAdvisor::observe(const RunEvent& event, const JobView& job) {
-  if (!is_measurement(event)) return {};
+  if (!is_race_occasion(event)) return {};
   Advice advice;
   advice.events = continue_race(setting_, job.numbers);
   for (const RunEvent& step : advice.events) add(std::get<fact::VmStep>(step), advice);

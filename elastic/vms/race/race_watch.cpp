@@ -28,6 +28,9 @@ constexpr double kReplacementMargin = 0.02;
 constexpr std::uint64_t kSteadyIterations = 100;
 // The rest of a job that seeks its batch size is planned again when it is so much older.
 constexpr double kStretch = 2.0;
+// Nor is a contradicted plan made again before the job is so much older: on machines whose pace
+// goes up and down, every plan is contradicted.
+constexpr double kShortStretch = 1.25;
 constexpr double kUsualStandstillSeconds = 1.0;  // after a loss
 
 const VmType* type_of(const RaceView& view, const std::string& name) {
@@ -84,14 +87,25 @@ std::optional<GuardQuestion> guard_question(const RaceView& view) {
   return question;
 }
 
+// Members whose machine is still there, as far as the job knows.
+std::uint32_t present_workers(const RaceView& view) {
+  const auto& changes = view.numbers().machines.latest;
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(view.membership().indices, [&](std::uint32_t worker) {
+        const auto last = std::find_if(changes.rbegin(), changes.rend(), [&](const auto& timed) {
+          return timed.fact.worker == worker;
+        });
+        return last == changes.rend() || last->fact.change != fact::MachineChange::kLost;
+      }));
+}
+
 std::optional<VmStep> move_to_on_demand(const RaceView& view) {
   const auto question = guard_question(view);
   if (!question) return std::nullopt;
   const GuardAnswer answer = ask_deadline_guard(*question);
   if (!answer.must_move) return std::nullopt;
   const std::uint32_t workers = view.last().workers;
-  const std::uint32_t all =
-      std::min(view.membership().workers + workers, view.membership().batch_size);
+  const std::uint32_t all = std::min(present_workers(view) + workers, view.membership().batch_size);
   VmStep move = view.step(
       VmPhase::kMoving, view.last().machine_type, all,
       fmt::format(
@@ -200,6 +214,7 @@ bool contradicts_plan(const RaceView& view) {
   if (!last.seconds_low || !last.seconds_high || !is_steady(phase) ||
       numbers.iterations < last.iteration + kSteadyIterations ||
       numbers.seconds - view.last_time() < 2.0 * LatestSeries::kSeconds ||
+      numbers.seconds < kShortStretch * view.last_time() ||
       phase.membership.workers != last.workers || phase.membership.batch_size != last.batch_size)
     return false;
   const double pace = view.latest_iteration_seconds();

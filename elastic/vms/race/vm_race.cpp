@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "elastic/vms/race/audition_shares.h"
 #include "elastic/vms/race/race_plan.h"
@@ -177,6 +178,12 @@ VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint
   step.reason = fmt::format("begins on {}, of {} types the cheapest for what its cores do",
                             step.machine_type, setting.types.size());
   return step;
+}
+
+bool is_race_occasion(const RunEvent& event) {
+  const auto* machine = std::get_if<fact::Machine>(&event);
+  return is_measurement(event) ||
+         (machine != nullptr && machine->change == fact::MachineChange::kLost);
 }
 
 std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbers& numbers) {

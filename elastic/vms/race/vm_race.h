@@ -23,7 +23,11 @@ inline constexpr double kMostSlowdown = 1.25;
 fact::VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers,
                         std::uint32_t batch_size);
 
-// After measurements were logged: mostly nothing, else one step.
+// Whether the race goes on after this event: measurements, and the loss of a machine, since a job
+// that loses one after the other may have nothing to measure for long.
+bool is_race_occasion(const RunEvent& event);
+
+// After such an event was logged: mostly nothing, else one step.
 std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbers& numbers);
 
 // The step that ends it, if somebody else has decided on K or B; an audition for which there can be

@@ -28,7 +28,8 @@ AdvisorReplay race_replay(
   return AdvisorReplay(
       {.decide_of = ReplayedAdvisor::by_setting(std::move(setting_of), continue_race),
        .is_decision = is_race_step,
-       .may_come_from_outside = may_come_from_outside});
+       .may_come_from_outside = may_come_from_outside,
+       .is_occasion = is_race_occasion});
 }
 
 ReplayedLog replay_race(const std::filesystem::path& run_folder, ConfigOf config_of,

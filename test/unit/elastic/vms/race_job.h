@@ -91,6 +91,7 @@ class RaceJob final {
   void take_away(std::uint32_t worker, const std::string& replacement, bool has_notice) {
     if (!has_notice) log_machine(worker, workers_.at(worker), fact::MachineChange::kLost);
     workers_.erase(worker);
+    if (!has_notice) go_on();
     make_membership();
     hire(worker + 1, replacement);
     make_membership();
@@ -101,9 +102,10 @@ class RaceJob final {
     const std::string type = workers_.at(worker);
     log_machine(worker, type, fact::MachineChange::kLost);
     workers_.erase(worker);
-    make_membership();
-    train();
-    hire(worker, wanted_.machine_type);
+    go_on();
+    if (!workers_.empty()) make_membership();
+    if (!workers_.empty()) train();
+    if (!workers_.contains(worker)) hire(worker, wanted_.machine_type);
     make_membership();
   }
 
@@ -145,10 +147,7 @@ class RaceJob final {
     iteration_ += logged.count;
     position_ += std::uint64_t{logged.count} * wanted_.batch_size;
     log(logged);
-    for (const RunEvent& event : continue_race(setting_, summary_.numbers())) {
-      log(event);
-      obey(std::get<VmStep>(event));
-    }
+    go_on();
   }
 
   VmPhase phase() const { return wanted_.phase; }
@@ -177,6 +176,13 @@ class RaceJob final {
 
  private:
   static constexpr std::uint32_t kFirstBatch = 256;
+
+  void go_on() {
+    for (const RunEvent& event : continue_race(setting_, summary_.numbers())) {
+      log(event);
+      obey(std::get<VmStep>(event));
+    }
+  }
 
   const TrueType& truth_of(const std::string& type) const {
     return *std::ranges::find(truth_, type, &TrueType::name);

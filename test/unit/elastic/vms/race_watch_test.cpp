@@ -112,6 +112,23 @@ TEST_CASE("Spot machines that are lost too often are left before the limit of ti
   check_replay(job, setting);
 }
 
+TEST_CASE("A lone worker that never trains for long moves at the loss of its machine") {
+  VmRaceSetting setting = spot_setting(5.0, 400.0);
+  setting.max_vms = 1;
+  RaceJob job(kOne, setting, 1);
+  job.run();
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  for (int lost = 0; lost < 200 && job.steps(VmPhase::kMoving).empty(); ++lost) {
+    job.preempt(job.numbers().phases.back().membership.indices[0]);
+    train(job, 1);
+  }
+  train(job, 3);
+  INFO(job.story());
+  CHECK(job.steps(VmPhase::kMoving).size() == 1);
+  CHECK(all_on_demand(job));
+  check_replay(job, setting);
+}
+
 TEST_CASE("With time enough, or without a limit, a job stays on spot machines") {
   for (const double max_seconds : {0.0, 1e5}) {
     const VmRaceSetting setting = spot_setting(50.0, max_seconds);
