@@ -17,6 +17,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/config/placement.h"
 #include "runtime/process/task_ticket.h"
 #include "runtime/torch/c10d/c10d.h"
 #include "runtime/torch/trainer/tensor_replica.h"
@@ -32,22 +33,45 @@ std::string secret_key_prefix(const JobCredentials& credentials) {
   return sha256_hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
-std::unique_ptr<Synchroniser> make_all_reduce(const AllReduceParts& parts,
-                                              const DevicePlace& place) {
+C10dOptions collective_options(const AllReduceParts& parts, const DevicePlace& place,
+                               SyncStrategy backend) {
   const JobConfig& config = parts.config;
-  const ps::ChunkLayout layout = whole_layout(parts);
   C10dOptions options;
-  options.backend = config.sync.strategy;
+  options.backend = backend;
   options.address = parts.ticket.listen_host;
   options.key_prefix = secret_key_prefix(parts.ticket.credentials);
   options.operation_seconds = config.limits.iteration_seconds;
   options.gpu = place.gpu;
+  return options;
+}
+
+std::unique_ptr<Synchroniser> make_all_reduce(const AllReduceParts& parts,
+                                              const DevicePlace& place) {
+  const JobConfig& config = parts.config;
+  const ps::ChunkLayout layout = whole_layout(parts);
+  const C10dOptions options = collective_options(parts, place, config.sync.strategy);
   std::unique_ptr<Replica> replica;
   if (config.sync.strategy == SyncStrategy::kNccl)
     replica = make_tensor_replica(layout.flat_size(), config.optimizer, place);
   else
     replica = std::make_unique<ps::HostReplica>(layout, config.optimizer);
   return make_collective_synchroniser(parts, std::move(replica), make_c10d_collective(options));
+}
+
+// The shards make the step: the replica has weights and gradients only.
+HostSum make_host_sum(const AllReduceParts& parts, const DevicePlace& place) {
+  OptimizerConfig no_state;
+  no_state.type = OptimizerType::kSgd;
+  no_state.momentum = 0.0;
+  const bool is_nccl = parts.config.sync.hierarchy == SyncHierarchy::kNccl;
+  const SyncStrategy backend = is_nccl ? SyncStrategy::kNccl : SyncStrategy::kGloo;
+  return {make_tensor_replica(parts.trainer.parameters().flat_size(), no_state, place),
+          make_c10d_collective(collective_options(parts, place, backend))};
+}
+
+// Whether vectors stay on the GPU. Otherwise they are in host memory, and the GPU gets copies.
+bool stays_on_device(const SyncConfig& sync) {
+  return sync.strategy == SyncStrategy::kNccl || sync.hierarchy == SyncHierarchy::kNccl;
 }
 
 Computation make_computation(const ComputationSite& site) {
@@ -61,7 +85,7 @@ Computation make_computation(const ComputationSite& site) {
     options.beam_width = config.evaluation.beam_width;
   options.seed = config.seed;
   options.threads = site.ticket.threads;
-  const bool stays_on_gpu = config.sync.strategy == SyncStrategy::kNccl;
+  const bool stays_on_gpu = stays_on_device(config.sync);
   options.place = choose_device(stays_on_gpu ? Device::kCuda : config.device, site.ticket.index);
   options.transport = config.sync.wire_precision;
   options.vectors = stays_on_gpu ? VectorHome::kDevice : VectorHome::kHost;
@@ -80,12 +104,16 @@ Computation make_computation(const ComputationSite& site) {
     computation.expect = [&trainer = *computation.trainer](const Batch& batch) {
       trainer.expect(batch);
     };
-  if (config.sync.strategy == SyncStrategy::kParameterServer) return computation;
+  if (config.sync.strategy == SyncStrategy::kParameterServer && !adds_up_by_collective(config))
+    return computation;
   std::shared_ptr<MeetingPlace> meeting_place = open_meeting_place(site.ticket.listen_host);
   computation.meeting_port = meeting_place->port();
   computation.make_all_reduce = [meeting_place,
                                  place = options.place](const AllReduceParts& parts) {
     return make_all_reduce(parts, place);
+  };
+  computation.make_host_sum = [meeting_place, place = options.place](const AllReduceParts& parts) {
+    return make_host_sum(parts, place);
   };
   return computation;
 }

@@ -15,6 +15,7 @@
 #include "apps/worker_process/all_reduce.h"
 #include "ps/collective/stepped_replica.h"
 #include "ps/core/optimizer.h"
+#include "ps/host/device_host_synchroniser.h"
 #include "ps/host/host_synchroniser.h"
 #include "ps/shm/shm_synchroniser.h"
 #include "ps/star/star_collective.h"
@@ -23,6 +24,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/version.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 #include "runtime/process/child_process.h"
 #include "runtime/worker/worker.h"
 
@@ -104,6 +106,25 @@ std::unique_ptr<Synchroniser> make_own_all_reduce(const WorkerSetup& setup,
   return make_collective_synchroniser(parts, std::move(replica), std::move(collective));
 }
 
+std::unique_ptr<Synchroniser> make_device_host(const WorkerSetup& setup,
+                                               const AllReduceParts& parts,
+                                               const SyncGroup& group) {
+  if (!setup.computation.make_host_sum)
+    throw ConfigError({.what = "this worker cannot add up with others of its host",
+                       .where = "sync.hierarchy",
+                       .remedy = "use on or off"});
+  HostSum sum = setup.computation.make_host_sum(parts);
+  const ps::ChunkLayout layout(parts.trainer.parameters().flat_size(), parts.config.ps.chunk_bytes,
+                               static_cast<std::uint32_t>(group.shards.size()));
+  auto connection = std::make_unique<ps::TcpSynchroniser>(
+      parts.io.context(), parts.clock, layout, parts.ticket.credentials,
+      ps::WireFormat(parts.config.sync.wire_precision));
+  return std::make_unique<ps::DeviceHostSynchroniser>(
+      ps::DeviceHostSynchroniser::Parts{std::move(sum.vectors), std::move(sum.collective),
+                                        std::move(connection)},
+      layout, parts.clock);
+}
+
 void say_joined(const WorkerSetup& setup, const LaunchTicket& ticket, ControlLink& link) {
   Joined joined;
   joined.port = setup.computation.meeting_port;
@@ -125,6 +146,7 @@ std::unique_ptr<Synchroniser> make_synchroniser(const WorkerSetup& setup,
   if (setup.hub != nullptr) return make_own_all_reduce(setup, parts);
   if (setup.config.sync.strategy != SyncStrategy::kParameterServer)
     return setup.computation.make_all_reduce(parts);
+  if (adds_up_by_collective(setup.config)) return make_device_host(setup, parts, group);
   const std::uint64_t flat_size = setup.trainer().parameters().flat_size();
   const std::uint64_t chunk_bytes = setup.config.ps.chunk_bytes;
   if (!ticket.has_shared_file) {

@@ -15,7 +15,9 @@
 #include "runtime/net/io_thread.h"
 #include "runtime/process/launch_ticket.h"
 #include "runtime/protocol/control_message.h"
+#include "runtime/training/collective.h"
 #include "runtime/training/in_parallel.h"
+#include "runtime/training/replica.h"
 #include "runtime/training/synchroniser.h"
 #include "runtime/training/trainer.h"
 #include "runtime/training/worker_iteration.h"
@@ -34,6 +36,12 @@ struct AllReduceParts {
   const Clock& clock;
 };
 
+// What workers of a host add up with, and where.
+struct HostSum {
+  std::unique_ptr<Replica> vectors;
+  std::unique_ptr<Collective> collective;
+};
+
 // What computes the gradients of this process, and how.
 struct Computation {
   std::unique_ptr<Trainer> trainer;
@@ -50,10 +58,12 @@ struct Computation {
   std::function<void(const Batch& batch)> expect;
   std::size_t batches_ahead = 2;  // that are assembled before their use
   bool prepares_images = false;   // the trainer crops, mirrors and normalises raw ones
-  // All-reduce by LibTorch only: the port where its workers meet, and what makes their
-  // synchroniser.
+  // All-reduce by LibTorch, and sums of a host, only: the port where the workers meet. Of the
+  // former, what makes their synchroniser.
   std::uint16_t meeting_port = 0;
   std::function<std::unique_ptr<Synchroniser>(const AllReduceParts&)> make_all_reduce;
+  // If workers of a host add up by a collective: what they do it with.
+  std::function<HostSum(const AllReduceParts&)> make_host_sum;
   // SyncStrategy::kAllReduce only: makes a step of the whole model.
   ps::StepWhole step;
 };

@@ -31,4 +31,12 @@ void HostMemoryReplica::save(std::uint32_t index, std::uint64_t iteration, std::
   std::ranges::copy(vector(index, iteration).subspan(first, values.size()), values.begin());
 }
 
+void HostMemoryReplica::save_gradients(std::uint64_t first, std::span<float> values) {
+  std::ranges::copy(gradients_.span().subspan(first, values.size()), values.begin());
+}
+
+void HostMemoryReplica::load_gradients(std::uint64_t first, std::span<const float> values) {
+  std::ranges::copy(values, gradients_.span().subspan(first, values.size()).begin());
+}
+
 }  // namespace scavenger::ps

@@ -22,6 +22,8 @@ class HostMemoryReplica : public Replica {
             std::span<const float> values) override;
   void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
             std::span<float> values) override;
+  void save_gradients(std::uint64_t first, std::span<float> values) override;
+  void load_gradients(std::uint64_t first, std::span<const float> values) override;
 
  protected:
   // Requires a layout with one shard. `clip_norm`: 0: gradients are not clipped.

@@ -39,7 +39,8 @@ std::map<std::uint32_t, std::uint32_t> places_of(const std::vector<std::uint32_t
   return places;
 }
 
-// Returns the group as the shards see it.
+}  // namespace
+
 SyncGroup contributing(const SyncGroup& group) {
   if (group.hosts.empty()) return group;
   SyncGroup result = group;
@@ -47,8 +48,6 @@ SyncGroup contributing(const SyncGroup& group) {
   result.rank = places_of(group.hosts).at(group.hosts[group.rank]);
   return result;
 }
-
-}  // namespace
 
 scavenger::Membership contributors_of(const scavenger::Membership& membership,
                                       const std::vector<std::uint32_t>& hosts) {

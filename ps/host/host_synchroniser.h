@@ -33,6 +33,9 @@ namespace scavenger::ps {
 scavenger::Membership contributors_of(const scavenger::Membership& membership,
                                       const std::vector<std::uint32_t>& hosts);
 
+// Returns the group as the shards see it.
+SyncGroup contributing(const SyncGroup& group);
+
 // Thread: as Synchroniser; for the sockets, as TcpSynchroniser. It has more than 20 fields, since
 // it may be alone on its host, the uplink of others, or beside one, from one membership to the
 // next.

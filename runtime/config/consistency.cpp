@@ -28,6 +28,7 @@ class ConsistencyCheck final {
     check_schedule();
     check_cluster();
     check_wire_precision();
+    check_hierarchy();
     check_compute();
     check_all_reduce();
     check_hosts();
@@ -43,6 +44,7 @@ class ConsistencyCheck final {
   void check_schedule();
   void check_cluster();
   void check_wire_precision();
+  void check_hierarchy();
   void check_compute();
   void check_all_reduce();
   void check_hosts();
@@ -148,6 +150,19 @@ void ConsistencyCheck::check_wire_precision() {
   if (config_.sync.wire_precision == WirePrecision::kBfloat16 && uses_shared_memory(config_))
     fail("/sync/wire_precision", "in shared memory nothing is sent that could be rounded",
          "leave it at float32, or set sync.transport to tcp");
+}
+
+void ConsistencyCheck::check_hierarchy() {
+  if (config_.sync.hierarchy == SyncHierarchy::kAutomatic) return;
+  if (config_.sync.strategy != SyncStrategy::kParameterServer)
+    fail("/sync/hierarchy", "only workers of the parameter server add up host by host",
+         "leave it at auto, or use the strategy parameter_server");
+  if (config_.sync.hierarchy == SyncHierarchy::kNccl && config_.device == Device::kCpu)
+    fail("/sync/hierarchy", "nccl works among GPUs, and the device is the CPU",
+         "use on, or set device to cuda");
+  if (uses_shared_memory(config_))
+    fail("/sync/hierarchy", "in shared memory all workers are on one host, and send nothing",
+         "leave it at auto, or set sync.transport to tcp");
 }
 
 // The CPU has no such products: the job would compute in float32.

@@ -64,9 +64,14 @@ enum class SyncTransport { kAutomatic, kSharedMemory, kTcp };
 enum class WirePrecision { kFloat32, kBfloat16 };
 
 // How the workers' gradients become new weights (docs/design/synchronisation.md).
+// Whether, and by what, workers of one host add up before one of them sends. kAutomatic: in shared
+// memory, on the hosts that cluster.hosts names. kOn: there, and where all are on this machine.
+enum class SyncHierarchy { kAutomatic, kOn, kOff, kGloo, kNccl };
+
 struct SyncConfig {
   SyncStrategy strategy = SyncStrategy::kParameterServer;
   SyncTransport transport = SyncTransport::kAutomatic;     // for the parameter server
+  SyncHierarchy hierarchy = SyncHierarchy::kAutomatic;     // for the parameter server over TCP
   WirePrecision wire_precision = WirePrecision::kFloat32;  // for gradients and weights over TCP
   bool allow_plaintext = false;  // gloo and nccl may send unencrypted between hosts
 

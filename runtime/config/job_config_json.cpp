@@ -22,6 +22,11 @@ NLOHMANN_JSON_SERIALIZE_ENUM(SyncStrategy, {{SyncStrategy::kParameterServer, "pa
 NLOHMANN_JSON_SERIALIZE_ENUM(SyncTransport, {{SyncTransport::kAutomatic, "auto"},
                                              {SyncTransport::kSharedMemory, "shared_memory"},
                                              {SyncTransport::kTcp, "tcp"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(SyncHierarchy, {{SyncHierarchy::kAutomatic, "auto"},
+                                             {SyncHierarchy::kOn, "on"},
+                                             {SyncHierarchy::kOff, "off"},
+                                             {SyncHierarchy::kGloo, "gloo"},
+                                             {SyncHierarchy::kNccl, "nccl"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(WirePrecision, {{WirePrecision::kFloat32, "float32"},
                                              {WirePrecision::kBfloat16, "bfloat16"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(OnWorkerLoss, {{OnWorkerLoss::kReplace, "replace"},
@@ -129,6 +134,7 @@ template <typename Fields, MaybeConst<SyncConfig> T>
 void visit_fields(Fields& field, T& sync) {
   field("strategy", sync.strategy);
   field("transport", sync.transport);
+  field("hierarchy", sync.hierarchy);
   field("wire_precision", sync.wire_precision);
   field("allow_plaintext", sync.allow_plaintext);
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/text.h"
 #include "runtime/config/consistency_parts.h"
 #include "runtime/config/metric.h"
+#include "runtime/config/placement.h"
 
 namespace scavenger {
 namespace {
@@ -86,6 +87,8 @@ void ModelCheck::check_python() {
   if (config_.sync.strategy == SyncStrategy::kGloo || config_.sync.strategy == SyncStrategy::kNccl)
     fail("/sync/strategy", "models in Python are trained with parameter servers",
          "use parameter_server");
+  if (adds_up_by_collective(config_))
+    fail("/sync/hierarchy", "workers of models in Python add up in shared memory", "use on or off");
   if (config_.data.train.format == DataFormat::kParallelText)
     fail("/data/train/format", "models in Python take no pairs of sentences of this format",
          "read them in make_dataset(split), with the format python");

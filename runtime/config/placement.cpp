@@ -69,6 +69,11 @@ std::uint32_t largest_share_of(const JobConfig& config, std::uint32_t worker) {
   return config.batching.largest_share;
 }
 
+bool adds_up_by_collective(const JobConfig& config) {
+  return config.sync.hierarchy == SyncHierarchy::kGloo ||
+         config.sync.hierarchy == SyncHierarchy::kNccl;
+}
+
 bool uses_shared_memory(const JobConfig& config) {
   if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
   if (config.sync.transport != SyncTransport::kAutomatic)

@@ -34,6 +34,8 @@ std::uint32_t largest_share_of(const JobConfig& config, std::uint32_t worker);
 
 // Returns whether the workers synchronise through shared memory.
 bool uses_shared_memory(const JobConfig& config);
+// Whether workers of one host add up by Gloo or NCCL, and the shards get one gradient of each host.
+bool adds_up_by_collective(const JobConfig& config);
 
 // Returns whether the shard is on the worker's host and accesses the worker's memory directly. It
 // does so if the transport is automatic and nothing is rounded on the wire, since all workers must

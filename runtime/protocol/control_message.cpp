@@ -93,6 +93,7 @@ void to_json(nlohmann::json& json, const SyncGroup& group) {
           {"slots", to_progressions(group.slots)},
           {"hosts", to_progressions(group.hosts)},
           {"uplink_pid", group.uplink_pid},
+          {"host_meeting", group.host_meeting},
           {"shards", group.shards},
           {"writes_initial_weights", group.writes_initial_weights},
           {"optimizer_steps", group.optimizer_steps},
@@ -106,6 +107,7 @@ void from_json(const nlohmann::json& json, SyncGroup& group) {
   group.slots = numbers_of(json.at("slots"));
   group.hosts = numbers_of(json.at("hosts"));
   json.at("uplink_pid").get_to(group.uplink_pid);
+  json.at("host_meeting").get_to(group.host_meeting);
   json.at("shards").get_to(group.shards);
   json.at("writes_initial_weights").get_to(group.writes_initial_weights);
   json.at("optimizer_steps").get_to(group.optimizer_steps);

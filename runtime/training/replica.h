@@ -33,7 +33,8 @@ struct LateNorms {
 };
 
 // Spans of vector() and gradients() may be memory of a device, which only the trainer and the
-// collective of that device access; spans of load() and save() are host memory.
+// collective of that device access; spans of load(), save() and those of
+// gradients are host memory.
 //
 // Thread: one at a time, except that any thread may save() one version while the other is written.
 class Replica {
@@ -53,6 +54,10 @@ class Replica {
                     std::span<const float> values) = 0;
   virtual void save(std::uint32_t index, std::uint64_t iteration, std::uint64_t first,
                     std::span<float> values) = 0;
+
+  // Gradients to and from host memory. Return when the copy is complete.
+  virtual void save_gradients(std::uint64_t first, std::span<float> values) = 0;
+  virtual void load_gradients(std::uint64_t first, std::span<const float> values) = 0;
 
   // ---- One iteration. Ranges given to weight() and step() consist of whole chunks.
   virtual void begin(const ReplicaStep& step) = 0;

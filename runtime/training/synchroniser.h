@@ -47,6 +47,8 @@ struct SyncGroup {
   bool shares_state = false;
   std::uint32_t source_rank = 0;
   std::uint32_t threads = 1;  // computing threads of this worker, and of each other one on its host
+  // If the workers of a host add up on their devices: where they meet.
+  ShardAddress host_meeting = {};
   bool operator==(const SyncGroup&) const = default;
 };
 

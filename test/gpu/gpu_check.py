@@ -22,8 +22,8 @@ from stage_log import DONE, FAILED, StageLog, machine
 
 STAGES = {"tests": stages.tests, "equality": stages.equality, "graphs": stages.graphs, "memory": stages.memory,
           "resnet18": stages.resnet18, "resnet50": stages.resnet50, "transformers": stages.transformers,
-          "workers": job_stages.workers, "all_reduce": job_stages.all_reduce, "synchronisation": job_stages.synchronisation,
-          "copies": stages.copies, "python": python_stages.python}
+          "workers": job_stages.workers, "all_reduce": job_stages.all_reduce, "hierarchy": job_stages.hierarchy,
+          "synchronisation": job_stages.synchronisation, "copies": stages.copies, "python": python_stages.python}
 SECONDS = 470.0  # of a stage: with the end of a case it stays below eight minutes
 CASES_LEFT = 3
 

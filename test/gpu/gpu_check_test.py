@@ -65,8 +65,9 @@ class StagesTest(unittest.TestCase):
             self.assertEqual(case["values"]["largest difference of weights"], 0.0)  # on the CPU both are the same passes
 
     def test_jobs(self):
-        found = self.check("workers", "all_reduce", "synchronisation", "copies", "python")
-        for stage, case in (("workers", "equal results"), ("all_reduce", "equal results"), ("python", "equal results, mlp")):
+        found = self.check("workers", "all_reduce", "hierarchy", "synchronisation", "copies", "python")
+        for stage, case in (("workers", "equal results"), ("all_reduce", "equal results"), ("hierarchy", "host by host"),
+                            ("python", "equal results, mlp")):
             for check in found[stage]["cases"][case]["checks"]:
                 self.assertTrue(check["holds"], f"{stage}: {check}")
 

@@ -1,6 +1,7 @@
 """The stages of gpu_check.py that run whole jobs: workers that share a device, and what synchronisation costs."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -177,6 +178,33 @@ def all_reduce(around):
     if around.device != "cpu":
         cases.append(("more workers than GPUs", refused))
     return cases
+
+
+# ---- Workers of one host that add up before one of them sends. ----
+
+def host_by_host(around):
+    """All workers are on this machine: what is compared is the work within a host, not its link."""
+    workers, iterations = (2, 200) if around.is_small else (4, 400)
+    modes = ["off", "on"]
+    if gpus_of(around) >= workers:
+        modes.append("gloo" if around.device == "cpu" else "nccl")
+    model = "mlp" if around.is_small else "resnet18"
+    values, checks, weights = {}, [], {}
+    for mode in modes:
+        settings = ["sync.transport=tcp", f"sync.hierarchy={mode}"]
+        weights[mode] = weights_of(around, configuration(around, workers, 20), *settings)[0]
+        if mode != "off":
+            checks.append(Check(f"{mode}, difference of weights", job_files.largest_difference(weights["off"], weights[mode]), 1e-4))
+    for mode, _ in itertools.product(modes, range(1 if around.is_small else 2)):
+        settings = ["sync.transport=tcp", f"sync.hierarchy={mode}"]
+        seconds = seconds_per_iteration(around, configuration(around, workers, iterations, model), *settings)
+        name = f"sync.hierarchy={mode}: seconds an iteration"
+        values[name] = min(values.get(name, seconds), seconds)
+    return values, checks
+
+
+def hierarchy(_):
+    return [("host by host", host_by_host)]
 
 
 # ---- What synchronisation and measuring cost. ----

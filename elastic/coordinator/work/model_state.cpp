@@ -75,10 +75,13 @@ void ModelState::offer_buffers(std::uint32_t worker, std::uint64_t iteration,
 
 // ---- Messages. ----
 
-// By rank; none if all are on this machine without being asked to, and each brings its own.
+// By rank; none if each brings its own gradient.
 std::vector<std::uint32_t> ModelState::hosts_of(const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::uint32_t> hosts;
-  if (config_.provider.is_remote()) return ranks;  // each has its own
+  if (config_.sync.hierarchy == SyncHierarchy::kOff) return hosts;
+  if (config_.provider.is_remote()) return ranks;  // each has a host of its own
+  if (config_.sync.hierarchy != SyncHierarchy::kAutomatic && config_.cluster.hosts.empty())
+    return std::vector<std::uint32_t>(ranks.size(), 0);  // all are on this machine
   for (const std::uint32_t worker : ranks)
     if (const auto host = host_index_of_worker(config_.cluster, worker)) hosts.push_back(*host);
   return hosts;
@@ -136,8 +139,11 @@ ConfigureWorker ModelState::worker_message(const ConfigureWorkers& action,
   for (const WorkerPlace& each : places.workers) group.slots.push_back(each.index);
   group.hosts = hosts_of(group.slots);
   if (!group.hosts.empty()) {
-    const auto uplink = std::ranges::find(group.hosts, group.hosts[rank]) - group.hosts.begin();
-    group.uplink_pid = places.workers[static_cast<std::size_t>(uplink)].pid;
+    const auto first = std::ranges::find(group.hosts, group.hosts[rank]) - group.hosts.begin();
+    const WorkerPlace& uplink = places.workers[static_cast<std::size_t>(first)];
+    group.uplink_pid = uplink.pid;
+    if (adds_up_by_collective(config_))
+      group.host_meeting = {uplink.address, worker_ports_.at(uplink.index)};
   }
   for (std::uint32_t shard = 0; shard < shards(); ++shard)
     group.shards.push_back({places.shard_addresses[shard], shard_ports_[shard],

@@ -68,6 +68,14 @@ class TensorReplica final : public Replica {
     host_view(values).copy_(part_of(versions_[iteration % 2].at(index), {first, values.size()}));
   }
 
+  void save_gradients(std::uint64_t first, std::span<float> values) override {
+    host_view(values).copy_(part_of(gradients_, {first, values.size()}));
+  }
+  void load_gradients(std::uint64_t first, std::span<const float> values) override {
+    part_of(gradients_, {first, values.size()})
+        .copy_(host_view({const_cast<float*>(values.data()), values.size()}));
+  }
+
   void begin(const ReplicaStep& step) override;
   void weight(FlatRange range, float share) override;
   void begin_steps() override { steps_begin_ = moment(); }

@@ -26,6 +26,10 @@ TEST_CASE("What the build lacks is refused, with what to do about it") {
   CHECK_THAT(problem_of({true, false, false}).remedy, Catch::Contains("CUDA"));
   CHECK(problem_of({true, true, true}).what.empty());
   config.sync.strategy = SyncStrategy::kParameterServer;
+  config.sync.hierarchy = SyncHierarchy::kNccl;
+  CHECK(problem_of({true, false, false}).where == "sync.hierarchy");
+  CHECK(problem_of({true, true, true}).what.empty());
+  config.sync.hierarchy = SyncHierarchy::kAutomatic;
   config.device = Device::kCuda;
   CHECK(problem_of({true, false, false}).where == "device");
   config.device = Device::kAutomatic;

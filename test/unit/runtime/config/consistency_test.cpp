@@ -105,6 +105,17 @@ TEST_CASE("Rounding what nobody sends is refused") {
                  "sync.transport to tcp"});
 }
 
+TEST_CASE("Adding up host by host where nothing is sent is refused") {
+  check_problem(GENERATE(Case{{"sync.hierarchy=on"},
+                              "--set sync.hierarchy=on",
+                              "in shared memory all workers are on one host",
+                              "sync.transport to tcp"},
+                         Case{{"sync.strategy=gloo", "sync.hierarchy=off"},
+                              "--set sync.hierarchy=off",
+                              "only workers of the parameter server",
+                              "leave it at auto"}));
+}
+
 TEST_CASE("A precision that the device does not have is refused") {
   check_problem({{"device=cpu", "compute.precision=tf32"},
                  "--set compute.precision=tf32",

@@ -41,6 +41,7 @@ class SampleMessages final {
         if (random_.below(2) == 0) {
           group.hosts.resize(group.slots.size(), 3);
           group.uplink_pid = number<std::int64_t>();
+          group.host_meeting = {text(), number<std::uint16_t>()};
         }
         for (int i = 0; i < 3; ++i) group.shards.push_back({text(), number<std::uint16_t>()});
         group.writes_initial_weights = random_.below(2) == 0;

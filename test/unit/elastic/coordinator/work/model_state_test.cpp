@@ -91,7 +91,11 @@ TEST_CASE_METHOD(ModelStateTest, "A worker is told who speaks for its host") {
   Joined shard;
   shard.port = 5000;
   state.join({Role::kShard, 0}, shard);
-  state.join(kWorker, worker_with(32));
+  for (const std::uint32_t index : {0U, 1U, 2U}) {
+    Joined worker = worker_with(32);
+    worker.port = static_cast<std::uint16_t>(7000 + index);
+    state.join({Role::kWorker, index}, worker);
+  }
   membership.shares = {4, 2, 2};
   const MembershipPlaces three{
       membership, {{2, 20, "b", 1}, {0, 10, "a", 1}, {1, 11, "a", 1}}, {"controller"}};
@@ -102,6 +106,19 @@ TEST_CASE_METHOD(ModelStateTest, "A worker is told who speaks for its host") {
   CHECK(group_of(0).uplink_pid == 20);
   CHECK(group_of(1).uplink_pid == 10);
   CHECK(group_of(2).uplink_pid == 10);
+
+  config.sync.hierarchy = SyncHierarchy::kOff;
+  CHECK(group_of(0).hosts.empty());
+  config.sync.hierarchy = SyncHierarchy::kNccl;
+  CHECK(group_of(0).hosts == std::vector<std::uint32_t>{1, 0, 0});
+  CHECK(group_of(0).host_meeting == ShardAddress{"b", 7002, false});
+  CHECK(group_of(1).host_meeting == ShardAddress{"a", 7000, false});
+  CHECK(group_of(2).host_meeting == ShardAddress{"a", 7000, false});
+  config.cluster.hosts.clear();  // all on this machine
+  CHECK(group_of(0).hosts == std::vector<std::uint32_t>{0, 0, 0});
+  CHECK(group_of(1).host_meeting == ShardAddress{"b", 7002, false});
+  config.sync.hierarchy = SyncHierarchy::kAutomatic;
+  CHECK(group_of(0).hosts.empty());
 }
 
 TEST_CASE_METHOD(ModelStateTest,

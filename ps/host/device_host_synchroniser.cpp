@@ -1,0 +1,173 @@
+#include "ps/host/device_host_synchroniser.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ps/core/reduction.h"
+#include "ps/host/host_synchroniser.h"
+#include "runtime/base/check.h"
+#include "runtime/base/error.h"
+
+namespace scavenger::ps {
+
+SyncGroup group_of_host(const SyncGroup& group) {
+  SyncGroup host;
+  host.membership.epoch = group.membership.epoch;
+  host.membership.first_iteration = group.membership.first_iteration;
+  for (std::uint32_t rank = 0; rank < group.membership.workers(); ++rank) {
+    const bool is_here =
+        group.hosts.empty() ? rank == group.rank : group.hosts[rank] == group.hosts[group.rank];
+    if (!is_here) continue;
+    if (rank == group.rank) host.rank = host.membership.workers();
+    host.membership.shares.push_back(group.membership.shares[rank]);
+    host.membership.batch_size += group.membership.shares[rank];
+  }
+  host.shards = {group.host_meeting};
+  return host;
+}
+
+DeviceHostSynchroniser::DeviceHostSynchroniser(Parts parts, const ChunkLayout& layout,
+                                               const Clock& clock, const BucketSizes& buckets)
+    : vectors_(std::move(parts.vectors)),
+      collective_(std::move(parts.collective)),
+      connection_(std::move(parts.connection)),
+      layout_(layout),
+      clock_(clock),
+      ready_chunks_(layout_),
+      buckets_(layout_, buckets) {}
+
+// Runs an operation that needs other processes. Returns false if one of them is gone, or if it was
+// interrupted. The others of the host notice that this worker leaves.
+template <typename Work>
+bool DeviceHostSynchroniser::attempt(const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const ConnectionError& error) {
+    {
+      const std::lock_guard lock(mutex_);
+      problem_ = error.what();
+    }
+    given_up_ = true;
+    collective_->leave();
+    return false;
+  }
+}
+
+void DeviceHostSynchroniser::interrupt() {
+  interrupted_ = true;
+  collective_->interrupt();
+  connection_->interrupt();
+}
+
+void DeviceHostSynchroniser::allow() {
+  collective_->allow();
+  connection_->allow();
+  interrupted_ = false;
+  const std::lock_guard lock(mutex_);
+  problem_.clear();
+}
+
+std::string DeviceHostSynchroniser::problem() const {
+  const std::lock_guard lock(mutex_);
+  return interrupted_ ? std::string() : problem_;
+}
+
+// ---- Joining. ----
+
+bool DeviceHostSynchroniser::join(const SyncGroup& group, const InitialWeights& initial_weights) {
+  const SyncGroup host = group_of_host(group);
+  rank_ = host.rank;
+  size_ = host.membership.workers();
+  share_ = batch_shares(host.membership.shares)[rank_];
+  given_up_ = false;
+  return attempt([&] {
+    if (rank_ == 0 && !join_shards(group, initial_weights))
+      throw ConnectionError({.what = "the shards cannot be reached: " + connection_->problem(),
+                             .where = "first worker of a host",
+                             .remedy = {}});
+    collective_->join(host);
+    if (!is_alone()) collective_->broadcast(weights(), 0);
+  });
+}
+
+bool DeviceHostSynchroniser::join_shards(const SyncGroup& group,
+                                         const InitialWeights& initial_weights) {
+  const auto by_way_of_device = [&](std::span<float> in_host_memory) {
+    vectors_->clear(0);
+    initial_weights(weights());
+    vectors_->save(0, 0, 0, in_host_memory);
+  };
+  if (!connection_->join(contributing(group), by_way_of_device)) return false;
+  vectors_->load(0, 0, 0, connection_->weights());
+  return true;
+}
+
+// ---- An iteration. ----
+
+void DeviceHostSynchroniser::begin(std::uint64_t iteration) {
+  ready_chunks_.begin_iteration();
+  buckets_.begin_iteration();
+  vectors_->begin({.iteration = iteration});
+  if (rank_ == 0) connection_->begin(iteration);
+}
+
+void DeviceHostSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
+  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
+    if (given_up_) return;
+    const ChunkRange range = layout_.range(chunk);
+    vectors_->weight({range.first, range.size}, share_);
+    buckets_.finish_chunk(chunk, [this](const FlatRange& bucket) {
+      if (given_up_) return;
+      attempt([&] { collective_->begin_sum(gradients().subspan(bucket.first, bucket.size)); });
+    });
+  });
+}
+
+std::optional<SyncResult> DeviceHostSynchroniser::finish() {
+  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  const double start_seconds = clock_.now_seconds();
+  SyncResult result;
+  const bool done = !given_up_ && attempt([&] {
+    for (const FlatRange& bucket : buckets_.ranges()) {
+      collective_->finish_sum();
+      if (rank_ != 0) continue;
+      vectors_->save_gradients(bucket.first,
+                               connection_->gradients().subspan(bucket.first, bucket.size));
+      connection_->gradient_ready(bucket.first, bucket.first + bucket.size);
+    }
+    result.local_gradient_sqr_norm = vectors_->finish().local_sqr_norm;
+    const double global_sqr_norm = rank_ == 0 ? bring_to_shards() : 0.0;
+    result.global_gradient_sqr_norm = hand_round(global_sqr_norm);
+    if (!is_alone()) collective_->broadcast(weights(), 0);
+  });
+  if (!done) return std::nullopt;
+  result.wait_seconds = clock_.now_seconds() - start_seconds;
+  return result;
+}
+
+double DeviceHostSynchroniser::bring_to_shards() {
+  const auto result = connection_->finish();
+  if (!result)
+    throw ConnectionError({.what = "a shard is lost: " + connection_->problem(),
+                           .where = "first worker of a host",
+                           .remedy = {}});
+  vectors_->load(0, 0, 0, connection_->weights());
+  return result->global_gradient_sqr_norm;
+}
+
+// The gradients are no longer needed, and their memory is where a collective can reach it. A float
+// has too few digits: the second one has what the first one lacks.
+double DeviceHostSynchroniser::hand_round(double value) {
+  if (is_alone()) return value;
+  SCAVENGER_CHECK(layout_.flat_size() >= 2);
+  std::array<float, 2> parts{static_cast<float>(value), 0.0F};
+  parts[1] = static_cast<float>(value - static_cast<double>(parts[0]));
+  if (rank_ == 0) vectors_->load_gradients(0, parts);
+  collective_->broadcast(gradients().first(2), 0);
+  vectors_->save_gradients(0, parts);
+  return static_cast<double>(parts[0]) + static_cast<double>(parts[1]);
+}
+
+}  // namespace scavenger::ps
