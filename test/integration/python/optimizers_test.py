@@ -165,6 +165,21 @@ class OptimizersTest(user_code.UserCodeTest):
         self.assertEqual(said.count("ValueError: no step"), 1, said)
         self.assertEqual(said.count("the optimizer's step() failed"), 1, said)
 
+    def test_a_scheduler_that_fails_is_told_as_its_own_traceback(self):
+        config = self.configure()
+        (self.folder / "train.py").write_text(textwrap.dedent(FILE.replace("def make_scheduler(optimizer):", """def rate(step):
+        if step == 5:
+            raise ValueError("no rate for step 5")
+        return 1.0
+
+    def make_scheduler(optimizer):
+        return torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+
+    def unused(optimizer):""")))
+        said = self.train(config, "--quiet", "--workers", 1, "--run", self.run_folder(), check=1)
+        self.assertEqual(said.count("ValueError: no rate for step 5"), 1, said)
+        self.assertEqual(said.count("the scheduler's step() failed"), 1, said)
+
 
 if __name__ == "__main__":
     job.main()

@@ -1,5 +1,8 @@
 """A model in Python has the weights of the built-in one of the same name, to 1e-5 after 20 iterations.
 
+A ResNet amplifies differences of rounding: one of 1e-7 in its first layer is one of 0.03 after 20 iterations with a learning rate of
+0.01 and 16 images, and of 5e-6 with 3e-5. So it is trained slowly.
+
 With two workers by default; `parity_test.py BUILD/bin --count 3` tries one, two and four. python_test does so with an MLP.
 """
 
@@ -29,6 +32,9 @@ FILE = """
         model.load_state_dict(start, strict=False)  # it has no counters
         return model
 """
+RESNET = {"data": {"train": {"format": "synthetic", "feature_count": 768, "samples": 512},
+                   "test": {"format": "synthetic", "feature_count": 768, "samples": 16, "first_sample": 512},
+                   "classes": 10, "sample_shape": [3, 16, 16]}, "batch_size": 16}
 LANGUAGE = {"data": {"train": {"format": "text", "files": ["text.txt"], "from": 0, "to": 0.9},
                      "test": {"format": "text", "files": ["text.txt"], "from": 0.9, "to": 1},
                      "vocabulary": {"tokens": "characters"}, "sequence_length": 32}, "batch_size": 16}
@@ -65,11 +71,16 @@ class ParityTest(user_code.UserCodeTest):
         self.assertLessEqual(start.keys(), built_in.keys())
         self.assertLessEqual(start.keys(), own.keys())
         apart = {name: float(((built_in[name] - own[name]).abs() / own[name].abs().clamp(min=1)).max()) for name in start}
-        moved = max(float((own[name] - start[name]).abs().max()) for name in start)
-        furthest = max(start, key=apart.get)
+        statistics = {name for name in start if "running" in name}
+        moved = max(float((own[name] - start[name]).abs().max()) for name in start.keys() - statistics)
+        furthest = max(start.keys() - statistics, key=apart.get)
         print(f"{workers} workers: {furthest} is {apart[furthest]:.1e} apart, and the weights {moved:.1e} from the start")
         self.assertLess(apart[furthest], 1e-5)
         self.assertGreater(moved, 1e-4)
+        self.assertLess(max((apart[name] for name in statistics), default=0.0), 1e-4)
+
+    def test_resnet18(self):
+        self.check({"type": "resnet18"}, "resnet18()", RESNET, 3e-5)
 
     def test_a_transformer(self):
         """The language model: pairs of sentences, which transformer_tiny translates, are not data for a model in Python."""
