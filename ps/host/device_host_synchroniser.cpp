@@ -130,6 +130,7 @@ std::optional<SyncResult> DeviceHostSynchroniser::finish() {
   const double start_seconds = clock_.now_seconds();
   SyncResult result;
   const bool done = !given_up_ && attempt([&] {
+    vectors_->begin_steps();
     for (const FlatRange& bucket : buckets_.ranges()) {
       collective_->finish_sum();
       if (rank_ != 0) continue;
@@ -137,7 +138,9 @@ std::optional<SyncResult> DeviceHostSynchroniser::finish() {
                                connection_->gradients().subspan(bucket.first, bucket.size));
       connection_->gradient_ready(bucket.first, bucket.first + bucket.size);
     }
-    result.local_gradient_sqr_norm = vectors_->finish().local_sqr_norm;
+    // The gradient was waited for, so its norm need not be late.
+    const std::optional<GradientNorms> norms = vectors_->finish();
+    result.local_gradient_sqr_norm = (norms ? *norms : vectors_->late_norms().norms).local_sqr_norm;
     const double global_sqr_norm = rank_ == 0 ? bring_to_shards() : 0.0;
     result.global_gradient_sqr_norm = hand_round(global_sqr_norm);
     if (!is_alone()) collective_->broadcast(weights(), 0);
