@@ -270,7 +270,7 @@ TEST_CASE("slurm: a kind that no node has is passed over for the next one", "[sl
     settings.kinds[0].machine.type = "later";
     settings.kinds[0].options = {"--begin=now+1hour"};
     settings.kinds[1].machine.type = "now";
-    settings.wait_seconds = 4.0;
+    settings.wait_seconds = 16.0;  // half of it for each: Slurm may look at its queue late
     return std::make_unique<SlurmProvider>(io, clock_of_test, settings);
   });
   CHECK(trial.ready(1).type == "now");
