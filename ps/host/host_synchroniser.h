@@ -52,7 +52,7 @@ class HostSynchroniser final : public Synchroniser {
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
   // Only a worker that is alone on its host tells.
-  void tell_of_weights(WeightsReady ready) override { alone_.tell_of_weights(std::move(ready)); }
+  void tell_of_weights(const WeightsReady& ready) override { alone_.tell_of_weights(ready); }
   void interrupt() override;
   void allow() override;
   std::string problem() const override;

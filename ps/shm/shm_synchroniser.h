@@ -44,7 +44,7 @@ class ShmSynchroniser final : public Synchroniser {
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
-  void tell_of_weights(WeightsReady ready) override { weights_ready_ = std::move(ready); }
+  void tell_of_weights(const WeightsReady& ready) override { weights_ready_ = ready; }
   void interrupt() override;
   void allow() override { interrupted_ = false; }
   std::string problem() const override { return {}; }

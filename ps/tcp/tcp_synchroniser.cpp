@@ -202,9 +202,9 @@ std::optional<SyncResult> TcpSynchroniser::finish() {
   return result;
 }
 
-void TcpSynchroniser::tell_of_weights(WeightsReady ready) {
+void TcpSynchroniser::tell_of_weights(const WeightsReady& ready) {
   const std::lock_guard lock(mutex_);
-  weights_ready_ = std::move(ready);
+  weights_ready_ = ready;
 }
 
 void TcpSynchroniser::expect_weights(std::uint64_t iteration) {

@@ -53,7 +53,7 @@ class TcpSynchroniser final : public Synchroniser {
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
   std::optional<SyncResult> finish() override;
-  void tell_of_weights(WeightsReady ready) override;
+  void tell_of_weights(const WeightsReady& ready) override;
   void interrupt() override;
   void allow() override;
   std::string problem() const override;

@@ -112,7 +112,7 @@ class Synchroniser {
   // others are: for all of them, for some, or for none. If finish() returns nothing, the weights
   // that were told of mean nothing. Call it outside of an iteration; all workers of a job do, or
   // none.
-  virtual void tell_of_weights(WeightsReady) {}
+  virtual void tell_of_weights(const WeightsReady&) {}
 
   // Any thread: makes join() and finish() return as soon as possible. It remains in effect until
   // the next allow(), so that a call that is about to begin also returns.

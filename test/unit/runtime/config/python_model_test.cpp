@@ -78,7 +78,8 @@ TEST_CASE("What a worker of Python models does not do is refused") {
   CHECK_THAT(said_of("sync.strategy=gloo"), Catch::Contains("trained with parameter servers"));
   CHECK_THAT(said_of("sync.strategy=all_reduce"),
              Catch::Contains("for optimizers that workers step in Python"));
-  CHECK_THAT(said_of("device=cuda"), Catch::Contains("trained on the CPU"));
+  CHECK_THAT(said_of("compute.precision=float16"), Catch::Contains("not computed in float16"));
+  CHECK(folder.load(kValidConfig, {model_of(folder), "device=cuda"}).device == Device::kCuda);
   CHECK_THAT(folder.problem(kValidConfig, {kOwnData}).what,
              Catch::Contains("only a model in Python has data in Python"));
 }
