@@ -128,7 +128,7 @@ class GroupCollective::Connecting final {
     if (!link)
       state_->life.connecting_failed(number_, problem);
     else if (state_->life.connected(number_, state_->now()))
-      state_->link = std::move(link);
+      state_->link = std::exchange(link, nullptr);
     if (link) {  // nobody wants it any more
       lock.unlock();
       link->end(LinkEnd::kAbort);

@@ -192,7 +192,7 @@ class NcclAttempt final : public LinkAttempt {
     if (plan.way == NcclPlan::Way::kShrink) {
       const std::string name =
           previous_->identity().name + "/" + std::to_string(group_.membership.epoch);
-      const NcclCalls::Communicator child =
+      NcclCalls::Communicator child =
           previous_->shrink(plan.left, [this] { return !is_abandoned_; });
       std::shared_ptr<Link> link = link_of(child, name);
       end_previous();
@@ -242,7 +242,7 @@ class NcclAttempt final : public LinkAttempt {
       if (bytes.size() != id.bytes.size()) throw std::runtime_error("a damaged unique id came");
       std::ranges::copy(bytes, id.bytes.begin());
     }
-    const NcclCalls::Communicator communicator =
+    NcclCalls::Communicator communicator =
         calls_->init(id, static_cast<int>(size()), static_cast<int>(group_.rank));
     std::shared_ptr<NcclLink> link =
         link_of(communicator, "epoch-" + std::to_string(group_.membership.epoch));

@@ -20,15 +20,14 @@ std::optional<KeptCommunicator> kept_from_text(const std::string& text) {
 }
 
 NcclPlan plan_communicator(const std::vector<std::optional<KeptCommunicator>>& answers) {
-  const NcclPlan anew;
-  if (answers.empty() || !answers[0]) return anew;
+  if (answers.empty() || !answers[0]) return {};  // made anew
   const KeptCommunicator& first = *answers[0];
   NcclPlan plan;
   std::uint32_t next = 0;  // the least old rank that may follow
   for (const auto& answer : answers) {
     if (!answer || answer->name != first.name || answer->completed != first.completed ||
         answer->size != first.size || answer->rank < next)
-      return anew;
+      return {};  // made anew
     for (; next < answer->rank; ++next) plan.left.push_back(static_cast<int>(next));
     ++next;
   }
