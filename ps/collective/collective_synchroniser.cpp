@@ -30,43 +30,7 @@ CollectiveSynchroniser::CollectiveSynchroniser(Parts parts, const ChunkLayout& l
       clock_(clock),
       options_(options),
       copier_(*replica_, layout_, std::move(parts.deliver_snapshot)),
-      ready_chunks_(layout_),
-      buckets_(layout_, options.buckets) {}
-
-// Runs an operation that needs the other workers. Returns false if one of them is gone, or if it
-// was interrupted; no operation accesses memory any more then.
-template <typename Work>
-bool CollectiveSynchroniser::attempt(const Work& work) {
-  try {
-    work();
-    return true;
-  } catch (const ConnectionError& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      problem_ = error.what();
-    }
-    given_up_ = true;
-    collective_->leave();
-    return false;
-  }
-}
-
-void CollectiveSynchroniser::interrupt() {
-  interrupted_ = true;
-  collective_->interrupt();
-}
-
-void CollectiveSynchroniser::allow() {
-  collective_->allow();
-  interrupted_ = false;
-  const std::lock_guard lock(mutex_);
-  problem_.clear();
-}
-
-std::string CollectiveSynchroniser::problem() const {
-  const std::lock_guard lock(mutex_);
-  return interrupted_ ? std::string() : problem_;
-}
+      sums_(*replica_, *collective_, layout_, options.buckets) {}
 
 // ---- Joining. ----
 
@@ -79,7 +43,7 @@ bool CollectiveSynchroniser::join(const SyncGroup& group, const InitialWeights& 
     initial_weights(weights());
     held_ = next_iteration_;
   }
-  return attempt([&] {
+  return sums_.attempt([&] {
     collective_->join(group);
     if (group.shares_state) share_state(group);
     if (held_ != next_iteration_)
@@ -90,9 +54,8 @@ bool CollectiveSynchroniser::join(const SyncGroup& group, const InitialWeights& 
 void CollectiveSynchroniser::take_place(const SyncGroup& group) {
   membership_ = group.membership;
   optimizer_steps_ = group.optimizer_steps;
-  share_ = batch_shares(membership_.shares)[group.rank];
   next_iteration_ = membership_.first_iteration;
-  given_up_ = false;
+  sums_.begin_membership(batch_shares(membership_.shares)[group.rank]);
 }
 
 // Workers that already have the state receive it once more. This is safe even if it is interrupted,
@@ -120,34 +83,21 @@ std::uint64_t CollectiveSynchroniser::steps_before(std::uint64_t iteration) cons
 
 void CollectiveSynchroniser::begin(std::uint64_t iteration) {
   SCAVENGER_CHECK(iteration == next_iteration_ && held_ == iteration);
-  ready_chunks_.begin_iteration();
-  buckets_.begin_iteration();
+  sums_.begin_iteration();
   const double rate =
       learning_rate_at(options_.optimizer, membership_, options_.samples_per_epoch, iteration);
   replica_->begin({iteration, rate, steps_before(iteration) + 1,
                    membership_.position_at(iteration) / options_.samples_per_epoch});
 }
 
-void CollectiveSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
-  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
-    if (given_up_) return;
-    const ChunkRange range = layout_.range(chunk);
-    replica_->weight({range.first, range.size}, share_);
-    buckets_.finish_chunk(chunk, [this](const FlatRange& bucket) {
-      if (given_up_) return;
-      attempt([&] { collective_->begin_sum(gradients().subspan(bucket.first, bucket.size)); });
-    });
-  });
-}
-
 std::optional<SyncResult> CollectiveSynchroniser::finish() {
-  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  SCAVENGER_CHECK(sums_.all_ready());
   const double start_seconds = clock_.now_seconds();
   copier_.make_way_for(next_iteration_ + 1);
   std::optional<GradientNorms> norms;
-  const bool done = !given_up_ && attempt([&] {
+  const bool done = !sums_.given_up() && sums_.attempt([&] {
     replica_->begin_steps();
-    for (const FlatRange& bucket : buckets_.ranges()) {
+    for (const FlatRange& bucket : sums_.buckets()) {
       collective_->finish_sum();
       replica_->step(bucket);
     }

@@ -6,19 +6,17 @@
 // nothing.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "ps/collective/buckets.h"
+#include "ps/collective/group_sums.h"
 #include "ps/collective/snapshot_copier.h"
 #include "ps/core/chunk_layout.h"
-#include "ps/core/ready_chunks.h"
 #include "ps/shard/state_frames.h"
 #include "runtime/base/clock.h"
 #include "runtime/config/job_config.h"
@@ -52,12 +50,14 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
   std::span<float> weights() override { return replica_->vector(0, next_iteration_); }
   std::span<float> gradients() override { return replica_->gradients(); }
   void begin(std::uint64_t iteration) override;
-  void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  void gradient_ready(std::uint64_t first, std::uint64_t last) override {
+    sums_.gradient_ready(first, last);
+  }
   std::optional<SyncResult> finish() override;
   SyncResult late_result() override;
-  void interrupt() override;
-  void allow() override;
-  std::string problem() const override;
+  void interrupt() override { sums_.interrupt(); }
+  void allow() override { sums_.allow(); }
+  std::string problem() const override { return sums_.problem(); }
   StateHolder* state_holder() override { return this; }
 
   void begin_load(std::uint64_t iteration) override;
@@ -68,8 +68,6 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
  private:
   void take_place(const SyncGroup& group);
   void share_state(const SyncGroup& group);
-  template <typename Work>
-  bool attempt(const Work& work);
   std::uint64_t steps_before(std::uint64_t iteration) const;
 
   const std::unique_ptr<Replica> replica_;
@@ -78,14 +76,11 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
   const Clock& clock_;
   const Options options_;
   SnapshotCopier copier_;
-  ReadyChunks ready_chunks_;
-  Buckets buckets_;
-  std::atomic<bool> interrupted_{false};
+  GroupSums sums_;
 
   // State of the membership.
   scavenger::Membership membership_;
   std::uint64_t optimizer_steps_ = 0;  // steps before its first iteration
-  float share_ = 1.0F;                 // b_k / B
 
   // Number of iterations after which this worker has the complete state.
   std::optional<std::uint64_t> held_;
@@ -94,11 +89,7 @@ class CollectiveSynchroniser final : public Synchroniser, public StateHolder {
 
   // State of the iteration.
   std::uint64_t next_iteration_ = 0;
-  bool given_up_ = false;      // aborted within the iteration
   double wait_seconds_ = 0.0;  // of the host, in the last finish()
-
-  mutable std::mutex mutex_;
-  std::string problem_;
 };
 
 }  // namespace scavenger::ps

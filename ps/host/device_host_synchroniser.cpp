@@ -34,44 +34,16 @@ DeviceHostSynchroniser::DeviceHostSynchroniser(Parts parts, const ChunkLayout& l
       connection_(std::move(parts.connection)),
       layout_(layout),
       clock_(clock),
-      ready_chunks_(layout_),
-      buckets_(layout_, buckets) {}
-
-// Runs an operation that needs other processes. Returns false if one of them is gone, or if it was
-// interrupted. The others of the host notice that this worker leaves.
-template <typename Work>
-bool DeviceHostSynchroniser::attempt(const Work& work) {
-  try {
-    work();
-    return true;
-  } catch (const ConnectionError& error) {
-    {
-      const std::lock_guard lock(mutex_);
-      problem_ = error.what();
-    }
-    given_up_ = true;
-    collective_->leave();
-    return false;
-  }
-}
+      sums_(*vectors_, *collective_, layout_, buckets) {}
 
 void DeviceHostSynchroniser::interrupt() {
-  interrupted_ = true;
-  collective_->interrupt();
+  sums_.interrupt();
   connection_->interrupt();
 }
 
 void DeviceHostSynchroniser::allow() {
-  collective_->allow();
   connection_->allow();
-  interrupted_ = false;
-  const std::lock_guard lock(mutex_);
-  problem_.clear();
-}
-
-std::string DeviceHostSynchroniser::problem() const {
-  const std::lock_guard lock(mutex_);
-  return interrupted_ ? std::string() : problem_;
+  sums_.allow();
 }
 
 // ---- Joining. ----
@@ -80,9 +52,8 @@ bool DeviceHostSynchroniser::join(const SyncGroup& group, const InitialWeights& 
   const SyncGroup host = group_of_host(group);
   rank_ = host.rank;
   size_ = host.membership.workers();
-  share_ = batch_shares(host.membership.shares)[rank_];
-  given_up_ = false;
-  return attempt([&] {
+  sums_.begin_membership(batch_shares(host.membership.shares)[rank_]);
+  return sums_.attempt([&] {
     if (rank_ == 0 && !join_shards(group, initial_weights))
       throw ConnectionError({.what = "the shards cannot be reached: " + connection_->problem(),
                              .where = "first worker of a host",
@@ -107,31 +78,18 @@ bool DeviceHostSynchroniser::join_shards(const SyncGroup& group,
 // ---- An iteration. ----
 
 void DeviceHostSynchroniser::begin(std::uint64_t iteration) {
-  ready_chunks_.begin_iteration();
-  buckets_.begin_iteration();
+  sums_.begin_iteration();
   vectors_->begin({.iteration = iteration});
   if (rank_ == 0) connection_->begin(iteration);
 }
 
-void DeviceHostSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
-  ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
-    if (given_up_) return;
-    const ChunkRange range = layout_.range(chunk);
-    vectors_->weight({range.first, range.size}, share_);
-    buckets_.finish_chunk(chunk, [this](const FlatRange& bucket) {
-      if (given_up_) return;
-      attempt([&] { collective_->begin_sum(gradients().subspan(bucket.first, bucket.size)); });
-    });
-  });
-}
-
 std::optional<SyncResult> DeviceHostSynchroniser::finish() {
-  SCAVENGER_CHECK(ready_chunks_.all_ready());
+  SCAVENGER_CHECK(sums_.all_ready());
   const double start_seconds = clock_.now_seconds();
   SyncResult result;
-  const bool done = !given_up_ && attempt([&] {
+  const bool done = !sums_.given_up() && sums_.attempt([&] {
     vectors_->begin_steps();
-    for (const FlatRange& bucket : buckets_.ranges()) {
+    for (const FlatRange& bucket : sums_.buckets()) {
       collective_->finish_sum();
       if (rank_ != 0) continue;
       vectors_->save_gradients(bucket.first,

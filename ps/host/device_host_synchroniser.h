@@ -7,16 +7,14 @@
 //   all                     receive the weights from the first worker's device
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "ps/collective/buckets.h"
-#include "ps/core/ready_chunks.h"
+#include "ps/collective/group_sums.h"
 #include "ps/tcp/tcp_synchroniser.h"
 #include "runtime/base/clock.h"
 #include "runtime/training/collective.h"
@@ -42,16 +40,16 @@ class DeviceHostSynchroniser final : public Synchroniser {
   std::span<float> weights() override { return vectors_->vector(0, 0); }
   std::span<float> gradients() override { return vectors_->gradients(); }
   void begin(std::uint64_t iteration) override;
-  void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  void gradient_ready(std::uint64_t first, std::uint64_t last) override {
+    sums_.gradient_ready(first, last);
+  }
   std::optional<SyncResult> finish() override;
   void interrupt() override;
   void allow() override;
-  std::string problem() const override;
+  std::string problem() const override { return sums_.problem(); }
 
  private:
   bool join_shards(const SyncGroup& group, const InitialWeights& initial_weights);
-  template <typename Work>
-  bool attempt(const Work& work);
   double bring_to_shards();
   double hand_round(double value);
   bool is_alone() const { return size_ == 1; }
@@ -61,18 +59,11 @@ class DeviceHostSynchroniser final : public Synchroniser {
   const std::unique_ptr<TcpSynchroniser> connection_;
   const ChunkLayout layout_;
   const Clock& clock_;
-  ReadyChunks ready_chunks_;
-  Buckets buckets_;
+  GroupSums sums_;
 
   // State of the membership: this worker among those of its host.
   std::uint32_t rank_ = 0;
   std::uint32_t size_ = 1;
-  float share_ = 1.0F;  // b_k / B_host
-
-  bool given_up_ = false;  // within the iteration
-  std::atomic<bool> interrupted_{false};
-  mutable std::mutex mutex_;
-  std::string problem_;
 };
 
 // Returns the group of the workers of one host, of which the rank's worker is one.
