@@ -7,6 +7,7 @@ from typing import Any, Callable, List, Optional
 import torch
 
 from scavenger.devices.mirror import Mirror
+from scavenger.devices.pass_record import HostRecord, PassRecord
 from scavenger.model_state import ModelState
 from scavenger.problems import UserError
 
@@ -24,6 +25,7 @@ class GradientCollector:
         self._told: List[bool] = []
         self.is_active = True  # else gradients stay where PyTorch puts them
         self.is_last_pass = True  # else another one adds to them
+        self.record: PassRecord = HostRecord()  # of the iteration
         for index, parameter in enumerate(state.parameters):
             parameter.register_post_accumulate_grad_hook(self._hook(index))
 
@@ -42,7 +44,12 @@ class GradientCollector:
         self._has_value = [False] * len(self._state.parameters)
         self._told = [False] * len(self._state.parameters)
         if self._mirror is not None:
-            self._mirror.begin(lambda index: self._ready(self._worker, index))
+            self._mirror.begin(self._arrived)
+
+    def _arrived(self, index: int) -> None:
+        """Hand a gradient over, unless its loss, which came before it, turns out to be no number."""
+        if self.record.is_finite():
+            self._ready(self._worker, index)
 
     def has_told(self) -> bool:
         """Return whether a gradient was handed over in this iteration."""

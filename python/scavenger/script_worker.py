@@ -23,7 +23,7 @@ import torch
 
 from scavenger import batches, host_program, native, objective
 from scavenger.devices import choice
-from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
+from scavenger.devices.pass_record import record_of
 from scavenger.forked_loaders import datasets_of_rows, forked_loaders
 from scavenger.gradients import GradientCollector
 from scavenger.handover import Call, End, Handover, Pass
@@ -48,7 +48,6 @@ class ScriptModel(host_program.Worker):
         self._own_data = source
         self.index = 0
         self.collector: Optional[GradientCollector] = None
-        self.record: PassRecord = HostRecord()  # of the iteration that the script computes
 
     def set_up(self, job: native.Job, model: native.Model) -> None:
         """Describe the model that the script has prepared."""
@@ -64,17 +63,12 @@ class ScriptModel(host_program.Worker):
         self._stepped = the_script.stepped_here
         assert self._own_data is not None
         self._own_data.use_limits(config)
-        self.collector = GradientCollector(state, self.hand_over)
+        self.collector = GradientCollector(state, self._library.scavenger_worker_gradient_ready)
         self.collector.is_active = False
         model.place = self.describe_place(state.device)
         choice.use_kernels({})
         model.batches_ahead = self._own_data.batches_ahead
         state.describe(model)
-
-    def hand_over(self, worker: Any, parameter: int) -> None:
-        """Hand a gradient over, unless the loss turns out to be no number when it arrives."""
-        if self.record.is_finite():
-            self._library.scavenger_worker_gradient_ready(worker, parameter)
 
     def use_threads(self, threads: int) -> None:
         """Have the script compute with so many threads."""
@@ -331,9 +325,9 @@ class ScriptRunner:
         assert state is not None
         state.bring_buffers()
         seed_everything(request.random_key)
-        assert self._model is not None
-        self._model.record = record_of(state.device)
-        self._model.record.begin_pass()
+        assert self._model is not None and self._model.collector is not None
+        self._model.collector.record = record_of(state.device)
+        self._model.collector.record.begin_pass()
         return rows
 
     def step(self, loss: torch.Tensor, backward: bool) -> bool:
@@ -359,7 +353,7 @@ class ScriptRunner:
         assert self._model is not None and self._model.collector is not None
         collector, state = self._model.collector, the_script.state
         assert state is not None and self._source is not None
-        record = self._model.record
+        record = collector.record
         request.step.data_wait_seconds = self._source.wait_seconds
         if not record.add_loss(loss):
             record.fill(request.step)

@@ -14,7 +14,7 @@ from scavenger import native, objective
 from scavenger.devices.choice import is_apart, moved
 from scavenger.gradients import GradientCollector
 from scavenger.model_state import ModelState
-from scavenger.devices.pass_record import HostRecord, PassRecord, record_of
+from scavenger.devices.pass_record import record_of
 from scavenger.problems import UserError, blaming, is_out_of_memory, sample_text
 from scavenger.user_file import UserFile
 
@@ -100,19 +100,11 @@ class Trainer:
         self._source = source
         self._micro_batch = settings.micro_batch
         self._evaluated_at_once = 0  # most samples of a pass of an evaluation; 0: no limit
-        self._ready = ready
-        self._record: PassRecord = HostRecord()
-        self._collector = GradientCollector(
-            state, self._hand_over if is_apart(state.device) else ready)
+        self._collector = GradientCollector(state, ready)
 
     def use_gradients(self, views: List[torch.Tensor]) -> None:
         """Write gradients to these views from now on."""
         self._collector.use_gradients(views)
-
-    def _hand_over(self, worker: Any, parameter: int) -> None:
-        """Hand a gradient over, unless the loss turns out to be no number when it arrives."""
-        if self._record.is_finite():
-            self._ready(worker, parameter)
 
     def _rows(self, first: int, last: int) -> Any:
         return moved(self._source.rows(first, last), self._state.device)
@@ -159,7 +151,7 @@ class Trainer:
         self._source.use_micro_batch(self._micro_batch)
 
     def _passes(self, size: int, step: native.Step) -> None:
-        record = self._record = record_of(self._state.device)
+        record = self._collector.record = record_of(self._state.device)
         for first, last in parts_of(size, self._micro_batch):
             self._collector.is_last_pass = last == size
             data = self._rows(first, last)

@@ -1,6 +1,7 @@
 """PyTorch code as users write it, which several tests train, and what a test of such jobs starts from."""
 
 import importlib.util
+import subprocess
 import sys
 import unittest
 
@@ -48,3 +49,17 @@ class UserCodeTest(job.JobTest):
 
     def environment(self):
         return {**super().environment(), "SCAVENGER_PYTHON": sys.executable}
+
+    def assert_it_is_resized_while_it_trains(self, config):
+        """From one worker to two and back. Returns the run folder."""
+        run = self.run_folder()
+        process = self.start(config, "--quiet", "--workers", 1, "--run", run)
+        self.wait_for_event(run, "iterations", timeout=300)
+        for workers in (2, 1):
+            subprocess.run([job.programs / "scavenger-ctl", run, "resize", "--workers", str(workers), "--wait"],
+                           check=True, stdout=subprocess.DEVNULL, timeout=120)
+            self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
+        subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
+        process.communicate(timeout=60)
+        self.assertEqual([event["workers"] for event in job.events(run, "membership")], [1, 2, 1])
+        return run

@@ -6,7 +6,6 @@ What CUDA itself does (streams, pinned memory) is left to scripts/gpu_check.sh o
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import textwrap
 import unittest
@@ -87,17 +86,7 @@ class MirroredJobTest(user_code.UserCodeTest):
 
     def test_a_job_is_resized_and_keeps_no_memory_that_has_gone(self):
         self.is_apart = True
-        config = self.file_model(stop={"max_epochs": 100000})
-        run = self.run_folder()
-        process = self.start(config, "--quiet", "--workers", 1, "--run", run)
-        self.wait_for_event(run, "iterations", timeout=300)
-        for workers in (2, 1):
-            subprocess.run([job.programs / "scavenger-ctl", run, "resize", "--workers", str(workers), "--wait"],
-                           check=True, stdout=subprocess.DEVNULL, timeout=120)
-            self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
-        subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
-        process.communicate(timeout=60)
-        self.assertEqual([event["workers"] for event in job.events(run, "membership")], [1, 2, 1])
+        self.assert_it_is_resized_while_it_trains(self.file_model(stop={"max_epochs": 100000}))
 
     def test_a_gpu_that_is_not_there_is_told_of_before_anything_starts(self):
         said = self.train(self.file_model(device="cuda"), "--quiet", "--run", self.run_folder(), check=2)

@@ -114,17 +114,7 @@ class PythonTest(user_code.UserCodeTest):
         subprocess.run([sys.executable, "-c", code, self.folder / "train.py", exported], check=True)
 
     def test_it_is_resized_while_it_trains(self):
-        config = self.configure(NOISY, stop={"max_epochs": 100000})
-        run = self.run_folder()
-        process = self.start(config, "--quiet", "--workers", 1, "--run", run)
-        self.wait_for_event(run, "iterations", timeout=300)
-        for workers in (2, 1):
-            subprocess.run([job.programs / "scavenger-ctl", run, "resize", "--workers", str(workers), "--wait"],
-                           check=True, stdout=subprocess.DEVNULL, timeout=120)
-            self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
-        subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
-        process.communicate(timeout=60)
-        self.assertEqual([m["workers"] for m in job.events(run, "membership")], [1, 2, 1])
+        run = self.assert_it_is_resized_while_it_trains(self.configure(NOISY, stop={"max_epochs": 100000}))
         self.assertEqual(sum(event["count"] for event in job.trained(run)), job.events(run, "end")[-1]["iteration"])
 
     def said_of(self, source, check=2, **changes):
