@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
@@ -80,11 +81,19 @@ class PauseTest(job.JobTest):
         self.wait_for_event(run, "pause")
         return run, process
 
+    def wait_until_it_is_paused(self, run):
+        """A checkpoint that it was writing when the pause came is finished first, and its state says so."""
+        deadline = time.monotonic() + 60
+        while ": paused;" not in (said := ctl(run, "status")[1]):
+            self.assertIn(": checkpointing;", said)
+            self.assertLess(time.monotonic(), deadline, said)
+            time.sleep(0.05)
+
     def test_a_paused_job_says_so_everywhere_and_goes_on(self):
         run, process = self.paused_job("--set", "cluster.price_per_worker_hour=100")
         first = self.wait_for_event(run, "pause")[0]
         self.assertTrue(first["paused"])
-        self.assertIn(": paused;", ctl(run, "status")[1])
+        self.wait_until_it_is_paused(run)
         self.assertIn("paused  K 2", ctl(run, "top")[1])
         self.assertEqual(job.report(run)["status"], "paused")
 

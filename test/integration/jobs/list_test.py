@@ -39,7 +39,7 @@ class ListTest(job.JobTest):
         self.assertEqual(sorted(found), ["run-0", "run-1"])
         one = found["run-1"]
         self.assertEqual((one["name"], one["workers"], one["batch_size"], one["pid"]), ("synthetic_mlp", 2, 64, processes[1].pid))
-        self.assertIn(one["state"], ("training", "evaluating", "snapshotting"))
+        self.assertIn(one["state"], ("training", "evaluating", "checkpointing"))
         self.assertEqual((one["evaluation"]["metric"], one["evaluation"]["split"]), ("accuracy", "test"))
         self.assertGreater(one["cost_dollars"], 0)
         self.assertRegex(one["started_utc"], r"^\d{4}-\d\d-\d\dT")
