@@ -43,7 +43,7 @@ def measure_in_turns(contestants, rounds):
 
 def parser(description, rounds):
     arguments = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--build", type=pathlib.Path, default=SOURCE / "build" / "release",
+    arguments.add_argument("--build", type=lambda text: pathlib.Path(text).resolve(), default=SOURCE / "build" / "release",
                            help="the build folder with the programs in bin/ and bench/ (default: %(default)s)")
     arguments.add_argument("--rounds", type=int, default=rounds, help="turns of each contestant (default: %(default)s)")
     arguments.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there, too")
