@@ -22,7 +22,8 @@ import comparison  # noqa: E402
 
 EXAMPLES = comparison.SOURCE / "examples"
 SAMPLES = {"images": 6000, "text": 3000, "tabular": 20000}
-TEXT = comparison.SOURCE / "shared" / "data" / "tinyshakespeare" / "input.txt"
+SHARED_DATA = pathlib.Path(os.environ.get("SCAVENGER_SHARED_DATA", comparison.SOURCE.parent / "shared" / "data"))
+TEXT = SHARED_DATA / "tinyshakespeare" / "input.txt"
 CHARACTERS = 60000
 RATIOS = [("torchrun / ours", "torchrun", "ours")]
 PATIENCE_SECONDS = 1800
