@@ -82,7 +82,7 @@ class JobTest(unittest.TestCase):
             if len(found) >= count:
                 return found
             time.sleep(0.01)
-        self.fail(f"no {count} events {name} in {run} within {timeout} s")
+        self.fail(f"no {count} events {name} in {run} within {timeout} s\n{story(run)}")
 
 
 def ready_config(name, data):
@@ -119,6 +119,16 @@ def words_of(pid):
         return f"{pid} (of {parent}): " + (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return f"{pid}: it has just ended"
+
+
+def story(run, lines=20):
+    """What a run that did not do what it should tells of itself: the ends of its logs, which are gone with its folder."""
+    paths = [pathlib.Path(run) / "events.jsonl", pathlib.Path(run) / "decisions.jsonl", *sorted((pathlib.Path(run) / "logs").glob("*"))]
+    ends = []
+    for path in filter(pathlib.Path.is_file, paths):
+        end = path.read_text(errors="replace").splitlines()[-lines:]
+        ends += [f"--- {path.name}, the last {len(end)} lines", *(line[:400] for line in end)]
+    return "\n".join(ends)
 
 
 def run_program(name, *arguments):
