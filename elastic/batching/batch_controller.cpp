@@ -43,6 +43,10 @@ double spread(const std::vector<double>& seconds) {
 
 }  // namespace
 
+bool BatchController::has_grown(const Measured& then, const Measured& now) {
+  return now.share > (1.0 + kThroughputTolerance) * then.share;
+}
+
 BatchingSettings batching_settings(const JobConfig& config, const MachineCatalogue& catalogue) {
   BatchingSettings settings;
   settings.dead_band = config.batching.dead_band;
@@ -268,6 +272,7 @@ void BatchController::learn_from_last_change() {
   const auto speed = [this](const Measured& measured) {
     return (overhead_.samples() + measured.share) / measured.seconds;
   };
+  const double slowdown_of_all = this->slowdown_of_all(seconds);
   for (std::size_t k = 0; k < seconds.size(); ++k) {
     const std::uint32_t worker = membership_.indices[k];
     const Measured now{membership_.shares[k], seconds[k]};
@@ -279,12 +284,29 @@ void BatchController::learn_from_last_change() {
     const auto before = before_.find(worker);
     if (before == before_.end()) continue;
     const Measured& then = before->second;
-    const bool grew = now.share > (1.0 + kThroughputTolerance) * then.share;
-    if (grew && now.samples_per_second() < (1.0 - kThroughputTolerance) * then.samples_per_second())
+    const double least = (1.0 - kThroughputTolerance) * slowdown_of_all * then.samples_per_second();
+    if (has_grown(then, now) && now.samples_per_second() < least)
       learned_bounds_[worker] = {then, measured_};
     else
       overhead_.add(then.share, then.seconds, now.share, now.seconds);
   }
+}
+
+// What the machine did meanwhile to everyone is not due to a share: the speed now of those who were
+// not given more, over their speed before, at most 1.
+double BatchController::slowdown_of_all(const std::vector<double>& seconds) const {
+  double now_seconds = 0.0, expected_seconds = 0.0;
+  for (std::size_t k = 0; k < seconds.size(); ++k) {
+    const auto before = before_.find(membership_.indices[k]);
+    if (before == before_.end()) continue;
+    const Measured& then = before->second;
+    if (has_grown(then, {membership_.shares[k], seconds[k]})) continue;
+    const double work =
+        (overhead_.samples() + membership_.shares[k]) / (overhead_.samples() + then.share);
+    now_seconds += seconds[k];
+    expected_seconds += work * then.seconds;
+  }
+  return now_seconds > 0.0 ? std::min(1.0, expected_seconds / now_seconds) : 1.0;
 }
 
 void BatchController::forget_old_bounds() {

@@ -88,7 +88,9 @@ class BatchController final {
   std::map<std::uint32_t, double> speeds_with(const std::vector<double>& seconds) const;
   ShareRule rule_for(const std::map<std::uint32_t, double>& measured_speeds) const;
   std::optional<ShareProposal> propose();
+  static bool has_grown(const Measured& then, const Measured& now);
   void learn_from_last_change();
+  double slowdown_of_all(const std::vector<double>& seconds) const;
   void forget_old_bounds();
 
   const BatchingSettings settings_;

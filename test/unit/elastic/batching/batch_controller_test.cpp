@@ -124,6 +124,21 @@ TEST_CASE("A share with which a worker gets slower is not given to it again") {
   }
 }
 
+TEST_CASE("A machine that slows down for all just when a share grew is no bound for that share") {
+  // A neighbour comes as the first shares change, at iteration 9 or so, and stays.
+  const auto law = [](std::uint32_t worker, double share, std::uint64_t iteration) {
+    const double neighbour = iteration < 10 ? 1.0 : 2.0;
+    return neighbour * share / (worker == 0 ? 3000.0 : 1000.0);
+  };
+  SimulatedWorkers workers(3, 384, law);
+  workers.noise = 0.02;
+  workers.run(400);
+  CAPTURE(workers.shares(), workers.reasons());
+  REQUIRE(workers.adjustments() >= 1);
+  CHECK(workers.rule().learned_bounds.empty());
+  CHECK(workers.spread() < 1.1);
+}
+
 TEST_CASE("Workers whose speeds change just when their shares do end up in balance") {
   // Half the work is fixed, which cannot be seen: worker 1 is freed as the others are throttled.
   const auto law = [](std::uint32_t worker, double share, std::uint64_t iteration) {
