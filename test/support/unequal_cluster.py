@@ -82,6 +82,12 @@ def adjustments(job):
     return [event for event in job.events("membership") if "shares for" in event["reason"]]
 
 
+def iterations(job):
+    """How many the job has done."""
+    last = job.events("iterations")[-1]
+    return last["first"] + last["count"]
+
+
 def last_window(job):
     """Of the last iterations of the last membership: seconds of each, and of each worker by rank; empty while there are too few."""
     return window(job, job.events("membership")[-1])
