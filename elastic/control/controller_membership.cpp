@@ -61,8 +61,9 @@ void Controller::replace_deferred() {
   for (const ProcessName& process : roster_.deferred_until(now_seconds_)) replace(process);
 }
 
+// One that was let go while it started may still say that it is there.
 void Controller::on_process_joined(const ProcessJoined& event) {
-  if (state() == JobState::kEnding || !roster_.knows(event.process)) return;
+  if (state() == JobState::kEnding || !roster_.expects(event.process)) return;
   roster_.join(event.process);
   if (event.process.role == Role::kWorker) never_joined_ = 0;
   if (next_worker_count() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;

@@ -103,7 +103,10 @@ void Controller::staff() {
 }
 
 void Controller::on_process_left(const ProcessLeft& event) {
-  if (state() != JobState::kEnding) roster_.forget(event.process);
+  if (state() == JobState::kEnding) return;
+  roster_.forget(event.process);
+  if (state() == JobState::kHalting)
+    gather();  // its halt may have been the last that is waited for
 }
 
 void Controller::on_process_leaving(const ProcessLeaving& event) {

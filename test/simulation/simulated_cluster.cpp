@@ -185,7 +185,9 @@ void SimulatedCluster::release(const ProcessName& process) {
   const ProcessPointer released = processes_.at(process);
   released->is_released = true;
   if (released->is_gone) return leave(released);
-  loop_.after(released->has_joined ? 0.3 + 0.2 * random_.uniform() : 0.0, [this, released] {
+  // One that starts may join while it is told to go.
+  const double soonest_seconds = released->has_joined ? 0.3 : 0.0;
+  loop_.after(soonest_seconds + 0.2 * random_.uniform(), [this, released] {
     released->runs = false;
     announce(released);
   });

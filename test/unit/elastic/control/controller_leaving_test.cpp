@@ -65,6 +65,29 @@ TEST_CASE("who leaves before it has come is let go at once, and another is asked
         Lines{"announce", "release worker 2", "start worker 3"});
 }
 
+TEST_CASE("who was let go while it started may still say that it is there") {
+  ScriptedJob job = training_job();
+  job.feed(ReshapeWanted{3, 10, "more"});
+  CHECK(job.feed(ReshapeWanted{2, 10, "no more"}) == Lines{"release worker 2"});
+
+  CHECK(job.feed(ProcessJoined{kWorker2}).empty());
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{0, 1});
+  CHECK(job.feed(ProcessLeft{kWorker2}).empty());
+  for (int i = 0; i < 10; ++i)
+    for (const std::string& line : job.iterate()) CHECK(line.starts_with("grant"));
+}
+
+TEST_CASE("a job does not wait for the halt of who was let go while the others came together") {
+  ScriptedJob job(small_plan());
+  for (const ProcessName& process : {kShard0, kWorker1}) job.feed(ProcessJoined{process});
+  CHECK(job.feed(ReshapeWanted{1, 10, "fewer"}) == Lines{"release worker 0", "initialise shards"});
+  CHECK(job.feed(ProcessJoined{kWorker0}).empty());
+  job.shards_ready();
+
+  CHECK(job.ready(kWorker1).front().starts_with("grant"));
+  CHECK(job.feed(ProcessLeft{kWorker0}).empty());
+}
+
 TEST_CASE("with shrink, who leaves is not replaced") {
   ControllerPlan plan = small_plan();
   plan.faults.on_worker_loss = OnWorkerLoss::kShrink;

@@ -60,6 +60,7 @@ struct ModelProcess {
   bool has_machine = true;  // else it is still to be had
   bool is_joined = false;
   bool is_released = false;   // it is to end
+  bool may_join = false;      // its news crosses the release
   bool halts = false;         // it was asked to, and has not answered
   std::uint32_t readies = 0;  // membership epoch that it gets ready for; 0: none
   bool has_weights = false;
@@ -159,6 +160,7 @@ class ModelCluster final {
     for (const auto& [name, process] : processes_) {
       if (process.is_released) {
         possible.push_back(ProcessLeft{name});
+        if (process.may_join) possible.push_back(ProcessJoined{name});
         continue;
       }
       if (process.is_starting && process.has_machine) possible.push_back(ProcessJoined{name});
@@ -228,8 +230,9 @@ class ModelCluster final {
   }
 
   void happens(const ProcessJoined& event) {
-    processes_.at(event.process).is_starting = false;
-    processes_.at(event.process).is_joined = true;
+    ModelProcess& process = processes_.at(event.process);
+    process.is_starting = process.may_join = false;
+    process.is_joined = !process.is_released;
   }
   void happens(const ProcessStarted& event) { processes_.at(event.process).has_machine = true; }
   void happens(const MachineRefused& event) {
@@ -298,7 +301,8 @@ class ModelCluster final {
     ModelProcess& process = processes_.at(action.process);
     REQUIRE(action.process.role == Role::kWorker);
     REQUIRE((process.is_joined || process.is_starting));
-    process = {.is_starting = false, .is_released = true};
+    const bool may_join = process.is_starting && process.has_machine;
+    process = {.is_starting = false, .is_released = true, .may_join = may_join};
   }
   void carry_out(const KillProcess&) { FAIL("nobody hangs here"); }
   void carry_out(const HaltProcesses& action) {
