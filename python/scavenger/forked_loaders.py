@@ -10,8 +10,6 @@ import os
 import pathlib
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional
 
-from torch.utils.data import default_collate
-
 from scavenger.loader_pool import MOST_LOADERS, Loader
 from scavenger.loader_process import Datasets, answer_requests, watch_worker
 from scavenger.user_file import UserFile
@@ -25,22 +23,6 @@ class ScriptData(NamedTuple):
 
     samples: Any  # with __len__ and __getitem__
     collate: Optional[Collate]
-
-
-class _TestSample(NamedTuple):
-    """A sample that the evaluation's own collate function is for."""
-
-    sample: Any
-
-
-class _Tagged:
-    """A data set whose samples say that they are of the test data."""
-
-    def __init__(self, samples: Any) -> None:
-        self._samples = samples
-
-    def __getitem__(self, index: int) -> _TestSample:
-        return _TestSample(self._samples[index])
 
 
 def _no_model() -> Any:
@@ -67,16 +49,10 @@ def _functions(path: pathlib.Path, training: ScriptData, test: Optional[ScriptDa
         if split == "train":
             return training.samples
         assert test is not None
-        return _Tagged(test.samples)
+        return test.samples
 
-    def collate(samples: List[Any]) -> Any:
-        if not isinstance(samples[0], _TestSample):
-            return (training.collate or default_collate)(samples)
-        assert test is not None
-        return (test.collate or training.collate or default_collate)(
-            [each.sample for each in samples])
-
-    return UserFile(path=path, make_model=_no_model, make_dataset=make_dataset, collate=collate)
+    return UserFile(path=path, make_model=_no_model, make_dataset=make_dataset,
+                    collate=training.collate, test_collate=test.collate if test else None)
 
 
 def _serve(path: pathlib.Path, seed: int, training: ScriptData, test: Optional[ScriptData],

@@ -10,12 +10,13 @@ import pathlib
 import sys
 import threading
 import traceback
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 import torch
 from torch.utils.data import default_collate
 
 from scavenger import user_file, whole_batches
+from scavenger.default_batches import default_batch
 from scavenger.problems import UserError, blaming, sample_text, stack_text
 from scavenger.trainer import seed_everything
 
@@ -69,33 +70,53 @@ class Datasets:
             samples.append(sample)
             numbers.append(index)
         self.numbers = numbers if numbers != request.samples else None
-        collate = self._file.collate or default_collate
-        with blaming("collate()" if self._file.collate else "the default collate()",
-                     lambda: f" on samples {sample_text(request.samples)}"):
+        return self._batch_of(samples, numbers)
+
+    def _batch_of(self, samples: List[Any], numbers: List[int]) -> Any:
+        """Return what the collate function makes of these samples."""
+        collate = self._collate_of(self._split_of(numbers[0]))
+
+        def where() -> str:
+            return f" on samples {sample_text(numbers)}"
+
+        if collate is None or collate is default_collate:
+            return default_batch(samples, lambda offset: self._name_of(numbers[offset]), where)
+        with blaming("collate()", where):
             return collate(samples)
+
+    def _collate_of(self, split: str) -> Optional[Callable[[List[Any]], Any]]:
+        file = self._file
+        return file.collate if split == "train" else file.test_collate or file.collate
+
+    def _split_of(self, number: int) -> str:
+        return "train" if number < self._train_samples else "test"
+
+    def _index_of(self, number: int) -> int:
+        """Return the number that a sample has in the data set of its split."""
+        return number if number < self._train_samples else number - self._train_samples
+
+    def _name_of(self, number: int) -> str:
+        return f"sample {self._index_of(number)} of the {self._split_of(number)} data set"
 
     def _whole(self, request: Request) -> Any:
         """Return the batch if it can be read at once, or None."""
-        is_train = request.samples[0] < self._train_samples
-        if any((number < self._train_samples) != is_train for number in request.samples):
+        split = self._split_of(request.samples[0])
+        if any(self._split_of(number) != split for number in request.samples):
             return None
-        split = "train" if is_train else "test"
         self._dataset(split)
         rows = self._rows[split]
         if rows is None:
             return None
         self.numbers = None
-        numbers = torch.tensor(request.samples) - (0 if is_train else self._train_samples)
+        numbers = torch.tensor(request.samples) - (0 if split == "train" else self._train_samples)
         with blaming(f"the {split} data set", lambda: f" at samples {sample_text(numbers.tolist())}"):
             return rows(numbers)
 
     def _sample(self, number: int, position: int) -> Tuple[int, Any]:
-        is_train = number < self._train_samples
-        split = "train" if is_train else "test"
-        index = number if is_train else number - self._train_samples
+        split, index = self._split_of(number), self._index_of(number)
         dataset = self._dataset(split)  # before the seed, which its making may change
         seed_everything(self._key(position))
-        if is_train and hasattr(dataset, "at_position"):  # it has an order of its own
+        if split == "train" and hasattr(dataset, "at_position"):  # it has an order of its own
             with blaming("the train data set", lambda: f" at position {position}"):
                 index, sample = dataset.at_position(position)
                 return int(index), sample
@@ -115,7 +136,7 @@ class Datasets:
             if hasattr(dataset, "use_seed"):
                 dataset.use_seed(self._seed)
             self._made[split] = dataset
-            self._rows[split] = whole_batches.rows_of(dataset, self._file.collate)
+            self._rows[split] = whole_batches.rows_of(dataset, self._collate_of(split))
         return self._made[split]
 
     def _key(self, position: int) -> int:

@@ -26,6 +26,7 @@ class UserFile:
     loss: Optional[Callable[..., Any]] = None
     make_dataset: Optional[Callable[[str], Any]] = None
     collate: Optional[Callable[[list], Any]] = None
+    test_collate: Optional[Callable[[list], Any]] = None  # of the test data, if it is another one
     evaluate: Optional[Callable[..., Any]] = None
     make_optimizer: Optional[Callable[..., Any]] = None
     make_scheduler: Optional[Callable[..., Any]] = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable, Optional
 
 import torch
-from torch.utils.data import Subset, TensorDataset
+from torch.utils.data import Subset, TensorDataset, default_collate
 
 Rows = Callable[[torch.Tensor], Any]
 
@@ -26,7 +26,7 @@ def rows_of(dataset: Any, collate: Optional[Callable[..., Any]]) -> Optional[Row
     if kind is TensorDataset:
         is_plain = all(type(tensor) is torch.Tensor and tensor.layout == torch.strided
                        and not tensor.requires_grad for tensor in dataset.tensors)
-        if collate is not None or not is_plain:
+        if collate not in (None, default_collate) or not is_plain:
             return None
         return lambda numbers: [tensor[numbers] for tensor in dataset.tensors]
     if kind is Rectangle:

@@ -122,6 +122,57 @@ class LoaderTest(unittest.TestCase):
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
+class BatchTest(unittest.TestCase):
+    """Which function makes a batch, and what is said of samples that the default one cannot join."""
+
+    def datasets(self, train, test=(), **functions):
+        from scavenger.loader_process import Datasets
+        from scavenger.user_file import UserFile
+        splits = {"train": train, "test": list(test)}
+        file = UserFile(path=pathlib.Path("train.py"), make_model=lambda: None, make_dataset=splits.get, **functions)
+        return Datasets(file, 1, len(train))
+
+    def load(self, datasets, *numbers):
+        from scavenger.loader_process import Request
+        return datasets.load(Request(1, list(numbers), numbers[0]))
+
+    def said_of(self, datasets, *numbers):
+        from scavenger.problems import UserError
+        with self.assertRaises(UserError) as raised:
+            self.load(datasets, *numbers)
+        self.assertIn("collate(samples)", raised.exception.remedy)
+        self.assertIn("collate_fn", raised.exception.remedy)
+        return raised.exception.what
+
+    def test_none_in_a_sample_is_named_with_its_place_and_a_remedy(self):
+        import torch
+        x = torch.zeros(2)
+        for samples, number, words in [
+                ([(x, 1), (x, 2), (x, None)], 2, "sample 2 of the train data set has None at [1], of"),
+                ([(x, None)] * 3, 0, "sample 0 of the train data set has None at [1], of"),
+                ([{"x": x, "mask": [x, None]}] * 3, 0, "sample 0 of the train data set has None at ['mask'][1], of"),
+                ([x, None, x], 1, "sample 1 of the train data set is None, of")]:
+            with self.subTest(words):
+                self.assertIn(words, self.said_of(self.datasets(samples), 0, 1, 2))
+                self.assertIn(words.replace("train", "test"), self.said_of(self.datasets([x] * 5, samples), 5, 6, 7))
+                self.assertIn(words, self.said_of(self.datasets(samples, collate=torch.utils.data.default_collate), 0, 1, 2))
+                self.assertIn(words.split(" of the")[0], self.said_of(self.datasets(samples), number))
+
+    def test_other_samples_that_the_default_cannot_join_have_the_remedy(self):
+        import torch
+        said = self.said_of(self.datasets([torch.zeros(2), torch.zeros(3)]), 0, 1)
+        self.assertIn("the default collate() failed on samples 0, 1: RuntimeError: stack expects each tensor to be equal size", said)
+
+    def test_test_data_may_have_a_collate_function_of_their_own(self):
+        datasets = self.datasets([1, None, 3], [5, None], collate=lambda samples: ["train", *samples])
+        self.assertEqual(self.load(datasets, 0, 1), ["train", 1, None])
+        self.assertEqual(self.load(datasets, 3, 4), ["train", 5, None])
+        datasets = self.datasets([1, 2, 3], [5, None], test_collate=lambda samples: ["test", *samples])
+        self.assertEqual(self.load(datasets, 0, 1).tolist(), [1, 2])
+        self.assertEqual(self.load(datasets, 3, 4), ["test", 5, None])
+
+
+@unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
 class InspectionTest(unittest.TestCase):
     """What is wrong with a file is said before anything is started."""
 

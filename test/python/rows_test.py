@@ -44,13 +44,14 @@ class RowsTest(unittest.TestCase):
             self.assert_same(batch, default_collate([dataset[number] for number in numbers]))
             batch[0].zero_()  # it is the user's own
         self.assertNotEqual(self.tensors[1].sum(), 0)
+        self.assert_same(rows_of(whole, default_collate)(torch.tensor(numbers)), rows_of(whole, None)(torch.tensor(numbers)))
 
         class Noisy(TensorDataset):
             def __getitem__(self, index):
                 return super().__getitem__(index)[0] + torch.randn(2, 3)
 
-        for dataset, collate in [(Noisy(*self.tensors), None), (whole, default_collate), (ConcatDataset([whole]), None),
-                                 (TensorDataset(self.tensors[0].requires_grad_()), None), (list(range(9)), None)]:
+        for dataset, collate in [(Noisy(*self.tensors), None), (whole, list), (ConcatDataset([whole]), None),
+                                 (TensorDataset(self.tensors[0].clone().requires_grad_()), None), (list(range(9)), None)]:
             self.assertIsNone(rows_of(dataset, collate), type(dataset))
 
     def test_a_loader_process_makes_them_of_both_splits(self):
