@@ -54,12 +54,23 @@ function logScale(from, to, low, high) {
 
 // ---- Axes. ----
 
+// A text for each value, with as many significant digits as neighbours need to differ; `format` takes a value and, if it
+// has a choice, the number of digits.
+function tickLabels(values, format) {
+  const mostDigits = 15;  // that a double has
+  let labels = values.map((value) => format(value));
+  for (let digits = 4; digits <= mostDigits && new Set(labels).size < labels.length; digits++)
+    labels = values.map((value) => format(value, digits));
+  return labels;
+}
+
 function xAxis(frame, scale, format, label) {
   const group = svg("g", { class: "axis", "aria-hidden": "true" });
-  for (const value of scale.ticks) {
+  const labels = tickLabels(scale.ticks, format);
+  for (const [i, value] of scale.ticks.entries()) {
     const x = scale(value);
     group.append(svg("line", { class: "grid", x1: x, x2: x, y1: frame.top, y2: frame.bottom }));
-    group.append(svg("text", { x, y: frame.bottom + 17, "text-anchor": "middle" }, format(value)));
+    group.append(svg("text", { x, y: frame.bottom + 17, "text-anchor": "middle" }, labels[i]));
   }
   group.append(svg("line", { class: "rule", x1: frame.left, x2: frame.right, y1: frame.bottom, y2: frame.bottom }));
   if (label)
@@ -69,10 +80,11 @@ function xAxis(frame, scale, format, label) {
 
 function yAxis(frame, scale, format, label) {
   const group = svg("g", { class: "axis", "aria-hidden": "true" });
-  for (const value of scale.ticks) {
+  const labels = tickLabels(scale.ticks, format);
+  for (const [i, value] of scale.ticks.entries()) {
     const y = scale(value);
     group.append(svg("line", { class: "grid", x1: frame.left, x2: frame.right, y1: y, y2: y }));
-    group.append(svg("text", { x: frame.left - 7, y: y + 4, "text-anchor": "end" }, format(value)));
+    group.append(svg("text", { x: frame.left - 7, y: y + 4, "text-anchor": "end" }, labels[i]));
   }
   if (label) group.append(svg("text", { class: "label", x: 2, y: frame.top - 12 }, label));
   return group;

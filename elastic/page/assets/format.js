@@ -19,19 +19,19 @@ const Format = {
   },
 
   // Of an iteration or a pause: "420 µs", "3.14 ms", "1.25 s".
-  brief(seconds) {
+  brief(seconds, digits = 3) {
     if (seconds == null || !Number.isFinite(seconds)) return Format.missing;
     if (seconds === 0) return "0 s";
-    if (seconds < 0.001) return Format.number(seconds * 1e6, 3) + " µs";
-    if (seconds < 1) return Format.number(seconds * 1e3, 3) + " ms";
-    return Format.duration(seconds);
+    if (seconds < 0.001) return Format.number(seconds * 1e6, digits) + " µs";
+    if (seconds < 1) return Format.number(seconds * 1e3, digits) + " ms";
+    return Format.duration(seconds, digits);
   },
 
   // Of a job: "12.3 s", "4 min 05 s", "1 h 02 min", "2 d 03 h".
-  duration(seconds) {
+  duration(seconds, digits = 3) {
     if (seconds == null || !Number.isFinite(seconds)) return Format.missing;
     if (seconds < 0) return "−" + Format.duration(-seconds);
-    if (seconds < 99.95) return Format.number(seconds, 3) + " s";
+    if (seconds < 99.95) return Format.number(seconds, digits) + " s";
     const two = (value) => String(value).padStart(2, "0");
     const whole = Math.round(seconds);
     if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;

@@ -7,7 +7,7 @@ const AXES = { time: "time", epoch: "epochs", iteration: "iterations" };
 function axisSpec(axis, runs) {
   if (axis === "time") {
     const unit = timeUnit(Math.max(...runs.map((run) => run.totals.seconds)));
-    return { from: 0, label: `time, ${unit.name}`, unit: unit.seconds, format: (value) => Format.number(value / unit.seconds), tip: Format.duration };
+    return { from: 0, label: `time, ${unit.name}`, unit: unit.seconds, format: (value, digits) => Format.number(value / unit.seconds, digits), tip: Format.duration };
   }
   const name = AXES[axis];
   return { from: 0, label: name, integer: axis === "iteration", format: Format.number, tip: (value) => `${axis} ${axis === "iteration" ? Format.count(value) : Format.number(value)}` };
@@ -93,7 +93,7 @@ function metricCharts(runs, axis) {
   return metrics.map((metric) => {
     const curves = runs.flatMap((run, r) => run.metrics.filter((one) => one.metric === metric).map((one) => ({ run, r, one })));
     const target = runs.map((run) => run.identity.target).find((one) => one && one.metric === metric);
-    const format = Format.isShare(metric) ? (value) => Format.percent(value) : Format.number;
+    const format = Format.isShare(metric) ? Format.percent : Format.number;
     const name = Format.metricTitle(metric), title = name[0].toUpperCase() + name.slice(1);
     return {
       id: "metric-" + metric,

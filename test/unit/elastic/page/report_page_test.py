@@ -134,6 +134,31 @@ class OneRun(ReportTest):
             self.assertIn("epochs", page.locator("#loss svg").text_content())
             self.assertEqual(chromium.errors, [])
 
+    def test_neighbours_on_an_axis_have_different_labels(self):
+        """Whatever is the same about their values."""
+        run = self.folder / "run"
+        sample_logs.eventful_job(run)
+        log = run / "events.jsonl"
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+        measured = [event for event in events if event["event"] == "evaluation"]
+        for i, event in enumerate(measured):
+            event["accuracy"] = 0.9975 + 0.001 * i / len(measured)
+        log.write_text("".join(json.dumps(event) + "\n" for event in events))
+        with browser() as chromium:
+            page = chromium.open(self.report(run).as_uri())
+            drawn = page.locator("#metric-accuracy .axis text").all_text_contents()
+            labels = [text for text in drawn if text.endswith(" %")]
+            self.assertGreater(len(labels), 2)
+            self.assertEqual(sorted(set(labels)), sorted(labels))
+            for values, form, expected in [([0.998, 0.99825, 0.9985], "Format.percent", ["99.8 %", "99.83 %", "99.85 %"]),
+                                           ([0.9982, 0.99822], "Format.percent", ["99.82 %", "99.822 %"]),
+                                           ([1000000, 1000020], "Format.number", ["1,000,000", "1,000,020"]),
+                                           ([1.0011, 1.0012], "Format.brief", ["1.0011 s", "1.0012 s"]),
+                                           ([0, 0.5], "Format.percent", ["0 %", "50 %"]),
+                                           ([1, 1], "Format.count", ["1", "1"])]:
+                self.assertEqual(page.evaluate(f"(values) => tickLabels(values, {form})", values), expected)
+            self.assertEqual(chromium.errors, [])
+
     def test_nothing_is_drawn_from_a_stop_to_the_resume(self):
         run = self.folder / "run"
         sample_logs.resumed_job(run)
