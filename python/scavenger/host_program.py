@@ -12,12 +12,17 @@ import torch
 from scavenger import native, user_file
 from scavenger.devices import choice
 from scavenger.inspection import stepped_here
-from scavenger.loader_pool import BuiltInSource, LoaderPool, PoolSource, importing_loaders
-from scavenger.loader_process import Datasets
+from scavenger.loading.loader_pool import (
+    BuiltInSource,
+    LoaderPool,
+    PoolSource,
+    importing_loaders,
+)
+from scavenger.loading.loader_process import Datasets
+from scavenger.loading.rows_source import RowsSource
 from scavenger.model_state import ModelState, make_module
 from scavenger.optimizers.stepped_here import SteppedHere
 from scavenger.problems import UserError, blaming, own_traceback
-from scavenger.rows_source import RowsSource
 from scavenger.trainer import Settings, Trainer
 
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Protocol
 import torch
 
 from scavenger.devices.choice import CPU, moved
-from scavenger.forked_loaders import Collate, ScriptData
+from scavenger.loading.forked_loaders import Collate, ScriptData
 from scavenger.model_state import ModelState, checked_module
 from scavenger.optimizers import settings
 from scavenger.optimizers.stepped_elsewhere import SteppedElsewhere

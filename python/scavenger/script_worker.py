@@ -24,12 +24,12 @@ import torch
 from scavenger import batches, host_program, native, objective
 from scavenger.devices import choice
 from scavenger.devices.pass_record import record_of
-from scavenger.forked_loaders import datasets_of_rows, forked_loaders
 from scavenger.gradients import GradientCollector
 from scavenger.handover import Call, End, Handover, Pass
-from scavenger.loader_pool import LoaderPool, PoolSource
+from scavenger.loading.forked_loaders import datasets_of_rows, forked_loaders
+from scavenger.loading.loader_pool import LoaderPool, PoolSource
+from scavenger.loading.rows_source import RowsSource
 from scavenger.problems import UserError, blaming, sample_text
-from scavenger.rows_source import RowsSource
 from scavenger.script import Place, the_script
 from scavenger.script_run import read_ticket, run_script, take_input, without_loop
 from scavenger.trainer import seed_everything

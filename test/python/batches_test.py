@@ -36,7 +36,7 @@ class Memory:
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
 class BatchesTest(unittest.TestCase):
     def test_rows_are_those_of_the_batch_that_is_open(self):
-        from scavenger.loader_pool import BuiltInSource
+        from scavenger.loading.loader_pool import BuiltInSource
         source, memories = BuiltInSource(), [Memory(), Memory(behind=16)]
         for turn in range(6):  # as the library does: a few places in turns
             memory = memories[turn % 2]
@@ -50,7 +50,7 @@ class BatchesTest(unittest.TestCase):
         self.assertEqual(source.rows(0, 2).inputs.shape, (2, FEATURES))
 
     def test_what_a_user_does_to_a_batch_is_gone_with_it(self):
-        from scavenger.loader_pool import BuiltInSource
+        from scavenger.loading.loader_pool import BuiltInSource
         source, memory = BuiltInSource(), Memory()
         source.open(memory.batch())
         first = source.rows(0, ROWS)

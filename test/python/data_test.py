@@ -245,7 +245,7 @@ class DivisionTest(DataTest):
 class LoadingTest(DataTest):
     def test_the_users_file_is_imported_only_if_samples_are_loaded_with_it(self):
         from scavenger import user_file
-        from scavenger.loader_process import Datasets, Request, _file_of
+        from scavenger.loading.loader_process import Datasets, Request, _file_of
         rows = self.write("a.csv", "x,kind\n1,0\n2,1\n")
         source = {"format": "table", "files": [rows]}
         data = {"train": source, "test": source, "classes": 2, "columns": {"label": "kind"}}
@@ -296,7 +296,7 @@ class ShardsTest(DataTest):
 
     def test_the_loader_takes_samples_by_position_and_names_them(self):
         from scavenger import user_file
-        from scavenger.loader_process import Datasets, Request
+        from scavenger.loading.loader_process import Datasets, Request
         path = self.write("train.py", "import scavenger.data\ndef make_model():\n    pass\ndef make_dataset(split):\n"
                           "    return scavenger.data.Shards([0, 10], lambda first: range(first, first + 10))\n")
         file = user_file.load(pathlib.Path(path))

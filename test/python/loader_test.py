@@ -62,7 +62,7 @@ FILE = """
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")
 class LoaderTest(unittest.TestCase):
     def setUp(self):
-        from scavenger.loader_pool import LoaderPool, importing_loaders
+        from scavenger.loading.loader_pool import LoaderPool, importing_loaders
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_loader_"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         path = self.folder / "train.py"
@@ -71,7 +71,7 @@ class LoaderTest(unittest.TestCase):
         self.addCleanup(lambda: [loader.process.kill() for loader in self.pool._loaders])
 
     def take(self, *samples):
-        from scavenger.loader_pool import TRAINING
+        from scavenger.loading.loader_pool import TRAINING
         return self.pool.take(TRAINING, list(samples), samples[0])
 
     def test_what_cannot_be_pickled_stays_in_its_process(self):
@@ -84,7 +84,7 @@ class LoaderTest(unittest.TestCase):
         """The worker has imported the file, too, before loader processes are started."""
         code = ("import os, sys, pathlib\n"
                 "from scavenger import user_file\n"
-                "from scavenger.loader_pool import TRAINING, LoaderPool, importing_loaders\n"
+                "from scavenger.loading.loader_pool import TRAINING, LoaderPool, importing_loaders\n"
                 "path = pathlib.Path(sys.argv[1])\n"
                 "user_file.load(path)\n"
                 "child = os.fork()\n"
@@ -116,7 +116,7 @@ class LoaderTest(unittest.TestCase):
         self.assertIn("in hang_here", raised.exception.traceback)
 
     def test_a_process_that_ends_is_named(self):
-        from scavenger.loader_pool import LoaderLost
+        from scavenger.loading.loader_pool import LoaderLost
         with self.assertRaisesRegex(LoaderLost, "ended with exit code 3 while it loaded samples 92"):
             self.take(92)
 
@@ -126,14 +126,14 @@ class BatchTest(unittest.TestCase):
     """Which function makes a batch, and what is said of samples that the default one cannot join."""
 
     def datasets(self, train, test=(), **functions):
-        from scavenger.loader_process import Datasets
+        from scavenger.loading.loader_process import Datasets
         from scavenger.user_file import UserFile
         splits = {"train": train, "test": list(test)}
         file = UserFile(path=pathlib.Path("train.py"), make_model=lambda: None, make_dataset=splits.get, **functions)
         return Datasets(file, 1, len(train))
 
     def load(self, datasets, *numbers):
-        from scavenger.loader_process import Request
+        from scavenger.loading.loader_process import Request
         return datasets.load(Request(1, list(numbers), numbers[0]))
 
     def said_of(self, datasets, *numbers):

@@ -34,7 +34,7 @@ class RowsTest(unittest.TestCase):
         import numpy
         import torch
         from scavenger.data.division import Part
-        from scavenger.whole_batches import rows_of
+        from scavenger.loading.whole_batches import rows_of
         from torch.utils.data import ConcatDataset, Subset, TensorDataset, default_collate
         whole = TensorDataset(*self.tensors)
         numbers = [7, 3, 3, 19]
@@ -55,7 +55,7 @@ class RowsTest(unittest.TestCase):
             self.assertIsNone(rows_of(dataset, collate), type(dataset))
 
     def test_a_loader_process_makes_them_of_both_splits(self):
-        from scavenger.loader_process import Datasets, Request
+        from scavenger.loading.loader_process import Datasets, Request
         from scavenger.user_file import UserFile
         from torch.utils.data import Subset, TensorDataset, default_collate
         whole = TensorDataset(*self.tensors)
@@ -70,7 +70,7 @@ class RowsTest(unittest.TestCase):
     def test_those_of_a_table(self):
         import torch
         from scavenger.user_file import has_rows, is_needed_to_load, of_data
-        from scavenger.whole_batches import rows_of
+        from scavenger.loading.whole_batches import rows_of
         folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_rows_"))
         self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
         before = os.environ.get("SCAVENGER_CACHE_DIR")

@@ -155,7 +155,7 @@ class PythonTest(user_code.UserCodeTest):
         self.assertFalse(self.run_folder().exists(), "something has started")
 
     def test_samples_are_loaded_ahead_by_processes(self):
-        from scavenger.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool, importing_loaders
+        from scavenger.loading.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool, importing_loaders
         self.configure(OWN_DATA.replace("+ 0.01 * torch.randn(16)", "+ torch.randn(16)"))
         pool = LoaderPool(importing_loaders(self.folder / "train.py", 1, 512))
         for position in (0, 2, 4):

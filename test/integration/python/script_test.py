@@ -333,8 +333,8 @@ except scavenger.problems.UserError as error:
         import pathlib
         import time
         import torch
-        from scavenger.forked_loaders import ScriptData, forked_loaders
-        from scavenger.loader_pool import EVALUATION, TRAINING, LoaderPool
+        from scavenger.loading.forked_loaders import ScriptData, forked_loaders
+        from scavenger.loading.loader_pool import EVALUATION, TRAINING, LoaderPool
         from scavenger.problems import UserError
 
         begun = self.folder / "sleeps"

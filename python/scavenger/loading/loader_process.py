@@ -15,8 +15,9 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 import torch
 from torch.utils.data import default_collate
 
-from scavenger import user_file, whole_batches
-from scavenger.default_batches import default_batch
+from scavenger import user_file
+from scavenger.loading import whole_batches
+from scavenger.loading.default_batches import default_batch
 from scavenger.problems import UserError, blaming, sample_text, stack_text
 from scavenger.trainer import seed_everything
 

@@ -10,10 +10,10 @@ import os
 import pathlib
 from typing import Any, Callable, Iterator, List, NamedTuple, Optional
 
-from scavenger.loader_pool import MOST_LOADERS, Loader
-from scavenger.loader_process import Datasets, answer_requests, watch_worker
+from scavenger.loading.loader_pool import MOST_LOADERS, Loader
+from scavenger.loading.loader_process import Datasets, answer_requests, watch_worker
+from scavenger.loading.whole_batches import rows_of
 from scavenger.user_file import UserFile
-from scavenger.whole_batches import rows_of
 
 Collate = Callable[[List[Any]], Any]
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, 
 import torch.multiprocessing
 
 from scavenger import batches, native
-from scavenger.loader_process import Loaded, Request, run
+from scavenger.loading.loader_process import Loaded, Request, run
 from scavenger.problems import UserError, sample_text
 
 MOST_LOADERS = 8

@@ -6,7 +6,7 @@ import time
 from typing import Any, List, Mapping
 
 from scavenger import batches, native
-from scavenger.loader_process import Datasets, Request
+from scavenger.loading.loader_process import Datasets, Request
 
 
 class RowsSource:

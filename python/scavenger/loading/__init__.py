@@ -1,0 +1,1 @@
+"""How batches are loaded: the processes that do it, and how samples become a batch."""
