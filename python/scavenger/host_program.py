@@ -22,7 +22,7 @@ from scavenger.loading.loader_process import Datasets
 from scavenger.loading.rows_source import RowsSource
 from scavenger.model_state import ModelState, make_module
 from scavenger.optimizers.stepped_here import SteppedHere
-from scavenger.problems import UserError, blaming, own_traceback
+from scavenger.problems import Failure, UserError, blaming, own_traceback
 from scavenger.trainer import Settings, Trainer
 
 
@@ -174,6 +174,9 @@ def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int
                                              error.remedy.encode())
             library.scavenger_worker_show_traceback(error.traceback.encode())
             return native.BAD_INPUT
+        except Failure as error:
+            library.scavenger_worker_explain(error.what.encode(), b"", error.remedy.encode())
+            return native.FAILED
         except BaseException as error:  # none may pass through C
             library.scavenger_worker_explain(own_traceback(error).encode(), b"", b"")
             return native.FAILED

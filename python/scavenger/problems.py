@@ -39,6 +39,15 @@ class UserError(Exception):
         return f"{where}{self.what}{remedy}"
 
 
+class Failure(Exception):
+    """Something went wrong that is not in what the user gave: what, and what to do about it."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.remedy = remedy
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether PyTorch or Python reports a lack of memory."""
     text = str(error)

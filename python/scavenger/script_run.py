@@ -10,13 +10,16 @@ import runpy
 import sys
 from typing import Any, Dict, Optional, Sequence, Tuple
 
-from scavenger.problems import UserError, innermost_place, user_error
+from scavenger.problems import Failure, UserError, innermost_place, user_error
 from scavenger.script import the_script
 from scavenger.trainer import seed_everything
 
 
 def run_script(path: pathlib.Path, arguments: Sequence[str], seed: int) -> None:
-    """Run it to its end, seeded, with an empty standard input. Raises UserError for any exception."""
+    """Run it to its end, seeded, with an empty standard input. Raises UserError, Failure.
+
+    Any exception that is neither becomes a UserError.
+    """
     if not path.is_file():
         raise UserError(f"there is no file {path}", "", "correct the path")
     sys.argv = [str(path), *arguments]
@@ -28,6 +31,8 @@ def run_script(path: pathlib.Path, arguments: Sequence[str], seed: int) -> None:
         runpy.run_path(str(path), run_name="__main__")
     except UserError as error:
         error.where = error.where or innermost_place(error)
+        raise
+    except Failure:
         raise
     except SystemExit as leaving:
         if leaving.code not in (None, 0):

@@ -29,7 +29,7 @@ from scavenger.handover import Call, End, Handover, Pass
 from scavenger.loading.forked_loaders import datasets_of_rows, forked_loaders
 from scavenger.loading.loader_pool import LoaderPool, PoolSource
 from scavenger.loading.rows_source import RowsSource
-from scavenger.problems import UserError, blaming, sample_text
+from scavenger.problems import Failure, UserError, blaming, sample_text
 from scavenger.script import Place, the_script
 from scavenger.script_run import read_ticket, run_script, take_input, without_loop
 from scavenger.trainer import seed_everything
@@ -243,10 +243,12 @@ class ScriptRunner:
             self._handover.ask(Call(lambda: in_parallel(work, data, threads, flags)))
         return native.InParallel(call)
 
-    def fail(self, error: UserError) -> int:
+    def fail(self, error: Union[UserError, Failure]) -> int:
         """Tell the job of an error in the script and return the exit code."""
         if self.has_ended:
-            print(error.traceback or f"{error.where}: {error.what}", file=sys.stderr, flush=True)
+            told = str(error) if isinstance(error, Failure) else (
+                error.traceback or f"{error.where}: {error.what}")
+            print(told, file=sys.stderr, flush=True)
             return native.FAILED
         if self._thread is None:
             self._start(None, error)
@@ -429,7 +431,7 @@ def main(words: Sequence[str]) -> int:
         the_script.device = choice.choose(kind, told.get("index", 0))
         run_script(path, arguments, seed)
         runner.require_ended()
-    except UserError as error:
+    except (UserError, Failure) as error:
         leave(runner.fail(error))
     assert runner.exit_code is not None
     return runner.exit_code

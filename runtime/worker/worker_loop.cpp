@@ -48,10 +48,9 @@ bool WorkerLoop::run_iteration() {
           parts_.synchroniser.gradient_ready(first, last);
         });
   } catch (const JobError& error) {
-    throw JobError(
-        {.what = error.problem().what,
-         .where = fmt::format("iteration {}", iteration_),
-         .remedy = "lower optimizer.learning_rate, or resume from the last good checkpoint"});
+    throw JobError({.what = error.problem().what,
+                    .where = fmt::format("iteration {}", iteration_),
+                    .remedy = error.problem().remedy});
   }
   complete_late();
   const auto sync = parts_.synchroniser.finish();

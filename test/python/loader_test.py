@@ -4,6 +4,7 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 PATIENCE_SECONDS = 120  # a process imports PyTorch first, on a machine that may be busy
 
 FILE = """
-    import os, threading, time
+    import os, signal, threading, time
     import torch
 
     # As a library does that may not be forked: it has threads, and a process that was forked from one that
@@ -44,12 +45,20 @@ FILE = """
                 return lambda: None
             if index == 92:
                 os._exit(3)
+            if index in (93, 94):
+                kill_me(once=index == 93)
             if index >= 50:
                 time.sleep(0.3)
             return torch.full((2,), float(index))
 
     def hang_here():
         time.sleep(3600)
+
+    def kill_me(once):
+        mark = __file__ + ".killed"
+        if not once or not os.path.exists(mark):
+            open(mark, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def make_dataset(split):
         return Lines()
@@ -119,6 +128,34 @@ class LoaderTest(unittest.TestCase):
         from scavenger.loading.loader_pool import LoaderLost
         with self.assertRaisesRegex(LoaderLost, "ended with exit code 3 while it loaded samples 92"):
             self.take(92)
+
+    def test_one_that_is_killed_is_replaced(self):
+        """As the kernel does if memory runs out. What the others were asked for is loaded, too."""
+        from scavenger.loading.loader_pool import TRAINING
+        first = self.pool._loaders[0]
+        for position, samples in [(0, [1]), (1, [93]), (2, [3, 4]), (4, [5])]:
+            self.pool.request(TRAINING, samples, position)
+        self.assertEqual(self.pool.take(TRAINING, [1], 0).tolist(), [[1, 1]])
+        self.assertEqual(self.pool.take(TRAINING, [93], 1).tolist(), [[93, 93]])
+        self.assertEqual(self.pool.take(TRAINING, [3, 4], 2).tolist(), [[3, 3], [4, 4]])
+        self.assertEqual(self.pool.take(TRAINING, [5], 4).tolist(), [[5, 5]])
+        self.assertEqual(first.process.exitcode, -9)
+        self.assertNotIn(first, self.pool._loaders)
+        self.assertEqual([loader.waiting for loader in self.pool._loaders], [0])
+
+    def test_the_process_that_loaders_are_forked_from_may_be_killed(self):
+        from multiprocessing import forkserver
+        self.take(1)
+        os.kill(forkserver._forkserver._forkserver_pid, signal.SIGKILL)
+        self.pool._loaders[0].process.kill()
+        self.assertEqual(self.take(2, 3).tolist(), [[2, 2], [3, 3]])
+
+    def test_samples_that_get_each_process_killed_are_named(self):
+        from scavenger.loading.loader_pool import LoaderLost
+        with self.assertRaises(LoaderLost) as raised:
+            self.take(94, 2)
+        self.assertIn(r"ended with exit code -9 (killed: perhaps memory ran out) while it loaded samples 94, 2", raised.exception.what)
+        self.assertIn("less memory", raised.exception.remedy)
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch for Python is not installed")

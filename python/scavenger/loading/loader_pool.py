@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import pathlib
@@ -15,7 +16,7 @@ import torch.multiprocessing
 
 from scavenger import batches, native
 from scavenger.loading.loader_process import Loaded, Request, run
-from scavenger.problems import UserError, sample_text
+from scavenger.problems import Failure, UserError, sample_text
 
 MOST_LOADERS = 8
 BATCHES_AHEAD = 6
@@ -24,13 +25,17 @@ JUDGED_SECONDS = 2.0
 SAYS_SECONDS = 60.0
 ANSWER_SECONDS = 10.0
 HANG_SHARE = 0.5  # of limits.iteration_seconds, after which a loader process hangs
+KILLS_LIMIT = 3  # processes that are killed in a row, of which the last one ends the job
+# Exit codes. With the latter multiprocessing says that the process that loaders are forked from was
+# killed, or is killed now, so that nobody knows how a loader process has ended.
+KILLED = (-signal.SIGKILL, 255)
 Key = Tuple[int, ...]
 TRAINING = "training"
 EVALUATION = "evaluation"
 
 
-class LoaderLost(Exception):
-    """A loader process was killed or crashed."""
+class LoaderLost(Failure):
+    """A loader process crashed, or was killed again and again."""
 
 
 class Loader:
@@ -87,6 +92,7 @@ class LoaderPool:
         self._next = 0
         self._begin = time.monotonic()
         self._waited = 0.0
+        self._kills = 0  # of loader processes, in a row
         self.hang_seconds = math.inf
 
     def use_limits(self, config: Mapping[str, Any]) -> None:
@@ -127,7 +133,10 @@ class LoaderPool:
         start = time.monotonic()
         number, loader = self._claim(kind, samples, first_position)
         while number not in self._arrived:
-            self._receive(loader, samples)
+            try:
+                self._receive(loader, samples)
+            except (EOFError, ConnectionError, FileNotFoundError) as error:
+                loader = self._replace(loader, Request(number, samples, first_position), error)
         loaded = self._arrived.pop(number)
         self._judge(time.monotonic() - start)
         if loaded.problem is not None:
@@ -147,20 +156,53 @@ class LoaderPool:
                                 "limits.iteration_seconds", traceback=loader.stack())
             print(f"a loader process has taken {waited:.0f} s for samples {sample_text(samples)}",
                   file=sys.stderr, flush=True)
-        try:
-            loaded = loader.results.recv()
-        except (EOFError, ConnectionError, FileNotFoundError) as error:
-            loader.process.join(1.0)
-            code = loader.process.exitcode
-            reason = " (killed: perhaps memory ran out)" if code == -signal.SIGKILL else ""
-            raise LoaderLost(f"a loader process ended with exit code {code}{reason} while it "
-                             f"loaded samples {sample_text(samples)}") from error
+        loaded = loader.results.recv()
+        self._kills = 0
         with self._lock:
             loader.waiting -= 1
             if loaded.number in self._dropped:
                 self._dropped.remove(loaded.number)
                 return
         self._arrived[loaded.number] = loaded
+
+    def _replace(self, lost: Loader, awaited: Request, error: Exception) -> Loader:
+        """Have another process go on for one that was killed. Raises LoaderLost.
+
+        A crash is not tried again: it would come again. `error` is what the loss was noticed by.
+        """
+        lost.process.join(1.0)
+        code = lost.process.exitcode
+        is_killed = code in KILLED
+        self._kills += is_killed
+        reason = " (killed: perhaps memory ran out)" if is_killed else ""
+        what = (f"a loader process ended with exit code {code}{reason} while it loaded samples "
+                f"{sample_text(awaited.samples)}")
+        others = [loader for loader in self._loaders if loader is not lost]
+        is_tried_again = is_killed and self._kills < KILLS_LIMIT
+        if is_tried_again:
+            others += itertools.islice(self._starts, 1)
+        if not is_tried_again or not others:
+            remedy = ("use less memory: smaller samples or batches, or fewer workers" if is_killed
+                      else "see what it wrote in the worker's log")
+            raise LoaderLost(what, remedy) from error
+        print(f"{what}; another process loads them", file=sys.stderr, flush=True)
+        lost.requests.cancel_join_thread()
+        with self._lock:
+            self._loaders = others
+            self._move_requests(lost, others[-1], awaited)
+        return others[-1]
+
+    def _move_requests(self, lost: Loader, loader: Loader, awaited: Request) -> None:
+        """Have a process load what another one has not answered; the awaited batch comes first."""
+        again = [awaited]
+        for pending in self._pending.values():
+            for key, (number, asked) in pending.items():
+                if asked is lost and number not in self._arrived:
+                    pending[key] = (number, loader)
+                    again.append(Request(number, list(key[1:]), key[0]))
+        for request in again:
+            loader.waiting += 1
+            loader.requests.put(request)
 
     def _judge(self, waited: float) -> None:
         """Start another process if training waits for samples."""

@@ -155,7 +155,7 @@ class PythonTest(user_code.UserCodeTest):
         self.assertFalse(self.run_folder().exists(), "something has started")
 
     def test_samples_are_loaded_ahead_by_processes(self):
-        from scavenger.loading.loader_pool import EVALUATION, TRAINING, LoaderLost, LoaderPool, importing_loaders
+        from scavenger.loading.loader_pool import EVALUATION, TRAINING, LoaderPool, importing_loaders
         self.configure(OWN_DATA.replace("+ 0.01 * torch.randn(16)", "+ torch.randn(16)"))
         pool = LoaderPool(importing_loaders(self.folder / "train.py", 1, 512))
         for position in (0, 2, 4):
@@ -172,8 +172,8 @@ class PythonTest(user_code.UserCodeTest):
         process = pool._loaders[0].process
         process.kill()
         process.join()
-        with self.assertRaisesRegex(LoaderLost, r"ended with exit code -9 \(killed: perhaps memory ran out\) while it loaded samples 9"):
-            pool.take(TRAINING, [9], 9)
+        again, _ = pool.take(TRAINING, [3], 700)  # from another process
+        self.assertTrue((elsewhere[0] == again[0]).all())
 
     def test_what_a_file_lacks_is_told(self):
         from scavenger.inspection import inspect
