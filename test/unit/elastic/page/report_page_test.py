@@ -140,6 +140,7 @@ class OneRun(ReportTest):
         sample_logs.eventful_job(run)
         log = run / "events.jsonl"
         events = [json.loads(line) for line in log.read_text().splitlines()]
+        events[0]["target"]["value"] = 0.9985  # which the axis has, too
         measured = [event for event in events if event["event"] == "evaluation"]
         for i, event in enumerate(measured):
             event["accuracy"] = 0.9975 + 0.001 * i / len(measured)
