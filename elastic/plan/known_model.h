@@ -30,8 +30,6 @@ struct KnownModel {
   // What each sample of a pass adds to a worker's memory, the largest that was measured.
   std::optional<std::uint64_t> bytes_per_sample = {};
   std::map<std::string, SpotExposure> spot = {};  // by machine type
-  // Seconds of compute alone, of one worker with `batch_size` samples.
-  std::vector<perfmodel::TimeRow> compute = {};
   // Weights and optimizer are on none of the workers' machines, so that one worker synchronises.
   bool state_is_elsewhere = false;
 };

@@ -11,6 +11,7 @@
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
 #include "elastic/plan/measured_configurations.h"
+#include "elastic/plan/measured_machines.h"
 #include "elastic/plan/model_identity.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -62,6 +63,26 @@ void add_times(const RunNumbers& numbers, const std::string& job, const std::str
                             std::min(seconds.standard_error, seconds.seconds),
                             static_cast<double>(one.iterations)});
   }
+}
+
+// Of a job that has trained on machines of several types: what it has measured of each.
+void add_machine_types(const RunNumbers& numbers, const std::string& job,
+                       perfmodel::ModelRecord& record) {
+  perfmodel::ModelRecord own = measured_machines(numbers).record;
+  for (auto* rows : {&own.times, &own.compute})
+    for (perfmodel::TimeRow& row : *rows) {
+      row.job = job;
+      row.standard_error = std::min(row.standard_error, row.seconds);
+    }
+  record.times = std::move(own.times);
+  record.compute = std::move(own.compute);
+}
+
+std::set<std::string> rented_types(const RunNumbers& numbers) {
+  std::set<std::string> types;
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.fact.change == fact::MachineChange::kReady) types.insert(timed.fact.machine_type);
+  return types;
 }
 
 void add_noise(const RunNumbers& numbers, const std::string& job, perfmodel::ModelRecord& record) {
@@ -135,7 +156,10 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
   record.price_per_worker_hour = config.cluster.price_per_worker_hour;
   const std::string& configured = config.model_store.machine_type;
   const std::string& job = numbers.start.job_id;
-  add_times(numbers, job, configured.empty() ? default_machine : configured, record);
+  if (configured.empty() && rented_types(numbers).size() > 1)
+    add_machine_types(numbers, job, record);
+  else
+    add_times(numbers, job, configured.empty() ? default_machine : configured, record);
   add_noise(numbers, job, record);
   add_epochs(numbers, job, record);
   return record;
@@ -143,9 +167,7 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
 
 std::string machine_type(const JobConfig& config, const RunNumbers& numbers) {
   if (!config.model_store.machine_type.empty()) return config.model_store.machine_type;
-  std::set<std::string> types;
-  for (const auto& timed : numbers.machines.latest)
-    if (timed.fact.change == fact::MachineChange::kReady) types.insert(timed.fact.machine_type);
+  const std::set<std::string> types = rented_types(numbers);
   if (types.size() == 1 && !types.begin()->empty()) return *types.begin();
   const fact::Host& host = numbers.start.host;
   return fmt::format("{} x {}", host.cores, host.cpu);

@@ -21,7 +21,8 @@ std::string target_name(const fact::Target& target);
 // places of files are no part of it; what a sample is, is.
 perfmodel::ModelSignature signature_of(const JobConfig& config, const RunNumbers& numbers);
 
-// Seconds per iteration of each (K, B) with measurements enough, its noise, and, if the target
+// Seconds per iteration of each (K, B) with measurements enough (of a job that has rented machines
+// of several types: of each type, and the compute of its workers), its noise, and, if the target
 // was reached with one B and all iterations at one K, the epochs to it. The crossing is
 // interpolated between the last two evaluations.
 perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numbers,

@@ -73,6 +73,7 @@ void append(ModelRecord& record, const ModelRecord& other) {
   append_new(record.times, other.times);
   append_new(record.noise, other.noise);
   append_new(record.epochs, other.epochs);
+  append_new(record.compute, other.compute);
 }
 
 std::string difference(const perfmodel::ModelSignature& a, const perfmodel::ModelSignature& b) {

@@ -94,7 +94,7 @@ Calibration read_calibration_run(const std::filesystem::path& run_folder, const 
   RunSummary summary;
   EventLogReader log(run_folder / "events.jsonl");
   while (const auto logged = log.next()) summary.apply(*logged);
-  for (const perfmodel::TimeRow& row : measured_machines(summary.numbers()).compute)
+  for (const perfmodel::TimeRow& row : measured_machines(summary.numbers()).record.compute)
     if (row.machine == type && row.batch_size == kSamples)
       return {type, kSamples / row.seconds, utc_timestamp()};
   throw DataError({.what = fmt::format("the run has too few iterations on {}", type),

@@ -40,12 +40,14 @@ struct VmQuestion {
     double iterations = 0.0;             // that are left at it, the mean
     double log_iterations_spread = 0.0;  // standard deviation of their logarithm
   };
-  // Of a running job: its batch size, the iterations that are left at it, and the types that it has
-  // tried. Then the rest of the job is planned, and no type is probed twice. New machines start
-  // while the present ones train, so their start counts by what is paid for twice alone.
+  // Of a running job: its batch size, the iterations that are left at it, and the types that it, or
+  // an earlier job, has tried. Then the rest of the job is planned, and no type is probed twice.
+  // New machines start while the present ones train, so their start counts by what is paid for
+  // twice alone.
   struct Running {
     double batch = 0.0;
-    double iterations = 0.0;
+    double iterations = 0.0;             // the median
+    double log_iterations_spread = 0.0;  // standard deviation of their logarithm, at any batch
     std::vector<RunningBatch> others = {};
     std::set<std::string> tried;
   };

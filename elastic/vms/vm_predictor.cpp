@@ -51,7 +51,7 @@ VmPredictor::Types VmPredictor::types_of(const KnownModel& known,
       types.features.push_back(features);
   };
   for (const VmType& type : catalogue) add(type.features);
-  for (const auto* rows : {&known.record.times, &known.compute})
+  for (const auto* rows : {&known.record.times, &known.record.compute})
     for (const perfmodel::TimeRow& row : *rows) {
       perfmodel::MachineFeatures unknown;
       unknown.name = row.machine;
@@ -74,7 +74,7 @@ std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(const Kn
            o.seconds,
            o.standard_error});
   }
-  for (const perfmodel::TimeRow& row : known.compute)
+  for (const perfmodel::TimeRow& row : known.record.compute)
     observations.push_back(
         {{.type = types.places.at(row.machine), .local_batch = row.batch_size, .is_alone = true},
          row.seconds,
@@ -137,12 +137,14 @@ void VmPredictor::learn_epochs() {
 
 // False if the line was followed too far.
 bool VmPredictor::fill_epochs(double batch, perfmodel::JobOutlook& outlook) const {
-  if (question_.running) {  // by its limits, which no seed changes
+  if (question_.running) {
     outlook.iterations = question_.running->iterations;
+    outlook.log_epochs_spread = question_.running->log_iterations_spread;
     for (const VmQuestion::RunningBatch& other : question_.running->others) {
       if (other.batch != batch) continue;
       outlook.iterations = other.iterations;
-      outlook.log_epochs_spread = other.log_iterations_spread;
+      outlook.log_epochs_spread =
+          std::hypot(outlook.log_epochs_spread, other.log_iterations_spread);
     }
     return true;
   }

@@ -41,7 +41,7 @@ bool ran_on(const KnownModel& model, const VmType& type) {
     return row.machine == type.features.name;
   };
   return std::ranges::any_of(model.record.times, is_there) ||
-         std::ranges::any_of(model.compute, is_there);
+         std::ranges::any_of(model.record.compute, is_there);
 }
 
 // Of the types on which the job ran. A machine that no catalogue has is taken for one without GPUs.

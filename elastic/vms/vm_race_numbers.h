@@ -1,5 +1,5 @@
-// What a running job has measured of machine types: of whole memberships on one type, and of each
-// worker's own part in it at every share that it had. Pure functions of the numbers of its log.
+// What a running job knows of its machines beside their speed (elastic/plan/measured_machines.h),
+// and of one worker at one share. Pure functions of the numbers of its log.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,12 @@
 #include <vector>
 
 #include "elastic/history/run_numbers.h"
-#include "elastic/plan/known_model.h"
+#include "elastic/plan/measured_machines.h"
 
 namespace scavenger::elastic {
 
-// Fewer say too little: of a membership, the first ones left out.
-inline constexpr std::uint64_t kMeasuredIterations = 20;
-
-// By worker: the type of the machine on which it ran at `time` of the job's life.
-std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time);
-
 // Workers whose machine at that time was a spot machine.
 std::set<std::uint32_t> spot_workers_at(const RunNumbers& numbers, double time);
-
-// Whether this membership was measured well enough.
-bool is_measured(const PhaseNumbers& phase);
 
 // Seconds of forward and backward of one worker in the latest membership that was measured and in
 // which it had this share.
@@ -35,9 +26,6 @@ struct ShareTime {
 };
 std::optional<ShareTime> share_time(const RunNumbers& numbers, std::uint32_t worker,
                                     std::uint32_t share, double since);
-
-// Iterations of memberships on one type, and compute of each worker at each share that it had.
-KnownModel measured_machines(const RunNumbers& numbers);
 
 // From the request of a machine until it was ready, the mean; nothing: none was.
 std::optional<double> mean_start_seconds(const RunNumbers& numbers);

@@ -19,8 +19,27 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TimeRow, job, machine, workers, batch_size, s
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NoiseRow, job, phase, workers, batch_size, noise_scale,
                                    noise_scale_low, noise_scale_high, normalised_noise, iterations)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(EpochRow, job, target, workers, batch_size, epochs, seconds)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelRecord, signature, name, price_per_worker_hour, times,
-                                   noise, epochs)
+
+// Documents of older versions have no compute, and those of jobs on one machine type need none.
+void to_json(nlohmann::json& json, const ModelRecord& record) {
+  json = {{"signature", record.signature},
+          {"name", record.name},
+          {"price_per_worker_hour", record.price_per_worker_hour},
+          {"times", record.times},
+          {"noise", record.noise},
+          {"epochs", record.epochs}};
+  if (!record.compute.empty()) json["compute"] = record.compute;
+}
+
+void from_json(const nlohmann::json& json, ModelRecord& record) {
+  json.at("signature").get_to(record.signature);
+  json.at("name").get_to(record.name);
+  json.at("price_per_worker_hour").get_to(record.price_per_worker_hour);
+  json.at("times").get_to(record.times);
+  json.at("noise").get_to(record.noise);
+  json.at("epochs").get_to(record.epochs);
+  if (json.contains("compute")) json.at("compute").get_to(record.compute);
+}
 
 namespace {
 
@@ -57,6 +76,18 @@ class RecordCheck final {
   std::string row_;
 };
 
+void check_times(const char* kind, const std::vector<TimeRow>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RecordCheck check(kind, i);
+    const TimeRow& row = rows[i];
+    check.configuration(row.workers, row.batch_size);
+    check.positive("seconds", row.seconds);
+    check.not_negative("standard_error", row.standard_error);
+    check.at_most("standard_error", row.standard_error, "seconds", row.seconds);
+    check.not_negative("iterations", row.iterations);
+  }
+}
+
 }  // namespace
 
 std::string ModelSignature::id() const {
@@ -64,15 +95,8 @@ std::string ModelSignature::id() const {
 }
 
 void check_record(const ModelRecord& record) {
-  for (std::size_t i = 0; i < record.times.size(); ++i) {
-    const RecordCheck check("times", i);
-    const TimeRow& row = record.times[i];
-    check.configuration(row.workers, row.batch_size);
-    check.positive("seconds", row.seconds);
-    check.not_negative("standard_error", row.standard_error);
-    check.at_most("standard_error", row.standard_error, "seconds", row.seconds);
-    check.not_negative("iterations", row.iterations);
-  }
+  check_times("times", record.times);
+  check_times("compute", record.compute);
   for (std::size_t i = 0; i < record.noise.size(); ++i) {
     const RecordCheck check("noise", i);
     const NoiseRow& row = record.noise[i];

@@ -67,6 +67,8 @@ struct ModelRecord {
   std::vector<TimeRow> times;
   std::vector<NoiseRow> noise;
   std::vector<EpochRow> epochs;
+  // Compute alone: of one worker (`workers` is 1) with a share of `batch_size` samples.
+  std::vector<TimeRow> compute = {};
   bool operator==(const ModelRecord&) const = default;
 };
 

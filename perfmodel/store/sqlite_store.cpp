@@ -34,6 +34,14 @@ CREATE TABLE fit (model TEXT PRIMARY KEY REFERENCES model(id) ON DELETE CASCADE,
   fitted_utc TEXT NOT NULL) WITHOUT ROWID;
 )";
 
+// Came with version 2.
+constexpr const char* kComputeTable = R"(
+CREATE TABLE compute (model TEXT NOT NULL REFERENCES model(id) ON DELETE CASCADE, job TEXT NOT NULL,
+  machine TEXT NOT NULL, workers REAL NOT NULL, batch_size REAL NOT NULL, seconds REAL NOT NULL,
+  standard_error REAL NOT NULL, iterations REAL NOT NULL,
+  PRIMARY KEY (model, machine, workers, batch_size, job)) WITHOUT ROWID;
+)";
+
 }  // namespace
 
 void require_store_place(const std::filesystem::path& path) {
@@ -174,8 +182,13 @@ void SqliteStore::prepare_schema(StoreAccess access) {
                         .remedy = "name another file; a store is made where there is none"});
     return version;
   };
-  if (check_version() == kStoreSchemaVersion) {
+  const int version = check_version();
+  if (version == kStoreSchemaVersion) {
     if (access == StoreAccess::kReadWrite) settle_for_writing();
+    return;
+  }
+  if (access == StoreAccess::kReadOnly && version > 0) {
+    has_compute_ = false;  // of version 1, which only a writer changes
     return;
   }
   if (access == StoreAccess::kReadOnly)
@@ -183,9 +196,13 @@ void SqliteStore::prepare_schema(StoreAccess access) {
                       .where = path_.string(),
                       .remedy = "train with model_store.path first, or record observations"});
   Transaction transaction(*this, true);
-  if (check_version() == 0) {  // another process may have been quicker
+  const int now = check_version();  // another process may have been quicker
+  if (now == 0) {
     run(kSchema);
     run(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+  }
+  if (now < kStoreSchemaVersion) {
+    run(kComputeTable);
     run(fmt::format("PRAGMA user_version = {}", kStoreSchemaVersion).c_str());
   }
   transaction.commit();
@@ -249,11 +266,8 @@ void SqliteStore::record(const ModelRecord& record) {
             signature.samples_per_epoch, signature.optimizer, record.name,
             record.price_per_worker_hour, utc_timestamp())
       .step();
-  Statement time(*this, "INSERT OR REPLACE INTO time VALUES (?,?,?,?,?,?,?,?)");
-  for (const TimeRow& row : record.times)
-    time.bind(id, row.job, row.machine, row.workers, row.batch_size, row.seconds,
-              row.standard_error, row.iterations)
-        .step();
+  record_times(id, record.times, "time");
+  record_times(id, record.compute, "compute");
   Statement noise(*this, "INSERT OR REPLACE INTO noise VALUES (?,?,?,?,?,?,?,?,?,?)");
   for (const NoiseRow& row : record.noise)
     noise
@@ -265,6 +279,36 @@ void SqliteStore::record(const ModelRecord& record) {
     epochs.bind(id, row.job, row.target, row.workers, row.batch_size, row.epochs, row.seconds)
         .step();
   transaction.commit();
+}
+
+void SqliteStore::record_times(const std::string& id, const std::vector<TimeRow>& rows,
+                               const char* table) {
+  Statement time(*this,
+                 fmt::format("INSERT OR REPLACE INTO {} VALUES (?,?,?,?,?,?,?,?)", table).c_str());
+  for (const TimeRow& row : rows)
+    time.bind(id, row.job, row.machine, row.workers, row.batch_size, row.seconds,
+              row.standard_error, row.iterations)
+        .step();
+}
+
+std::vector<TimeRow> SqliteStore::find_times(const std::string& id, const char* table) {
+  std::vector<TimeRow> rows;
+  Statement time(*this, fmt::format("SELECT job, machine, workers, batch_size, seconds, "
+                                    "standard_error, iterations FROM {} WHERE model = ?",
+                                    table)
+                            .c_str());
+  for (time.bind(id); time.step();) {
+    TimeRow row;
+    row.job = time.text();
+    row.machine = time.text();
+    row.workers = time.real();
+    row.batch_size = time.real();
+    row.seconds = time.real();
+    row.standard_error = time.real();
+    row.iterations = time.real();
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 std::vector<ModelSummary> SqliteStore::list() {
@@ -304,20 +348,8 @@ std::optional<ModelRecord> SqliteStore::find(const std::string& id) {
   record.signature.optimizer = model.text();
   record.name = model.text();
   record.price_per_worker_hour = model.real();
-  Statement time(*this,
-                 "SELECT job, machine, workers, batch_size, seconds, standard_error, iterations "
-                 "FROM time WHERE model = ?");
-  for (time.bind(id); time.step();) {
-    TimeRow row;
-    row.job = time.text();
-    row.machine = time.text();
-    row.workers = time.real();
-    row.batch_size = time.real();
-    row.seconds = time.real();
-    row.standard_error = time.real();
-    row.iterations = time.real();
-    record.times.push_back(std::move(row));
-  }
+  record.times = find_times(id, "time");
+  if (has_compute_) record.compute = find_times(id, "compute");
   Statement noise(*this,
                   "SELECT job, phase, workers, batch_size, noise_scale, noise_scale_low, "
                   "noise_scale_high, normalised_noise, iterations FROM noise WHERE model = ?");

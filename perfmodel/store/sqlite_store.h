@@ -16,7 +16,7 @@ struct sqlite3_stmt;
 namespace scavenger::perfmodel {
 
 // Raised when a table or a column is added or changes its meaning; a newer file is refused.
-inline constexpr int kStoreSchemaVersion = 1;
+inline constexpr int kStoreSchemaVersion = 2;
 
 enum class StoreAccess { kReadOnly, kReadWrite };
 
@@ -47,11 +47,15 @@ class SqliteStore final : public ModelStore {
 
   void prepare_schema(StoreAccess access);
   void settle_for_writing();
+  // Rows of the table "time" or "compute".
+  void record_times(const std::string& id, const std::vector<TimeRow>& rows, const char* table);
+  std::vector<TimeRow> find_times(const std::string& id, const char* table);
   void run(const char* sql);
   [[noreturn]] void fail(int code, const char* doing) const;
 
   std::filesystem::path path_;
   sqlite3* database_ = nullptr;
+  bool has_compute_ = true;  // false: a file of version 1 that may only be read
 };
 
 }  // namespace scavenger::perfmodel

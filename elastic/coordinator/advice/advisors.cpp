@@ -33,14 +33,16 @@ Advisors make_advisors(const JobStart& start, const MachineCatalogue& catalogue)
   Advisors advisors;
   if (config.batching.dynamic)
     advisors.all.push_back(std::make_unique<BatchingAdvisor>(batching_settings(config, catalogue)));
-  if (searches_size(config)) {
+  if (searches_size(config) || seeks_machine_type(config.provider))
     keep_stored_models(start, advisors.problem);
+  if (searches_size(config)) {
     advisors.all.push_back(std::make_unique<SearchAdvisor>(
         SearchSetting{config, search_grid(config.search), read_stored_models(start.folder.path),
                       machine_pool(config, catalogue)}));
   }
   if (seeks_machine_type(config.provider))
-    advisors.all.push_back(std::make_unique<VmAdvisor>(vm_race_setting(config, catalogue)));
+    advisors.all.push_back(std::make_unique<VmAdvisor>(
+        vm_race_setting(config, catalogue, read_stored_models(start.folder.path))));
   auto rate = std::make_unique<RateAdvisor>(config.optimizer, kept_rate_factor(start).has_value());
   advisors.rate = rate.get();
   advisors.all.push_back(std::move(rate));

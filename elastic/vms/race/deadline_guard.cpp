@@ -19,6 +19,7 @@ perfmodel::JobOutlook outlook_of(const GuardQuestion& question, double iteration
   outlook.log_iteration_seconds = std::log(iteration_seconds);
   outlook.errors = {{perfmodel::type_stream("pace"), kPaceError}};
   outlook.iterations = question.iterations;
+  outlook.log_epochs_spread = question.log_iterations_spread;
   outlook.price.worker_per_hour = price;
   outlook.sharing = question.sharing;
   return outlook;

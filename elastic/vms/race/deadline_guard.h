@@ -9,8 +9,9 @@
 namespace scavenger::elastic {
 
 struct GuardQuestion {
-  double iterations = 1.0;    // that are left
-  double seconds_left = 0.0;  // until the limit
+  double iterations = 1.0;             // that are left, the median
+  double log_iterations_spread = 0.0;  // standard deviation of their logarithm
+  double seconds_left = 0.0;           // until the limit
   std::optional<double> dollars_left;
   double confidence = 0.9;              // with which the limits have to hold
   double workers = 1.0;                 // that the job is to have

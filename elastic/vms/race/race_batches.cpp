@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "elastic/history/search_stays.h"
+#include "elastic/search/stored_models.h"
 #include "perfmodel/search/epochs_ratio.h"
 
 namespace scavenger::elastic {
@@ -12,7 +13,12 @@ std::vector<VmQuestion::RunningBatch> other_batches(const RaceView& view) {
   std::vector<VmQuestion::RunningBatch> others;
   const auto noise = measured_noise(view.numbers());
   if (view.setting().batch_sizes.empty() || !noise) return others;
-  const perfmodel::KnownNoise known{.so_far = noise, .usual = noise->scale};
+  std::vector<double> earlier;
+  if (const perfmodel::ModelRecord* const stored = stored_model(view.setting(), view.numbers()))
+    earlier = stored_noise_scales({stored, 1}, stored->signature);
+  const perfmodel::KnownNoise known{.so_far = noise,
+                                    .of_earlier_jobs = perfmodel::noise_of_earlier_jobs(earlier),
+                                    .usual = noise->scale};
   const perfmodel::MeasuredProgress progress(training_losses(view.numbers()), noise->scale);
   const double beside = view.membership().batch_size;
   const double left = view.likely_iterations_left();

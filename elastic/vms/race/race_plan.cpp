@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "elastic/vms/race/audition_shares.h"
 #include "elastic/vms/race/race_batches.h"
+#include "elastic/vms/race/race_lemons.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_predictor.h"
 #include "elastic/vms/vm_race_numbers.h"
@@ -82,8 +84,11 @@ VmQuestion Choice::question() const {
   VmQuestion::Running running;
   running.batch = batch;
   running.iterations = view_.likely_iterations_left();
+  if (const auto left = view_.left()) running.log_iterations_spread = left->log_spread;
   running.others = other_batches(view_);
   running.tried = view_.tried();
+  for (const auto* rows : {&known_.record.times, &known_.record.compute})
+    for (const perfmodel::TimeRow& row : *rows) running.tried.insert(row.machine);
   question.running = running;
   question.start_seconds = view_.start_seconds();
   question.probe_seconds =
@@ -218,17 +223,42 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
 }
 
 std::string Choice::facts() const {
-  const auto auditions = asked_.running->tried.size() - 1;
-  std::string text =
-      auditions > 0
-          ? fmt::format("{} {} auditioned", auditions, auditions == 1 ? "type was" : "types were")
-          : fmt::format(
-                "no audition is expected to repay itself in the {:.0f} iterations that are "
-                "left at most: the catalogue's type is kept",
-                asked_.running->iterations);
+  std::set<std::string> auditioned, earlier;
+  for (const auto& timed : view_.numbers().vm_steps.latest)
+    if (timed.fact.phase == VmPhase::kAudition) auditioned.insert(timed.fact.machine_type);
+  for (const auto* rows : {&known_.record.times, &known_.record.compute})
+    for (const perfmodel::TimeRow& row : *rows)
+      if (row.job != kThisJob) earlier.insert(row.machine);
+  std::string text;
+  if (!auditioned.empty())
+    text = fmt::format("{} {} auditioned", auditioned.size(),
+                       auditioned.size() == 1 ? "type was" : "types were");
+  if (!earlier.empty())
+    text += fmt::format("{}{} {} known from earlier jobs", text.empty() ? "" : ", and ",
+                        earlier.size(), earlier.size() == 1 ? "type is" : "types are");
+  if (text.empty())
+    text = fmt::format(
+        "no audition is expected to repay itself in the {:.0f} iterations that are left at most: "
+        "the catalogue's type is kept",
+        asked_.running->iterations);
   if (!plan_.choice)
     text += fmt::format("; no plan keeps the limits with {:.0f} %", 100.0 * plan_.confidence);
   return text;
+}
+
+// What earlier jobs of this model have measured of types that this job has not.
+void add_stored_machines(const RaceView& view, KnownModel& known) {
+  const perfmodel::ModelRecord* const stored = stored_model(view.setting(), view.numbers());
+  if (stored == nullptr) return;
+  std::set<std::string> own;
+  for (const perfmodel::TimeRow& row : known.record.compute) own.insert(row.machine);
+  const auto add = [&](const std::vector<perfmodel::TimeRow>& from,
+                       std::vector<perfmodel::TimeRow>& to) {
+    for (const perfmodel::TimeRow& row : from)
+      if (!own.contains(row.machine) && view.type_of(row.machine) != nullptr) to.push_back(row);
+  };
+  add(stored->times, known.record.times);
+  add(stored->compute, known.record.compute);
 }
 
 }  // namespace
@@ -246,8 +276,9 @@ std::vector<RunEvent> dismiss(const RaceView& view, std::uint32_t worker, std::s
 }
 
 std::vector<RunEvent> decide(const RaceView& view) {
-  KnownModel known = measured_machines(view.numbers());
+  KnownModel known = measured_machines(view.numbers(), slow_machines(view), view.setting().sharing);
   if (known.record.times.empty()) return {};
+  add_stored_machines(view, known);
   known.state_is_elsewhere = view.setting().state_is_elsewhere;
   try {
     return Choice(view, std::move(known)).next();

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "elastic/vms/race/target_left.h"
 #include "elastic/vms/vm_race_numbers.h"
 
 namespace scavenger::elastic {
@@ -44,6 +46,12 @@ RaceView::RaceView(const VmRaceSetting& setting, const RunNumbers& numbers)
       membership_(numbers.phases.back().membership),
       types_(machine_types_at(numbers, numbers.seconds)),
       on_spot_(spot_workers_at(numbers, numbers.seconds)) {}
+
+const VmType* RaceView::type_of(const std::string& name) const {
+  const auto found = std::ranges::find_if(
+      setting_.types, [&](const VmType& type) { return type.features.name == name; });
+  return found == setting_.types.end() ? nullptr : &*found;
+}
 
 VmStep RaceView::step(VmPhase phase, std::string type, std::uint32_t workers,
                       std::string reason) const {
@@ -123,7 +131,7 @@ std::vector<VmType> RaceView::paid_types() const {
   return types_at_price(setting_, asks_for_spot());
 }
 
-std::optional<double> RaceView::iterations_left() const {
+std::optional<double> RaceView::iterations_to_limit() const {
   double most = std::numeric_limits<double>::infinity();
   const StopConfig& stop = setting_.stop;
   if (stop.max_iterations > 0) most = static_cast<double>(stop.max_iterations);
@@ -138,9 +146,22 @@ std::optional<double> RaceView::iterations_left() const {
   return std::max(1.0, most - static_cast<double>(numbers_.iterations));
 }
 
+std::optional<RaceView::Left> RaceView::left() const {
+  const auto limit = iterations_to_limit();
+  std::span<const perfmodel::EpochRow> earlier;
+  if (const auto* const stored = stored_model(setting_, numbers_)) earlier = stored->epochs;
+  const auto epochs = epochs_to_target(numbers_, earlier);
+  if (!epochs) return limit ? std::optional(Left{*limit, 0.0}) : std::nullopt;
+  const double iterations =
+      std::max(1.0, epochs->epochs * static_cast<double>(numbers_.start.samples_per_epoch) /
+                        membership_.batch_size);
+  if (limit && *limit < iterations) return Left{*limit, 0.0};
+  return Left{iterations, epochs->log_spread};
+}
+
 double RaceView::likely_iterations_left() const {
-  return iterations_left().value_or(
-      std::max(static_cast<double>(numbers_.iterations), 60.0 / latest_iteration_seconds()));
+  if (const auto known = left()) return known->iterations;
+  return std::max(static_cast<double>(numbers_.iterations), 60.0 / latest_iteration_seconds());
 }
 
 double RaceView::latest_iteration_seconds() const {

@@ -33,6 +33,9 @@ class RaceView final {
   const fact::Membership& membership() const { return membership_; }
   const std::map<std::uint32_t, std::string>& types() const { return types_; }  // by worker
 
+  // Null if the provider has none of that name to choose from.
+  const VmType* type_of(const std::string& name) const;
+
   // A step that changes nothing but these.
   fact::VmStep step(fact::VmPhase phase, std::string type, std::uint32_t workers,
                     std::string reason) const;
@@ -52,9 +55,14 @@ class RaceView final {
   bool asks_for_spot() const { return last_.spot.value_or(setting_.spot); }
   std::vector<VmType> paid_types() const;  // at the price that the job pays now
 
-  // Upper bound of what is left; nothing: no limit of iterations or epochs is set.
-  std::optional<double> iterations_left() const;
-  // The same; without a limit as long again as the job has taken, and a minute at least.
+  // Iterations until the target (target_left.h), at most those until a limit of iterations or
+  // epochs; nothing: there is no such limit, and nothing tells of the target.
+  struct Left {
+    double iterations = 1.0;
+    double log_spread = 0.0;  // standard deviation of their logarithm
+  };
+  std::optional<Left> left() const;
+  // The same; if nothing tells, as long again as the job has taken, and a minute at least.
   double likely_iterations_left() const;
   // The latest of the last membership that was measured: one that has just begun has nothing to
   // tell.
@@ -63,6 +71,7 @@ class RaceView final {
   double spent() const;          // dollars
 
  private:
+  std::optional<double> iterations_to_limit() const;
   bool is_wanted(std::uint32_t worker, const std::string& type, bool on_demand) const;
 
   const VmRaceSetting& setting_;

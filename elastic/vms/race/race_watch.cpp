@@ -9,8 +9,8 @@
 
 #include "elastic/plan/run_record.h"
 #include "elastic/vms/race/deadline_guard.h"
+#include "elastic/vms/race/race_lemons.h"
 #include "elastic/vms/race/race_plan.h"
-#include "elastic/vms/race/vm_lemons.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_race_numbers.h"
 #include "runtime/base/text.h"
@@ -21,23 +21,12 @@ namespace {
 using fact::VmPhase;
 using fact::VmStep;
 
-// A replacement has to save this share of what is left, with what it costs.
-constexpr double kReplacementMargin = 0.02;
-// As many iterations of one membership before its pace contradicts a plan, or its slowest worker
-// counts as slow: a few that took long are no reason to move.
-constexpr std::uint64_t kSteadyIterations = 100;
 // The rest of a job that seeks its batch size is planned again when it is so much older.
 constexpr double kStretch = 2.0;
 // Nor is a contradicted plan made again before the job is so much older: on machines whose pace
 // goes up and down, every plan is contradicted.
 constexpr double kShortStretch = 1.25;
 constexpr double kUsualStandstillSeconds = 1.0;  // after a loss
-
-const VmType* type_of(const RaceView& view, const std::string& name) {
-  const auto found = std::ranges::find_if(
-      view.setting().types, [&](const VmType& type) { return type.features.name == name; });
-  return found == view.setting().types.end() ? nullptr : &*found;
-}
 
 bool is_steady(const PhaseNumbers& phase) {
   return phase.iteration_seconds.moments().count() >= kSteadyIterations;
@@ -58,13 +47,14 @@ std::optional<double> pace_of(const RunNumbers& numbers, std::uint32_t workers) 
 std::optional<GuardQuestion> guard_question(const RaceView& view) {
   const RunNumbers& numbers = view.numbers();
   const StopConfig& stop = view.setting().stop;
-  const auto iterations = view.iterations_left();
-  const VmType* const type = type_of(view, view.last().machine_type);
-  if (!(stop.max_seconds > 0.0) || !view.asks_for_spot() || !iterations || type == nullptr ||
+  const auto left = view.left();
+  const VmType* const type = view.type_of(view.last().machine_type);
+  if (!(stop.max_seconds > 0.0) || !view.asks_for_spot() || !left || type == nullptr ||
       !type->spot_price || !std::ranges::any_of(numbers.phases, is_measured))
     return std::nullopt;
   GuardQuestion question;
-  question.iterations = *iterations;
+  question.iterations = left->iterations;
+  question.log_iterations_spread = left->log_spread;
   question.seconds_left = std::max(0.0, stop.max_seconds - numbers.seconds);
   if (stop.max_cost > 0.0) question.dollars_left = stop.max_cost - view.spent();
   question.confidence = view.setting().confidence;
@@ -115,92 +105,6 @@ std::optional<VmStep> move_to_on_demand(const RaceView& view) {
           format_duration(answer.on_demand.seconds.q90)));
   move.spot = false;
   return move;
-}
-
-// ---- A slow machine. ----
-
-// Since when this worker has its present machine.
-double machine_time(const RunNumbers& numbers, std::uint32_t worker) {
-  double time = 0.0;
-  for (const auto& timed : numbers.machines.latest)
-    if (timed.fact.worker == worker && timed.fact.change == fact::MachineChange::kReady)
-      time = timed.time;
-  return time;
-}
-
-// Whether somebody was asked for in place of its present machine before.
-bool was_to_be_replaced(const RaceView& view, std::uint32_t worker) {
-  const double since = machine_time(view.numbers(), worker);
-  return std::ranges::any_of(view.numbers().vm_steps.latest, [&](const Timed<VmStep>& timed) {
-    return timed.time >= since && timed.fact.phase == VmPhase::kReplacing &&
-           timed.fact.worker == worker;
-  });
-}
-
-// Of the job's present workers, on their present machines.
-std::vector<WorkerTime> worker_times(const RaceView& view) {
-  std::map<std::uint32_t, double> since;
-  for (const std::uint32_t worker : view.membership().indices)
-    if (view.is_of(worker, view.last().machine_type))
-      since[worker] = machine_time(view.numbers(), worker);
-  std::vector<WorkerTime> times;
-  for (const PhaseNumbers& phase : view.numbers().phases)
-    for (const WorkerNumbers& one : phase.workers) {
-      if (one.rank >= phase.membership.indices.size()) continue;
-      const std::uint32_t worker = phase.membership.indices[one.rank];
-      const auto machine = since.find(worker);
-      if (machine == since.end() || phase.begin_time < machine->second || one.share == 0 ||
-          one.compute_seconds.moments().count() < kMeasuredIterations)
-        continue;
-      const RobustMean mean = one.compute_seconds.robust_mean();
-      times.push_back({worker, static_cast<double>(one.share), mean.mean, mean.standard_error});
-    }
-  return times;
-}
-
-// Time, cost or their product of what is left: now, and with another machine in its place.
-double figure(Policy policy, double seconds, double dollars) {
-  if (policy == Policy::kMinimumTime) return seconds;
-  return policy == Policy::kMinimumCost ? dollars : std::sqrt(seconds * dollars);
-}
-
-// The share of an iteration that an alike machine in the place of this one would save.
-double saving_of(const RaceView& view, const Lemon& lemon) {
-  const PhaseNumbers& phase = view.numbers().phases.back();
-  const double whole = phase.iteration_seconds.moments().mean();
-  const double compute =
-      1.0 - std::clamp(phase.transfer_seconds.moments().mean() / whole, 0.0, 1.0);
-  if (view.setting().sharing == perfmodel::Sharing::kEven)
-    return compute * (1.0 - 1.0 / lemon.slowdown);
-  return compute * (1.0 - 1.0 / lemon.slowdown) / view.membership().workers;
-}
-
-std::optional<VmStep> replace_lemon(const RaceView& view) {
-  const std::uint32_t workers = view.last().workers;
-  const VmType* const type = type_of(view, view.last().machine_type);
-  if (type == nullptr || view.membership().workers != workers ||
-      workers >= view.membership().batch_size || !is_steady(view.numbers().phases.back()))
-    return std::nullopt;
-  if (type->max_count && *type->max_count <= workers) return std::nullopt;
-  const auto lemon = find_lemon(worker_times(view), perfmodel::SpeedVariance().between_vms);
-  if (!lemon || was_to_be_replaced(view, lemon->worker)) return std::nullopt;
-  const double price = view.asks_for_spot() ? type->spot_price.value_or(type->price) : type->price;
-  const double seconds = view.likely_iterations_left() * view.latest_iteration_seconds();
-  const double dollars = seconds / 3600.0 * price * workers;
-  const double saving = saving_of(view, *lemon);
-  const double start = view.start_seconds() / 3600.0 * price;
-  const double less = seconds * (1.0 - saving) + kUsualStandstillSeconds;
-  const Policy policy = view.setting().policy;
-  if (figure(policy, less, less / 3600.0 * price * workers + start) >
-      (1.0 - kReplacementMargin) * figure(policy, seconds, dollars))
-    return std::nullopt;
-  VmStep step = view.step(
-      VmPhase::kReplacing, view.last().machine_type, workers + 1,
-      fmt::format("worker {} computes {:.2f} times as long as the others of its type: another {} "
-                  "is asked for, whose start costs ${:.2g} and saves {:.0f} % of what is left",
-                  lemon->worker, lemon->slowdown, type->features.name, start, 100.0 * saving));
-  step.worker = lemon->worker;
-  return step;
 }
 
 // ---- A plan that does not hold. ----

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "elastic/vms/race/audition_shares.h"
+#include "elastic/vms/race/race_lemons.h"
 #include "elastic/vms/race/race_plan.h"
 #include "elastic/vms/race/race_view.h"
 #include "elastic/vms/race/race_watch.h"
@@ -19,17 +20,6 @@ using fact::VmPhase;
 using fact::VmStep;
 
 constexpr double kShareWait = 15.0;  // until a worker has the share that was wished
-
-// If there was no machine of the first type, the job has begun on another one.
-std::vector<RunEvent> begin(const RaceView& view) {
-  if (!is_measured(view.numbers().phases.back())) return {};
-  const std::string& wanted = view.last().machine_type;
-  if (view.count_of(wanted) > 0) return decide(view);
-  const std::string type = commonest_type(view.membership().indices, view.types());
-  if (type.empty()) return decide(view);
-  return {view.step(VmPhase::kBegun, type, view.membership().workers,
-                    fmt::format("goes on with {}: there was no {}", type, wanted))};
-}
 
 // ---- An audition. ----
 
@@ -122,26 +112,30 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
           : fmt::format("{} x {} have come, and the others leave", count, type));
 }
 
-// A machine in the place of a slow one.
-std::vector<RunEvent> await_replacement(const RaceView& view) {
-  const VmStep& last = view.last();
-  const auto end = [&](bool leaves, const std::string& reason) {
-    VmStep step = view.settle(last.machine_type, view.incumbent().workers, reason);
-    if (leaves) step.leaving.push_back(last.worker);
-    step.seconds_low = view.incumbent().seconds_low;
-    step.seconds_high = view.incumbent().seconds_high;
-    return std::vector<RunEvent>{step};
+// ---- The next decision. ----
+
+// Another VM for the place of a slow one comes before the next audition: with the slow one the
+// present type would look worse than it is. If the job settles, that is looked at afterwards, and a
+// job that moves leaves the slow one behind.
+std::vector<RunEvent> decide_next(const RaceView& view) {
+  std::vector<RunEvent> decision = decide(view);
+  const auto begins_audition = [](const RunEvent& event) {
+    return std::get<VmStep>(event).phase == VmPhase::kAudition;
   };
-  if (was_lost_since(view.numbers(), last.worker, view.last_time()))
-    return end(false, fmt::format("worker {}, which was slow, was lost", last.worker));
-  if (view.membership().workers >= last.workers)
-    return end(view.is_there(last.worker),
-               fmt::format("another {} has come, and worker {}, which was slow, leaves",
-                           last.machine_type, last.worker));
-  if (view.is_overdue())
-    return end(false, fmt::format("keeps worker {}, which is slow: no other {} came", last.worker,
-                                  last.machine_type));
-  return {};
+  if (std::ranges::none_of(decision, begins_audition)) return decision;
+  if (auto step = replace_lemon(view)) return {std::move(*step)};
+  return decision;
+}
+
+// If there was no machine of the first type, the job has begun on another one.
+std::vector<RunEvent> begin(const RaceView& view) {
+  if (!is_measured(view.numbers().phases.back())) return {};
+  const std::string& wanted = view.last().machine_type;
+  if (view.count_of(wanted) > 0) return decide_next(view);
+  const std::string type = commonest_type(view.membership().indices, view.types());
+  if (type.empty()) return decide_next(view);
+  return {view.step(VmPhase::kBegun, type, view.membership().workers,
+                    fmt::format("goes on with {}: there was no {}", type, wanted))};
 }
 
 std::vector<RunEvent> next_step(const RaceView& view) {
@@ -155,7 +149,7 @@ std::vector<RunEvent> next_step(const RaceView& view) {
       return probe(view, last.worker);
     case VmPhase::kDismissed:
       return view.membership().workers == last.workers || view.is_overdue()
-                 ? decide(view)
+                 ? decide_next(view)
                  : std::vector<RunEvent>{};
     case VmPhase::kMoving:
       return await_machines(view);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <variant>
 
+#include "elastic/search/stored_models.h"
 #include "elastic/vms/race/vm_race.h"
 #include "runtime/config/config_file.h"
 
@@ -34,12 +35,13 @@ AdvisorReplay race_replay(
 
 ReplayedLog replay_race(const std::filesystem::path& run_folder, ConfigOf config_of,
                         std::function<MachineCatalogue(const JobConfig&)> catalogue_of) {
-  const auto setting_of = [config_of = std::move(config_of),
+  const auto setting_of = [stored = read_stored_models(run_folder),
+                           config_of = std::move(config_of),
                            catalogue_of = std::move(catalogue_of)](const fact::Start& start) {
     const JobConfig& config = config_of(start);
     std::optional<VmRaceSetting> setting;
     if (seeks_machine_type(config.provider))
-      setting = vm_race_setting(config, catalogue_of(config));
+      setting = vm_race_setting(config, catalogue_of(config), stored);
     return setting;
   };
   return replay_log(run_folder, race_replay(setting_of));

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "elastic/plan/run_record.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
@@ -19,7 +20,8 @@ namespace {
 
 }  // namespace
 
-VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue) {
+VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue,
+                              std::span<const perfmodel::ModelRecord> stored) {
   if (!seeks_machine_type(config.provider))
     refuse("this job does not search for its machine type", "set provider.vms.mode to auto");
   if (config.search.mode != SearchMode::kOff && config.search.mode != SearchMode::kAuto)
@@ -38,6 +40,12 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   setting.spot = config.provider.spot;
   if (config.search.mode == SearchMode::kAuto) setting.batch_sizes = config.search.batch_sizes;
   setting.state_is_elsewhere = shard_count(config) > 0;
+  // What the model is, and how much data there is, is known when it was built.
+  const perfmodel::ModelSignature own =
+      stored.empty() ? perfmodel::ModelSignature{} : signature_of(config, {});
+  for (const perfmodel::ModelRecord& model : stored)
+    if (model.signature.data_set == own.data_set && model.signature.optimizer == own.optimizer)
+      setting.stored.push_back(model);
   const auto patterns = settings.at("types").get<std::string>();
   for (VmType& type : vm_types_of(catalogue)) {
     // An audition begins with what the catalogue says of a type, and of a GPU that is nothing.
@@ -53,6 +61,17 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
     refuse("no machine type of the provider has a price and cores, and fits the patterns",
            "check provider.vms.types and the prices of the machine types");
   return setting;
+}
+
+const perfmodel::ModelRecord* stored_model(const VmRaceSetting& setting,
+                                           const RunNumbers& numbers) {
+  if (!numbers.model) return nullptr;
+  const auto found = std::ranges::find_if(setting.stored, [&](const auto& model) {
+    return model.signature.architecture == numbers.model->fact.architecture &&
+           model.signature.parameters == numbers.model->fact.parameter_count &&
+           model.signature.samples_per_epoch == numbers.start.samples_per_epoch;
+  });
+  return found == setting.stored.end() ? nullptr : &*found;
 }
 
 std::vector<VmType> types_at_price(const VmRaceSetting& setting, bool spot) {

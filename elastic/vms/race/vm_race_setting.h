@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "elastic/history/run_numbers.h"
 #include "elastic/vms/vm_types.h"
+#include "perfmodel/store/model_record.h"
 #include "perfmodel/time/mixed_cluster.h"
 #include "runtime/config/job_config.h"
 #include "runtime/provider/machine_catalogue.h"
@@ -28,12 +31,19 @@ struct VmRaceSetting {
   bool state_is_elsewhere = true;  // on shards beside the controller
   // B that the job may have; empty: it keeps its own.
   std::vector<std::uint32_t> batch_sizes;
+  // Of earlier jobs with this data and optimizer, from the store.
+  std::vector<perfmodel::ModelRecord> stored;
 };
 
 // Throws InputError if the catalogue has no type with a price and cores that fits provider.vms, or
 // the job searches for K and B in another way than "auto": then the search for the machine type
 // finds those, too.
-VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue);
+VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue,
+                              std::span<const perfmodel::ModelRecord> stored = {});
+
+// What earlier jobs have measured of this job's model; null before the model was built, or if there
+// is nothing.
+const perfmodel::ModelRecord* stored_model(const VmRaceSetting& setting, const RunNumbers& numbers);
 
 // The types at the price that a job pays: of spot machines, if they have one.
 std::vector<VmType> types_at_price(const VmRaceSetting& setting, bool spot);

@@ -28,19 +28,23 @@ SETTINGS = ["--quiet", "--set", "cluster.threads_per_worker=1", "--set", "stop.t
 LONG = [*SETTINGS, "--set", "stop.max_epochs=100000"]
 
 
-def race(*machines, **vms):
+def race(*machines, policy="min-cost", **vms):
     provider = {"type": "emulated", "machines": list(machines) or MACHINES, "vms": vms}
-    return ["--vms", "auto", "--policy", "min-cost", "--set", "provider=" + json.dumps(provider)]
+    return ["--vms", "auto", "--policy", policy, "--set", "provider=" + json.dumps(provider)]
 
 
 @unittest.skipIf(namespaces.missing(), namespaces.missing())
 @unittest.skipUnless(cpu_quota.can_limit(), "needs root and the cpu controller of cgroup version 1")
 class VmsTest(job.JobTest):
+    def setUp(self):
+        super().setUp()
+        self.run_now = self.run_folder()  # of which the methods below speak
+
     def begin(self, *arguments):
-        return self.start(job.CONFIGS / "synthetic_mlp.json", *arguments, "--run", self.run_folder())
+        return self.start(job.CONFIGS / "synthetic_mlp.json", *arguments, "--run", self.run_now)
 
     def steps(self, phase=None):
-        return [step for step in job.events(self.run_folder(), "vm_step") if phase in (None, step["phase"])]
+        return [step for step in job.events(self.run_now, "vm_step") if phase in (None, step["phase"])]
 
     def wait_for_phase(self, process, *phases, timeout=300):
         deadline = time.monotonic() + timeout
@@ -59,12 +63,12 @@ class VmsTest(job.JobTest):
         self.assertEqual(process.returncode, 130, output)
 
     def types_by_worker(self):
-        return {event["worker"]: event["machine_type"] for event in job.events(self.run_folder(), "machine")
+        return {event["worker"]: event["machine_type"] for event in job.events(self.run_now, "machine")
                 if event["change"] == "ready"}
 
     def types_that_train(self):
         types = self.types_by_worker()
-        return {types[worker] for worker in job.events(self.run_folder(), "membership")[-1]["indices"]}
+        return {types[worker] for worker in job.events(self.run_now, "membership")[-1]["indices"]}
 
     def wait_until(self, holds, timeout=120):
         deadline = time.monotonic() + timeout
@@ -72,20 +76,23 @@ class VmsTest(job.JobTest):
             self.assertLess(time.monotonic(), deadline, self.steps())
             time.sleep(0.05)
 
-    def assert_nothing_was_thrown_away(self):
-        totals = job.report(self.run_folder())["totals"]
+    def assert_nothing_was_thrown_away(self, batches=(256,)):
+        totals = job.report(self.run_now)["totals"]
         self.assertEqual(totals["iterations_repeated"], 0)
-        for membership in job.events(self.run_folder(), "membership"):
-            self.assertEqual(membership["batch_size"], 256)
-            self.assertEqual(sum(membership["shares"]), 256)
-            self.assertEqual(membership["position"], membership["first_iteration"] * 256)
+        position, iteration, batch = 0, 0, batches[0]
+        for membership in job.events(self.run_now, "membership"):
+            self.assertEqual(sum(membership["shares"]), membership["batch_size"])
+            position += (membership["first_iteration"] - iteration) * batch
+            self.assertEqual(membership["position"], position)
+            iteration, batch = membership["first_iteration"], membership["batch_size"]
+            self.assertIn(batch, batches)
 
     def test_types_are_auditioned_while_the_job_trains_and_it_settles_on_one(self):
         process = self.begin(*LONG, *race(max_vms=3))
         settled = self.wait_for_phase(process, "settled")
         # Those that leave do so at the next boundary.
         self.wait_until(lambda: self.types_that_train() == {settled["machine_type"]}
-                        and job.events(self.run_folder(), "membership")[-1]["workers"] == settled["workers"])
+                        and job.events(self.run_now, "membership")[-1]["workers"] == settled["workers"])
         self.finish(process)
         story = json.dumps(self.steps(), indent=1)
         self.assertEqual(self.steps()[0]["machine_type"], "narrow", story)
@@ -100,7 +107,7 @@ class VmsTest(job.JobTest):
                        if step["machine_type"] == audition["machine_type"] and step["share"] != shares[-1]]
             self.assertEqual(shares, sorted(shares), story)
             had = [membership["shares"][membership["indices"].index(audition["worker"])]
-                   for membership in job.events(self.run_folder(), "membership")
+                   for membership in job.events(self.run_now, "membership")
                    if audition["worker"] in membership["indices"]]
             self.assertTrue(set(shares) <= set(had), (shares, had))
         self.assert_nothing_was_thrown_away()
@@ -117,14 +124,14 @@ class VmsTest(job.JobTest):
     def test_a_controller_that_is_killed_in_an_audition_goes_on_without_it(self):
         process = self.begin(*LONG, *race())
         self.wait_for_phase(process, "audition")
-        self.wait_for_event(self.run_folder(), "membership", count=2, timeout=120)
+        self.wait_for_event(self.run_now, "membership", count=2, timeout=120)
         process.kill()
         process.wait()
         steps = len(self.steps())
         # With so little left no audition would have repaid itself: the replay of this run, as after each test, has to judge
         # the killed process by what it was told.
         again = self.start("--resume", self.run_folder(), "--quiet", "--set", "stop.max_epochs=300")
-        found = self.wait_for_event(self.run_folder(), "vm_step", count=steps + 1, timeout=120)
+        found = self.wait_for_event(self.run_now, "vm_step", count=steps + 1, timeout=120)
         self.assertEqual((found[steps]["phase"], found[steps]["workers"], found[steps]["machine_type"]),
                          ("dismissed", 2, "narrow"))
         self.wait_for_phase(again, "settled")
@@ -138,9 +145,9 @@ class VmsTest(job.JobTest):
                     "preemption": {"mean_life_seconds": 4, "seed": 3}}
         process = self.begin(*LONG, "--policy", "min-time", "--set", "provider=" + json.dumps(provider))
         workers = self.wait_for_phase(process, "settled")["workers"]
-        self.wait_for_event(self.run_folder(), "recovery", count=2, timeout=120)
+        self.wait_for_event(self.run_now, "recovery", count=2, timeout=120)
         self.finish(process)
-        report = job.report(self.run_folder())
+        report = job.report(self.run_now)
         numbers = report["totals"]
         self.assertEqual(self.steps("moving"), [])  # without a limit nobody is in a hurry
         # What is left takes less than half of the time that is left, if nobody is lost.
@@ -154,13 +161,74 @@ class VmsTest(job.JobTest):
         self.assertIn("moves to machines on demand", moved["reason"])
 
         def all_on_demand():
-            ready = {event["worker"]: event["spot"] for event in job.events(self.run_folder(), "machine")
+            ready = {event["worker"]: event["spot"] for event in job.events(self.run_now, "machine")
                      if event["change"] == "ready"}
-            indices = job.events(self.run_folder(), "membership")[-1]["indices"]
+            indices = job.events(self.run_now, "membership")[-1]["indices"]
             return len(indices) == workers and not any(ready[worker] for worker in indices)
 
         self.wait_until(all_on_demand)
         self.finish(again)
+
+    def test_a_machine_much_slower_than_its_type_is_told_and_replaced_and_the_others_stay(self):
+        provider = {"type": "emulated", "vms": {"mode": "auto", "max_vms": 3},
+                    "machines": [{"type": "plain", "cores": 0.3, "link_megabits": 1000, "price_per_hour": 0.3, "count": 8}],
+                    "speeds": {"slow": [{"machine": 1, "speed": 0.5}]}}  # the second that is obtained
+        process = self.begin(*LONG, "--policy", "min-time", "--set", "cluster.workers=3", "--set",
+                             "provider=" + json.dumps(provider))
+        replacing = self.wait_for_phase(process, "replacing")
+        slow = [event["worker"] for event in job.events(self.run_now, "machine") if event["change"] == "ready"][1]
+        self.assertEqual(replacing["worker"], slow, self.steps())
+        self.assertIn(f"worker {slow} computes", replacing["reason"])
+        self.assertEqual((replacing["workers"], replacing["machine_type"]), (4, "plain"))
+        self.wait_until(lambda: self.steps()[-1]["phase"] == "settled" and self.steps()[-1]["leaving"] == [slow])
+        self.wait_until(lambda: len(job.events(self.run_now, "membership")[-1]["indices"]) == 3
+                        and slow not in job.events(self.run_now, "membership")[-1]["indices"])
+        # The others, and the new one, are alike: with 300 iterations more nobody else is replaced.
+        iterations = job.trained(self.run_now)[-1]["first"]
+        self.wait_until(lambda: job.trained(self.run_now)[-1]["first"] > iterations + 300)
+        self.finish(process)
+        self.assertEqual(len(self.steps("replacing")), 1, self.steps())
+        self.assert_nothing_was_thrown_away()
+
+    def test_the_batch_size_is_found_together_with_the_type_and_the_number_of_machines(self):
+        # With 64 samples both machines wait for their link most of the time, and the noise lets larger batches go as far.
+        process = self.begin(*LONG, *race(policy="min-time", max_vms=3), "--set", "batch_size=64", "--search", "auto",
+                             "--set", "search.batch_sizes=[64,256,1024]")
+        self.wait_until(lambda: any(step["batch_size"] != 64 for step in self.steps()))
+        chosen = next(step for step in self.steps() if step["batch_size"] != 64)
+
+        def trains_as_planned():
+            # The plan may be made again meanwhile: the last one counts.
+            last, now = self.steps()[-1], job.events(self.run_now, "membership")[-1]
+            return (last["phase"] == "settled" and last["batch_size"] != 64 and self.types_that_train() == {last["machine_type"]}
+                    and (now["workers"], now["batch_size"]) == (last["workers"], last["batch_size"]))
+
+        self.wait_until(trains_as_planned)
+        self.finish(process)
+        self.assertIn(chosen["batch_size"], (256, 1024))
+        self.assertIn(f"B = {chosen['batch_size']}", chosen["reason"])
+        self.assertIn(chosen["machine_type"], ("narrow", "wide"))
+        self.assert_nothing_was_thrown_away((64, 256, 1024))
+
+    def test_a_second_job_of_the_model_begins_with_what_the_first_has_measured(self):
+        store = ["--set", "model_store.path=" + str(self.folder / "models.sqlite")]
+        process = self.begin(*LONG, *race(max_vms=3), *store)
+        self.wait_for_phase(process, "settled")
+        auditioned = {step["machine_type"] for step in self.steps("audition")}
+        self.assertGreater(len(auditioned), 0, self.steps())
+        self.finish(process)
+        self.run_now = self.run_folder("second")
+        process = self.begin(*LONG, *race(max_vms=3), *store)
+        settled = self.wait_for_phase(process, "settled")
+        self.finish(process)
+        # Of what the first has tried, nothing is tried again, and the job says why.
+        again = {step["machine_type"] for step in self.steps("audition")}
+        self.assertEqual(again & auditioned, set(), self.steps())
+        self.assertTrue(any("known from earlier jobs" in step["reason"] for step in self.steps()), self.steps())
+        self.assertIn(settled["machine_type"], ("narrow", "wide"))
+        stored = json.loads((self.run_now / "stored_models.json").read_text())
+        self.assertTrue(auditioned <= {row["machine"] for row in stored[0]["compute"]}, stored)
+        self.assert_nothing_was_thrown_away()
 
     def test_what_does_not_go_together_is_refused_before_anything_starts(self):
         config = job.CONFIGS / "synthetic_mlp.json"

@@ -64,7 +64,7 @@ VmTrial run_vm_trial(std::uint64_t number, const VmTrialSetting& setting) {
   while (plan.probe && trial.auditions < setting.auditions) {
     const VmGroup& group = plan.rows[plan.probe->row].base();
     for (perfmodel::TimeRow& row : job.audition(job.place_of(group.type), group.share))
-      known.compute.push_back(std::move(row));
+      known.record.compute.push_back(std::move(row));
     trial.audition_dollars += plan.probe->dollars;
     ++trial.auditions;
     plan = make_vm_plan(known, types, question);

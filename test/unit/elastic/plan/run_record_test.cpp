@@ -1,6 +1,9 @@
 #include "elastic/plan/run_record.h"
 
 #include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "elastic/history/run_summary.h"
 #include "test/unit/elastic/events/sample_events.h"
@@ -124,6 +127,50 @@ TEST_CASE("the machine of a run is the type of all machines that it rented") {
   JobConfig named = config;
   named.model_store.machine_type = "mine";
   CHECK(machine_type(named, summary.numbers()) == "mine");
+}
+
+TEST_CASE("a run on machines of several types has rows of each, and its workers' compute") {
+  RunSummary summary;
+  double time = 0.0;
+  const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
+  const auto rent = [&](std::uint32_t worker, const char* type) {
+    fact::Machine machine;
+    machine.name = type + std::to_string(worker);
+    machine.change = fact::MachineChange::kReady;
+    machine.worker = worker;
+    machine.machine_type = type;
+    log(machine);
+  };
+  log(sample_start());
+  rent(0, "small");
+  rent(1, "small");
+  log(sample_membership(1, {25, 25}));
+  log(sample_iterations(1, 0, 40, 2));
+  rent(1, "large");
+  log(sample_membership(2, {20, 30}, 40, 2000));
+  log(sample_iterations(2, 40, 40, 2));
+  rent(0, "large");
+  log(sample_membership(3, {25, 25}, 80, 4000));
+  log(sample_iterations(3, 80, 40, 2));
+
+  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
+  std::set<std::string> types;
+  for (const perfmodel::TimeRow& row : record.times) {
+    types.insert(row.machine);
+    CHECK(row.job == summary.numbers().start.job_id);
+    CHECK(row.workers == 2);
+  }
+  CHECK(types == std::set<std::string>{"small", "large"});
+  std::set<std::pair<std::string, double>> shares;
+  for (const perfmodel::TimeRow& row : record.compute) shares.insert({row.machine, row.batch_size});
+  CHECK(shares == std::set<std::pair<std::string, double>>{
+                      {"small", 25}, {"small", 20}, {"large", 30}, {"large", 25}});
+  perfmodel::check_record(record);
+  // What the configuration names is one type.
+  JobConfig named = some_config();
+  named.model_store.machine_type = "mine";
+  for (const perfmodel::TimeRow& row : record_of(named, summary.numbers(), "mine").times)
+    CHECK(row.machine == "mine");
 }
 
 TEST_CASE("a few iterations are no measurement") {

@@ -112,6 +112,36 @@ TEST_CASE("Spot machines that are lost too often are left before the limit of ti
   check_replay(job, setting);
 }
 
+// With a target, and no limit of iterations or epochs: 25 epochs are 9,800 iterations.
+RaceJob job_with_target(const VmRaceSetting& setting) {
+  RaceJob job(kOne, setting, 3, fact::Target{Metric::kAccuracy, Split::kTest, 0.9});
+  job.run();
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  job.log_every(40);
+  return job;
+}
+
+TEST_CASE("A job with a target and a limit of time leaves spot machines before that passes") {
+  // The job takes about 560 s if nobody is lost. A loss costs a third of the speed for a while.
+  for (const bool has_time : {false, true}) {
+    const VmRaceSetting setting = spot_setting(0.0, has_time ? 1e5 : 640.0);
+    RaceJob job = job_with_target(setting);
+    for (std::uint32_t lost = 0; lost < 60 && job.steps(VmPhase::kMoving).empty(); ++lost) {
+      job.preempt(lost % 3);
+      train(job, 5);
+      job.evaluate();
+    }
+    train(job, 3);
+    INFO(job.story());
+    CHECK(job.steps(VmPhase::kMoving).size() == (has_time ? 0U : 1U));
+    if (!has_time) {
+      CHECK(all_on_demand(job));
+      CHECK(job.numbers().epochs() < 25.0);
+    }
+    check_replay(job, setting);
+  }
+}
+
 TEST_CASE("A lone worker that never trains for long moves at the loss of its machine") {
   VmRaceSetting setting = spot_setting(5.0, 400.0);
   setting.max_vms = 1;

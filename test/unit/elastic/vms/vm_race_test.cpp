@@ -1,6 +1,7 @@
 // A search for the machine type in a job on a virtual clock, whose machines' times are known.
 #include "elastic/vms/race/vm_race.h"
 
+#include "elastic/plan/measured_machines.h"
 #include "runtime/base/error.h"
 #include "runtime/config/config_file.h"
 #include "test/unit/elastic/vms/race_job.h"
@@ -51,6 +52,56 @@ TEST_CASE("A job too short to repay an audition keeps the catalogue's plan, and 
   CHECK(job.last().machine_type == "base");
   CHECK(job.last().reason.find("no audition") != std::string::npos);
   check_replay(job, setting);
+}
+
+// What the job's store would have of it.
+perfmodel::ModelRecord record_of(const RaceJob& job) {
+  perfmodel::ModelRecord record = measured_machines(job.numbers()).record;
+  record.signature.architecture = "a1";
+  record.signature.parameters = 42;
+  for (auto* rows : {&record.times, &record.compute})
+    for (perfmodel::TimeRow& row : *rows) row.job = "first";
+  return record;
+}
+
+TEST_CASE("A second job of the model auditions no type that the first one has measured") {
+  VmRaceSetting setting = setting_of(kTypes, 200.0);
+  RaceJob first(kTypes, setting, 2);
+  first.run();
+  REQUIRE(first.steps(VmPhase::kAudition).size() == 2);
+  setting.stored = {record_of(first)};
+  RaceJob second(kTypes, setting, 2);
+  second.run();
+  INFO(second.story());
+  REQUIRE(second.phase() == VmPhase::kSettled);
+  CHECK(second.steps(VmPhase::kAudition).empty());
+  CHECK(second.last().machine_type == "good");
+  REQUIRE(second.steps(VmPhase::kMoving).size() == 1);
+  CHECK(second.steps(VmPhase::kMoving)[0].reason.find("2 types are known from earlier jobs") !=
+        std::string::npos);
+  check_replay(second, setting);
+
+  // Another model has measured nothing of this one's.
+  setting.stored[0].signature.architecture = "b2";
+  RaceJob other(kTypes, setting, 2);
+  other.run();
+  CHECK(other.steps(VmPhase::kAudition).size() == 2);
+  check_replay(other, setting);
+}
+
+TEST_CASE("A type that the earlier jobs have not had is auditioned") {
+  VmRaceSetting setting = setting_of({kTypes[0], kTypes[1]}, 200.0);
+  RaceJob first({kTypes[0], kTypes[1]}, setting, 2);
+  first.run();
+  setting = setting_of(kTypes, 200.0);
+  setting.stored = {record_of(first)};
+  RaceJob second(kTypes, setting, 2);
+  second.run();
+  INFO(second.story());
+  for (const VmStep& audition : second.steps(VmPhase::kAudition))
+    CHECK(audition.machine_type == "good");
+  CHECK(second.steps(VmPhase::kAudition).size() == 1);
+  CHECK(second.last().machine_type == "good");
 }
 
 TEST_CASE("If there is no machine of a candidate, the next one is tried") {

@@ -18,6 +18,7 @@ inline ModelRecord sample_record(const std::string& job = "job1") {
           {job, "e2", workers, batch, 0.001 + 0.00001 * batch / workers, 1e-5, 100});
   record.noise = {{job, 1, 2, 64, 250.0, 200.0, 0.0, 0.8, 900}};
   record.epochs = {{job, "test accuracy 0.88", 2, 64, 5.5, 33.0}};
+  record.compute = {{job, "e2", 1, 16, 0.0007, 1e-5, 80}, {job, "n2", 1, 16, 0.0004, 1e-5, 60}};
   return record;
 }
 

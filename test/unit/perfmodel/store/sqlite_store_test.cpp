@@ -195,6 +195,30 @@ TEST_CASE("what is no store, and a place where there can be none, are refused wi
   }
 }
 
+TEST_CASE("a store of version 1 is read as it is, and gets the table of compute when written") {
+  const StoreFolder place;
+  ModelRecord record = sample_record();
+  const std::string id = record.signature.id();
+  { SqliteStore(place.path).record(record); }
+  {
+    Stranger old(place.path);
+    old.run("DROP TABLE compute");
+    old.run("PRAGMA user_version = 1");
+  }
+  {
+    SqliteStore store(place.path, StoreAccess::kReadOnly);
+    const auto found = store.find(id);
+    REQUIRE(found);
+    CHECK(found->compute.empty());
+    CHECK(found->times.size() == record.times.size());
+  }
+  SqliteStore store(place.path);
+  CHECK(store.find(id)->times.size() == record.times.size());
+  CHECK(store.find(id)->compute.empty());
+  store.record(record);
+  CHECK(store.find(id)->compute == record.compute);
+}
+
 TEST_CASE("a newer store, another program's file and no database at all are refused") {
   const StoreFolder place;
   { SqliteStore(place.path).record(sample_record()); }

@@ -1,0 +1,114 @@
+#include "elastic/plan/measured_machines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace scavenger::elastic {
+namespace {
+
+using Key = std::pair<std::string, std::pair<double, double>>;  // type, workers, batch
+
+// Means that were measured of one configuration, each with its weight.
+struct Mean {
+  double seconds = 0.0;
+  double iterations = 0.0;
+  double squared_error = 0.0;  // iterations^2 x standard error^2
+
+  void add(const RobustMean& mean, std::uint64_t count) {
+    const auto n = static_cast<double>(count);
+    seconds = (seconds * iterations + mean.mean * n) / (iterations + n);
+    squared_error += mean.standard_error * mean.standard_error * n * n;
+    iterations += n;
+  }
+  double standard_error() const { return std::sqrt(squared_error) / iterations; }
+};
+
+// Seconds per iteration, as if machines like the others had been in the place of the slow ones.
+RobustMean without_slow(const PhaseNumbers& phase, std::span<const SlowMachine> slow,
+                        perfmodel::Sharing sharing) {
+  RobustMean seconds = phase.iteration_seconds.robust_mean();
+  for (const SlowMachine& one : slow) {
+    if (!one.is_in(phase)) continue;
+    const double left = 1.0 - saving_without_slow(phase, one.slowdown, sharing);
+    seconds.mean *= left;
+    seconds.standard_error *= left;
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time) {
+  std::map<std::uint32_t, std::string> types;
+  for (const auto& timed : numbers.machines.latest) {
+    if (timed.time > time) break;
+    if (timed.fact.change == fact::MachineChange::kReady)
+      types[timed.fact.worker] = timed.fact.machine_type;
+  }
+  return types;
+}
+
+bool is_measured(const PhaseNumbers& phase) {
+  return phase.iteration_seconds.moments().count() >= kMeasuredIterations;
+}
+
+bool SlowMachine::is_in(const PhaseNumbers& phase) const {
+  return phase.begin_time >= since && phase.begin_time < until &&
+         std::ranges::count(phase.membership.indices, worker) > 0;
+}
+
+double saving_without_slow(const PhaseNumbers& phase, double slowdown, perfmodel::Sharing sharing) {
+  const double whole = phase.iteration_seconds.moments().mean();
+  const double compute =
+      1.0 - std::clamp(phase.transfer_seconds.moments().mean() / whole, 0.0, 1.0);
+  const double saving = compute * (1.0 - 1.0 / slowdown);
+  return sharing == perfmodel::Sharing::kEven ? saving : saving / phase.membership.workers;
+}
+
+KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMachine> slow,
+                             perfmodel::Sharing sharing) {
+  std::map<Key, Mean> iterations, compute;
+  for (const PhaseNumbers& phase : numbers.phases) {
+    if (!is_measured(phase)) continue;
+    const auto types = machine_types_at(numbers, phase.begin_time);
+    std::set<std::string> there;
+    for (const WorkerNumbers& one : phase.workers) {
+      if (one.rank >= phase.membership.indices.size()) continue;
+      const std::uint32_t worker = phase.membership.indices[one.rank];
+      const auto type = types.find(worker);
+      const std::uint64_t count = one.compute_seconds.moments().count();
+      if (type == types.end() || count < kMeasuredIterations || one.share == 0) continue;
+      there.insert(type->second);
+      const auto is_this = [&](const SlowMachine& one_slow) {
+        return one_slow.worker == worker && one_slow.is_in(phase);
+      };
+      if (std::ranges::any_of(slow, is_this)) continue;
+      compute[{type->second, {1.0, one.share}}].add(one.compute_seconds.robust_mean(), count);
+    }
+    if (there.size() != 1 || phase.workers.size() != phase.membership.workers) continue;
+    iterations[{*there.begin(), {phase.membership.workers, phase.membership.batch_size}}].add(
+        without_slow(phase, slow, sharing), phase.iteration_seconds.moments().count());
+  }
+  KnownModel known;
+  known.title = kThisJob;
+  known.record.name = numbers.start.name;
+  known.record.signature.samples_per_epoch = numbers.start.samples_per_epoch;
+  known.record.signature.parameters = numbers.start.parameter_count;
+  if (numbers.model) known.record.signature.parameters = numbers.model->fact.parameter_count;
+  known.room_samples = numbers.room_samples();
+  for (const auto& timed : numbers.sample_memory.latest)
+    known.bytes_per_sample =
+        std::max(known.bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
+  const auto add = [](const std::map<Key, Mean>& means, std::vector<perfmodel::TimeRow>& rows) {
+    for (const auto& [key, mean] : means)
+      rows.push_back({kThisJob, key.first, key.second.first, key.second.second, mean.seconds,
+                      mean.standard_error(), mean.iterations});
+  };
+  add(iterations, known.record.times);
+  add(compute, known.record.compute);
+  return known;
+}
+
+}  // namespace scavenger::elastic

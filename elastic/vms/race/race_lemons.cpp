@@ -1,0 +1,216 @@
+#include "elastic/vms/race/race_lemons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "elastic/vms/race/vm_lemons.h"
+#include "elastic/vms/vm_race_numbers.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using fact::VmPhase;
+using fact::VmStep;
+
+// A replacement has to save this share of what is left, with what it costs.
+constexpr double kReplacementMargin = 0.02;
+constexpr double kStandstillSeconds = 1.0;  // when the other one joins and the slow one leaves
+
+// When this worker got the machine that it had at `time`.
+double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  double begin = 0.0;
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.time <= time && timed.fact.worker == worker &&
+        timed.fact.change == fact::MachineChange::kReady)
+      begin = timed.time;
+  return begin;
+}
+
+// When it got the next one.
+double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.time > time && timed.fact.worker == worker &&
+        timed.fact.change == fact::MachineChange::kReady)
+      return timed.time;
+  return std::numeric_limits<double>::infinity();
+}
+
+// Whether somebody was asked for in place of its present machine before.
+bool was_to_be_replaced(const RaceView& view, std::uint32_t worker) {
+  const double since = machine_begin(view.numbers(), worker, view.numbers().seconds);
+  return std::ranges::any_of(view.numbers().vm_steps.latest, [&](const Timed<VmStep>& timed) {
+    return timed.time >= since && timed.fact.phase == VmPhase::kReplacing &&
+           timed.fact.worker == worker;
+  });
+}
+
+// Of those who trained on this type at `time`, on the machines that they had then.
+struct WorkerTimes {
+  std::vector<WorkerTime> times;
+  std::map<std::uint32_t, std::uint64_t> iterations;  // measured, by worker
+};
+
+WorkerTimes worker_times(const RunNumbers& numbers, const std::string& type, double time) {
+  WorkerTimes found;
+  const auto begins_later = [&](const PhaseNumbers& phase) { return phase.begin_time > time; };
+  const auto end = std::ranges::find_if(numbers.phases, begins_later);
+  if (end == numbers.phases.begin()) return found;
+  const auto types = machine_types_at(numbers, time);
+  std::map<std::uint32_t, double> since;
+  for (const std::uint32_t worker : std::prev(end)->membership.indices)
+    if (const auto known = types.find(worker); known != types.end() && known->second == type)
+      since[worker] = machine_begin(numbers, worker, time);
+  for (auto phase = numbers.phases.begin(); phase != end; ++phase)
+    for (const WorkerNumbers& one : phase->workers) {
+      if (one.rank >= phase->membership.indices.size()) continue;
+      const std::uint32_t worker = phase->membership.indices[one.rank];
+      const auto machine = since.find(worker);
+      const std::uint64_t count = one.compute_seconds.moments().count();
+      if (machine == since.end() || phase->begin_time < machine->second || one.share == 0 ||
+          count < kMeasuredIterations)
+        continue;
+      const RobustMean mean = one.compute_seconds.robust_mean();
+      found.times.push_back(
+          {worker, static_cast<double>(one.share), mean.mean, mean.standard_error});
+      found.iterations[worker] += count;
+    }
+  return found;
+}
+
+// A job that has settled wants its present membership to show it, since what it has measured before
+// may be long ago.
+std::optional<Lemon> present_lemon(const RaceView& view) {
+  const RunNumbers& numbers = view.numbers();
+  const bool has_settled = view.last().phase == VmPhase::kSettled;
+  if (has_settled && numbers.phases.back().iteration_seconds.moments().count() < kSteadyIterations)
+    return std::nullopt;
+  const WorkerTimes known = worker_times(numbers, view.incumbent().machine_type, numbers.seconds);
+  auto lemon = find_lemon(known.times, perfmodel::SpeedVariance().between_vms);
+  if (lemon && known.iterations.at(lemon->worker) < kSteadyIterations) return std::nullopt;
+  return lemon;
+}
+
+// Time, cost or their product of what is left: now, and with another machine in its place.
+double figure(Policy policy, double seconds, double dollars) {
+  if (policy == Policy::kMinimumTime) return seconds;
+  return policy == Policy::kMinimumCost ? dollars : std::sqrt(seconds * dollars);
+}
+
+// The share of an iteration that an alike machine in the place of this one would save.
+double saving_of(const RaceView& view, const Lemon& lemon) {
+  const auto& phases = view.numbers().phases;
+  const auto phase = std::find_if(phases.rbegin(), phases.rend(), [&](const PhaseNumbers& one) {
+    return is_measured(one) && std::ranges::count(one.membership.indices, lemon.worker) > 0;
+  });
+  if (phase == phases.rend()) return 0.0;
+  return saving_without_slow(*phase, lemon.slowdown, view.setting().sharing);
+}
+
+struct Replacement {
+  Lemon lemon;
+  double start_dollars = 0.0;  // of the other machine
+  double saving = 0.0;         // share of what is left
+};
+
+// If another machine in the place of a slow one can be had, was not asked for before, and repays
+// its start.
+std::optional<Replacement> find_replacement(const RaceView& view) {
+  const std::uint32_t workers = view.incumbent().workers;
+  const VmType* const type = view.type_of(view.incumbent().machine_type);
+  if (type == nullptr || (type->max_count && *type->max_count <= workers)) return std::nullopt;
+  const auto lemon = present_lemon(view);
+  if (!lemon || !view.is_there(lemon->worker) || was_to_be_replaced(view, lemon->worker))
+    return std::nullopt;
+  const double price = view.asks_for_spot() ? type->spot_price.value_or(type->price) : type->price;
+  const double seconds = view.likely_iterations_left() * view.latest_iteration_seconds();
+  const double dollars = seconds / 3600.0 * price * workers;
+  const double start = view.start_seconds() / 3600.0 * price;
+  const double saving = saving_of(view, *lemon);
+  const double less = seconds * (1.0 - saving) + kStandstillSeconds;
+  const Policy policy = view.setting().policy;
+  if (figure(policy, less, less / 3600.0 * price * workers + start) >
+      (1.0 - kReplacementMargin) * figure(policy, seconds, dollars))
+    return std::nullopt;
+  return Replacement{*lemon, start, saving};
+}
+
+// The phase of the step before the one that goes on.
+VmPhase phase_before(const RaceView& view) {
+  const auto& steps = view.numbers().vm_steps.latest;
+  return steps.size() < 2 ? VmPhase::kSettled : steps[steps.size() - 2].fact.phase;
+}
+
+}  // namespace
+
+std::vector<SlowMachine> slow_machines(const RaceView& view) {
+  std::vector<SlowMachine> slow;
+  const RunNumbers& numbers = view.numbers();
+  const double between = perfmodel::SpeedVariance().between_vms;
+  for (const auto& [time, step] : numbers.vm_steps.latest) {
+    if (step.phase != VmPhase::kReplacing) continue;
+    const double begin = machine_begin(numbers, step.worker, time);
+    const bool is_kept =
+        view.is_there(step.worker) && machine_begin(numbers, step.worker, numbers.seconds) == begin;
+    if (is_kept) continue;
+    const auto lemon = find_lemon(worker_times(numbers, step.machine_type, time).times, between);
+    if (lemon && lemon->worker == step.worker)
+      slow.push_back(
+          {step.worker, begin, machine_end(numbers, step.worker, time), lemon->slowdown});
+  }
+  if (const auto found = find_replacement(view))
+    slow.push_back({found->lemon.worker,
+                    machine_begin(numbers, found->lemon.worker, numbers.seconds),
+                    std::numeric_limits<double>::infinity(), found->lemon.slowdown});
+  return slow;
+}
+
+std::optional<VmStep> replace_lemon(const RaceView& view) {
+  const std::uint32_t workers = view.incumbent().workers;
+  if (view.membership().workers != workers || workers >= view.membership().batch_size)
+    return std::nullopt;
+  const auto found = find_replacement(view);
+  if (!found) return std::nullopt;
+  const std::string& type = view.incumbent().machine_type;
+  VmStep step = view.step(
+      VmPhase::kReplacing, type, workers + 1,
+      fmt::format("worker {} computes {:.2f} times as long as the others of its type: another {} "
+                  "is asked for, whose start costs ${:.2g} and saves {:.0f} % of what is left",
+                  found->lemon.worker, found->lemon.slowdown, type, found->start_dollars,
+                  100.0 * found->saving));
+  step.worker = found->lemon.worker;
+  return step;
+}
+
+std::vector<RunEvent> await_replacement(const RaceView& view) {
+  const VmStep& last = view.last();
+  const auto end = [&](bool leaves, const std::string& reason) {
+    VmStep step = view.settle(last.machine_type, view.incumbent().workers, reason);
+    if (phase_before(view) == VmPhase::kSettled) {
+      step.seconds_low = view.incumbent().seconds_low;
+      step.seconds_high = view.incumbent().seconds_high;
+    } else {
+      step.phase = VmPhase::kDismissed;  // the search for the type goes on
+      step.worker = last.worker;
+    }
+    if (leaves) step.leaving.push_back(last.worker);
+    return std::vector<RunEvent>{step};
+  };
+  if (was_lost_since(view.numbers(), last.worker, view.last_time()))
+    return end(false, fmt::format("worker {}, which was slow, was lost", last.worker));
+  if (view.membership().workers >= last.workers)
+    return end(view.is_there(last.worker),
+               fmt::format("another {} has come, and worker {}, which was slow, leaves",
+                           last.machine_type, last.worker));
+  if (view.is_overdue())
+    return end(false, fmt::format("keeps worker {}, which is slow: no other {} came", last.worker,
+                                  last.machine_type));
+  return {};
+}
+
+}  // namespace scavenger::elastic

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""How good the choices of `--vms auto` are on an emulated cluster, beside every fixed choice. Needs root.
+
+    test/study/vms/real_machines.py BUILD/bin [--jobs link,core,both] [--seeds 1,2,3] [--workers 1,2,3] [--out FOLDER]
+
+Five machine types whose prices are not proportional to their speed; VMs of one type differ by 5 %, and the second that a searching job
+obtains is 30 % slower. For each job and seed:
+
+1. The truth: each type with each number of workers, without the slow VM, for --truth-iterations iterations.
+2. The search: the same job with `--vms auto --policy min-cost` for --iterations iterations.
+3. What it chose and predicted, beside the truth. A prediction that counts was never measured: (type, K, B) of the plan that
+   `scavenger-plan vms` makes of the run, if the run did not train there. The overhead is what the job cost and took beyond all of its
+   iterations on the machines on which it ended. The regret compares that configuration's cost per iteration with the least of the truth.
+
+Times mean something only if nothing else runs on the machine: the load is printed with the results.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(SOURCE / "test" / "support"))
+import cpu_quota  # noqa: E402
+import namespaces  # noqa: E402
+
+TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 0.10},
+         {"type": "small", "cores": 0.2, "link_megabits": 500, "price_per_hour": 0.24},
+         {"type": "medium", "cores": 0.4, "link_megabits": 1000, "price_per_hour": 0.38},
+         {"type": "fatpipe", "cores": 0.1, "link_megabits": 1000, "price_per_hour": 0.16},
+         {"type": "numb", "cores": 0.4, "link_megabits": 100, "price_per_hour": 0.30}]
+PRICES = {one["type"]: one["price_per_hour"] for one in TYPES}
+JOBS = {"link": ("[512,512]", 256), "core": ("[96,96]", 2048), "both": ("[256,256]", 1024)}
+SEED = 17  # of the speeds, beside the number of the trial
+
+
+def provider(types, seed, slow=(), **more):
+    machines = [{**one, "count": 8} for one in types]
+    return json.dumps({"type": "emulated", "machines": machines, **more,
+                       "speeds": {"spread": 0.05, "seed": SEED + seed, "slow": list(slow)}})
+
+
+def train(options, run, job, iterations, settings, words=()):
+    hidden, batch = JOBS[job]
+    command = [options.programs / "scavenger-train", SOURCE / "configs" / "synthetic_mlp.json", "--quiet", "--run", run]
+    for setting in ("cluster.threads_per_worker=1", "stop.target=null", "stop.max_epochs=0", f"stop.max_iterations={iterations}",
+                    "evaluation.every_epochs=1000000", "batching.dynamic=true", f"batch_size={batch}", f"model.hidden={hidden}",
+                    "optimizer.learning_rate=0.01", *settings):
+        command += ["--set", setting]
+    done = subprocess.run([str(word) for word in (*command, *words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{run}: scavenger-train ended with {done.returncode}: {done.stdout}")
+
+
+def events(run, name):
+    lines = (run / "events.jsonl").read_text().splitlines()
+    return [event for event in map(json.loads, lines) if event["event"] == name]
+
+
+def totals(run):
+    return json.loads((run / "report.json").read_text())
+
+
+def seconds_of(run, workers):
+    """Mean seconds per iteration with so many workers, the first iterations left out."""
+    found = [one for one in totals(run)["configurations"] if one["workers"] == workers]
+    return found[0]["iteration_seconds"]["mean"] if found else None
+
+
+def truth(options, job, seed, folder):
+    seconds = {}
+    for one in TYPES:
+        for workers in options.workers:
+            run = folder / f"{one['type']}_{workers}"
+            train(options, run, job, options.truth_iterations, ["provider=" + provider([one], seed), f"cluster.workers={workers}"])
+            seconds[one["type"], workers] = seconds_of(run, workers)
+    return seconds
+
+
+def search(options, job, seed, folder):
+    run = folder / "search"
+    vms = {"mode": "auto", "max_vms": max(options.workers)}
+    slow = [{"machine": 1, "speed": 0.7}]
+    train(options, run, job, options.iterations, ["provider=" + provider(TYPES, seed, slow, vms=vms), "cluster.workers=2"],
+          ["--vms", "auto", "--policy", "min-cost"])
+    return run
+
+
+def trained_on(run):
+    """(type, K) of all memberships on one type."""
+    types, found = {}, set()
+    for event in (json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()):
+        if event["event"] == "machine" and event["change"] == "ready":
+            types[event["worker"]] = event["machine_type"]
+        if event["event"] == "membership":
+            there = {types.get(worker) for worker in event["indices"]}
+            if len(there) == 1:
+                found.add((there.pop(), event["workers"]))
+    return found
+
+
+def predictions(options, run, known):
+    """{(type, K): predicted seconds} of configurations of the truth on which the run has not trained, on types that it knows."""
+    had, predicted = trained_on(run), {}
+    for workers in options.workers:
+        words = ["vms", run, "--catalog", run, "--max-vms", str(workers), "--policy", "min-time", "--json"]
+        done = subprocess.run([options.programs / "scavenger-plan", *map(str, words)], stdout=subprocess.PIPE, text=True)
+        for row in json.loads(done.stdout)["rows"] if done.returncode in (0, 1) else []:
+            at = row["groups"][0]["type"], int(row["vms"])
+            if at in known and at not in had and row["evidence"] != "catalogue":
+                predicted[at] = row["iteration_seconds"]
+    return predicted
+
+
+def study(options, job, seed):
+    folder = options.out / f"{job}_{seed}"
+    folder.mkdir(parents=True)
+    known = truth(options, job, seed, folder)
+    run = search(options, job, seed, folder)
+    steps, report = events(run, "vm_step"), totals(run)["totals"]
+    settled = [step for step in steps if step["phase"] == "settled"][-1]
+    chosen = settled["machine_type"], settled["workers"]
+    cost = {at: PRICES[at[0]] * at[1] * seconds / 3600 for at, seconds in known.items()}
+    best = min(cost, key=cost.get)
+    there = seconds_of(run, chosen[1])
+    own = PRICES[chosen[0]] * chosen[1] * (known.get(chosen) or there) / 3600
+    errors = {at: predicted / known[at] - 1 for at, predicted in predictions(options, run, known).items()}
+    return {"job": job, "seed": seed, "load": os.getloadavg()[1], "truth": {f"{k} x {t}": s for (t, k), s in known.items()},
+            "best": f"{best[1]} x {best[0]}", "chosen": f"{chosen[1]} x {chosen[0]}", "regret": own / cost[best] - 1,
+            "auditions": len([step for step in steps if step["phase"] == "audition"]),
+            "replaced": len([step for step in steps if step["phase"] == "replacing"]),
+            "overhead_cost": report["cost"] / (options.iterations * own) - 1,
+            "overhead_time": report["seconds"] / (options.iterations * (known.get(chosen) or there)) - 1,
+            "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "seconds": report["seconds"]}
+
+
+def show(results):
+    print("\n| job, seed | best fixed | chosen | regret of cost | auditions, replaced | overhead: cost, time | errors: mean, largest | load |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for one in results:
+        errors = [abs(error) for error in one["errors"].values()]
+        text = f"{statistics.mean(errors):.1%}, {max(errors):.1%} of {len(errors)}" if errors else "-"
+        print(f"| {one['job']}, {one['seed']} | {one['best']} | {one['chosen']} | {one['regret']:.1%} | {one['auditions']}, "
+              f"{one['replaced']} | {one['overhead_cost']:.1%}, {one['overhead_time']:.1%} | {text} | {one['load']:.1f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("--jobs", default="core", type=lambda text: text.split(","), help=", ".join(JOBS))
+    parser.add_argument("--seeds", default="1", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--workers", default="1,2,3", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--iterations", default=2000, type=int, help="of a job that searches")
+    parser.add_argument("--truth-iterations", default=120, type=int)
+    parser.add_argument("--out", default=pathlib.Path("runs/real_machines"), type=pathlib.Path, help="must not be there")
+    options = parser.parse_args()
+    problem = namespaces.missing() or ("" if cpu_quota.can_limit() else "needs the cpu controller of cgroups")
+    if problem:
+        sys.exit(problem)
+    results = []
+    for job in options.jobs:
+        for seed in options.seeds:
+            results.append(study(options, job, seed))
+            (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+            show(results)
+
+
+if __name__ == "__main__":
+    main()
