@@ -31,7 +31,7 @@ RobustMean without_slow(const PhaseNumbers& phase, std::span<const SlowMachine> 
   RobustMean seconds = phase.iteration_seconds.robust_mean();
   for (const SlowMachine& one : slow) {
     if (!one.is_in(phase)) continue;
-    const double left = 1.0 - saving_without_slow(phase, one.slowdown, sharing);
+    const double left = 1.0 - saving_without_slow(phase, one.worker, one.slowdown, sharing);
     seconds.mean *= left;
     seconds.standard_error *= left;
   }
@@ -59,12 +59,25 @@ bool SlowMachine::is_in(const PhaseNumbers& phase) const {
          std::ranges::count(phase.membership.indices, worker) > 0;
 }
 
-double saving_without_slow(const PhaseNumbers& phase, double slowdown, perfmodel::Sharing sharing) {
+double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, double slowdown,
+                           perfmodel::Sharing sharing) {
+  double slowest = 0.0, slowest_then = 0.0;  // seconds of compute
+  double samples = 0.0, speeds = 0.0;        // samples per second, then
+  for (const WorkerNumbers& one : phase.workers) {
+    if (one.rank >= phase.membership.indices.size() || one.share == 0) continue;
+    const double seconds = one.compute_seconds.robust_mean().mean;
+    if (!(seconds > 0.0)) return 0.0;
+    const bool is_slow = phase.membership.indices[one.rank] == worker;
+    const double then = is_slow ? seconds / slowdown : seconds;
+    slowest = std::max(slowest, seconds);
+    slowest_then = std::max(slowest_then, then);
+    samples += one.share;
+    speeds += one.share / then;
+  }
   const double whole = phase.iteration_seconds.moments().mean();
-  const double compute =
-      1.0 - std::clamp(phase.transfer_seconds.moments().mean() / whole, 0.0, 1.0);
-  const double saving = compute * (1.0 - 1.0 / slowdown);
-  return sharing == perfmodel::Sharing::kEven ? saving : saving / phase.membership.workers;
+  if (!(whole > 0.0) || !(speeds > 0.0)) return 0.0;
+  const double compute = sharing == perfmodel::Sharing::kEven ? slowest_then : samples / speeds;
+  return std::clamp((slowest - compute) / whole, 0.0, 1.0 - 1.0 / slowdown);
 }
 
 KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMachine> slow,

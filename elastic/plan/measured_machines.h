@@ -36,8 +36,10 @@ struct SlowMachine {
 };
 
 // The share of an iteration of this membership that a machine like the others would save in the
-// place of one of its machines that is so much slower.
-double saving_without_slow(const PhaseNumbers& phase, double slowdown, perfmodel::Sharing sharing);
+// place of this worker's, which is so much slower. With dynamic sharing the others had to wait
+// less.
+double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, double slowdown,
+                           perfmodel::Sharing sharing);
 
 // Iterations of memberships on one type, and compute of each worker at each share that it had: with
 // `slow` machines as if others like the rest had been in their place.

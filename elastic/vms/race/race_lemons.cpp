@@ -109,7 +109,7 @@ double saving_of(const RaceView& view, const Lemon& lemon) {
     return is_measured(one) && std::ranges::count(one.membership.indices, lemon.worker) > 0;
   });
   if (phase == phases.rend()) return 0.0;
-  return saving_without_slow(*phase, lemon.slowdown, view.setting().sharing);
+  return saving_without_slow(*phase, lemon.worker, lemon.slowdown, view.setting().sharing);
 }
 
 struct Replacement {

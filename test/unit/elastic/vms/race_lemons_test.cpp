@@ -68,14 +68,16 @@ TEST_CASE("What a slow machine has measured says nothing of its type") {
   for (const auto sharing : {perfmodel::Sharing::kDynamic, perfmodel::Sharing::kEven}) {
     VmRaceSetting setting = three_workers();
     setting.sharing = sharing;
-    setting.profile_budget = 1e-9;  // no auditions
+    setting.policy = Policy::kMinimumTime;  // stays with three
+    setting.profile_budget = 1e-9;          // and without auditions
     RaceJob usual(kAlike, setting, 3), slow(kAlike, setting, 3);
     for (RaceJob* job : {&usual, &slow}) {
       if (sharing == perfmodel::Sharing::kEven) job->share_alike();
-      job->log_every(40);
+      job->log_every(120);
     }
     slow.slow_down(1, 1.6);
-    for (int i = 0; i < 6; ++i) slow.train(), usual.train();
+    for (int i = 0; i < 3; ++i) usual.train(), slow.train();
+    REQUIRE(slow.steps(VmPhase::kReplacing).size() == 1);
     INFO(slow.story());
     const RaceView view(setting, slow.numbers());
     const auto machines = slow_machines(view);
