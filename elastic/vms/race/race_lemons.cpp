@@ -124,6 +124,9 @@ std::optional<Replacement> find_replacement(const RaceView& view) {
   const std::uint32_t workers = view.incumbent().workers;
   const VmType* const type = view.type_of(view.incumbent().machine_type);
   if (type == nullptr || (type->max_count && *type->max_count <= workers)) return std::nullopt;
+  for (const auto& [time, step] : view.numbers().vm_steps.latest)
+    if (step.phase == VmPhase::kReplacing && view.numbers().seconds < kShortStretch * time)
+      return std::nullopt;
   const auto lemon = present_lemon(view);
   if (!lemon || !view.is_there(lemon->worker) || was_to_be_replaced(view, lemon->worker))
     return std::nullopt;

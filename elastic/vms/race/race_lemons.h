@@ -14,6 +14,10 @@ namespace scavenger::elastic {
 // As many iterations before a machine counts as slow, or a plan as contradicted: a few that took
 // long are no reason to move.
 inline constexpr std::uint64_t kSteadyIterations = 100;
+// Nor is a contradicted plan made again, or another machine replaced, before the job is so much
+// older: on machines whose pace goes up and down, every plan is contradicted, and one of them is
+// always the slowest.
+inline constexpr double kShortStretch = 1.25;
 
 // Of the job's present machines, and of those that it has replaced since they were slow: what they
 // have measured says nothing of their type.

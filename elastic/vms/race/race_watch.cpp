@@ -23,9 +23,6 @@ using fact::VmStep;
 
 // The rest of a job that seeks its batch size is planned again when it is so much older.
 constexpr double kStretch = 2.0;
-// Nor is a contradicted plan made again before the job is so much older: on machines whose pace
-// goes up and down, every plan is contradicted.
-constexpr double kShortStretch = 1.25;
 constexpr double kUsualStandstillSeconds = 1.0;  // after a loss
 
 bool is_steady(const PhaseNumbers& phase) {

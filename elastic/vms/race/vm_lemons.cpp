@@ -54,13 +54,26 @@ Law law_of(std::span<const WorkerTime> times, double typical, double fixed) {
   return law;
 }
 
-double median_of_others(const Law& law, std::uint32_t worker) {
-  std::vector<double> means;
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
+}
+
+struct Others {
+  double level = 0.0;    // their median
+  double scatter = 0.0;  // standard deviation, by the median of their distances from that
+};
+
+Others others_of(const Law& law, std::uint32_t worker) {
+  constexpr double kNormalScatter = 1.4826;
+  std::vector<double> levels, distances;
   for (const auto& [other, level] : law.levels)
-    if (other != worker) means.push_back(level.mean);
-  std::ranges::sort(means);
-  const std::size_t middle = means.size() / 2;
-  return means.size() % 2 == 1 ? means[middle] : 0.5 * (means[middle - 1] + means[middle]);
+    if (other != worker) levels.push_back(level.mean);
+  Others others{median(levels)};
+  for (const double level : levels) distances.push_back(std::abs(level - others.level));
+  others.scatter = kNormalScatter * median(distances);
+  return others;
 }
 
 }  // namespace
@@ -86,16 +99,18 @@ std::optional<Lemon> find_lemon(std::span<const WorkerTime> times, double betwee
 
   std::optional<Lemon> slowest;
   for (const auto& [worker, level] : laws.front().levels) {
-    double excess = std::numeric_limits<double>::infinity(), variance = 0.0;
+    double excess = std::numeric_limits<double>::infinity(), variance = 0.0, between = 0.0;
     for (const Law& law : laws) {
       if (law.misfit > least + kPlausible) continue;
-      const double here = law.levels.at(worker).mean - median_of_others(law, worker);
+      const Others others = others_of(law, worker);
+      const double here = law.levels.at(worker).mean - others.level;
       if (here >= excess) continue;
       excess = here;
       variance = law.levels.at(worker).variance;
+      between = std::max(between_vms, others.scatter);
     }
     const auto others = static_cast<double>(workers - 1);
-    const double error = std::sqrt(variance + between_vms * between_vms * (1.0 + 1.0 / others));
+    const double error = std::sqrt(variance + between * between * (1.0 + 1.0 / others));
     if (excess < kDeviations * error || excess < std::log(kLeastSlowdown)) continue;
     if (!slowest || std::exp(excess) > slowest->slowdown)
       slowest = Lemon{worker, std::exp(excess), error};

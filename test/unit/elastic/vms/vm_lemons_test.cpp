@@ -51,6 +51,21 @@ TEST_CASE("With shares by speed, machines that take equally long may all be well
   CHECK(lemon->slowdown == Approx(0.05 / 0.034).epsilon(0.06));
 }
 
+TEST_CASE("Where all machines differ by much the slowest is no lemon") {
+  const std::vector<WorkerTime> times = {time_of(0, 32, 0.8), time_of(1, 32, 1.0),
+                                         time_of(2, 32, 1.3), time_of(3, 32, 1.5)};
+  CHECK(!find_lemon(times, kBetweenVms));
+}
+
+TEST_CASE("Two lemons do not hide each other") {
+  const std::vector<WorkerTime> times = {time_of(0, 32, 1.0), time_of(1, 32, 1.4),
+                                         time_of(2, 32, 1.0), time_of(3, 32, 1.5),
+                                         time_of(4, 32, 1.02)};
+  const auto lemon = find_lemon(times, kBetweenVms);
+  REQUIRE(lemon);
+  CHECK(lemon->worker == 3);
+}
+
 TEST_CASE("Among machines that differ as usual there is hardly ever a lemon") {
   RandomStream random(3, "lemons", {});
   int found = 0;
