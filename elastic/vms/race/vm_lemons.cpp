@@ -61,8 +61,9 @@ double median(std::vector<double> values) {
 }
 
 struct Others {
-  double level = 0.0;    // their median
-  double scatter = 0.0;  // standard deviation, by the median of their distances from that
+  double level = 0.0;  // their median
+  // Standard deviation, by the median of their distances from that. Two say nothing of it: 0.
+  double scatter = 0.0;
 };
 
 Others others_of(const Law& law, std::uint32_t worker) {
@@ -72,7 +73,7 @@ Others others_of(const Law& law, std::uint32_t worker) {
     if (other != worker) levels.push_back(level.mean);
   Others others{median(levels)};
   for (const double level : levels) distances.push_back(std::abs(level - others.level));
-  others.scatter = kNormalScatter * median(distances);
+  if (levels.size() > 2) others.scatter = kNormalScatter * median(distances);
   return others;
 }
 
