@@ -36,7 +36,7 @@ class Choice final {
   Choice(const RaceView& view, KnownModel known)
       : view_(view),
         known_(std::move(known)),
-        types_(view.paid_types()),
+        types_(view.offered_types()),
         asked_(question()),
         predictor_(known_, types_, asked_),
         stay_(staying()),

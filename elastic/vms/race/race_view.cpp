@@ -16,6 +16,7 @@ using fact::VmPhase;
 using fact::VmStep;
 
 constexpr double kLongestWait = 300.0;  // for machines that were asked for
+constexpr double kStockMemory = 600.0;  // for which a refusal counts
 // Before one was seen: of a machine on request.
 constexpr double kUsualStartSeconds = 90.0;
 
@@ -127,8 +128,39 @@ double RaceView::audition_time() const {
   return time;
 }
 
-std::vector<VmType> RaceView::paid_types() const {
-  return types_at_price(setting_, asks_for_spot());
+bool RaceView::is_out_of_stock(const std::string& type) const {
+  const auto zones = setting_.zones.find(type);
+  const std::size_t all = zones == setting_.zones.end() ? 1 : zones->second;
+  std::size_t refusals = 0;  // since a machine of it came
+  for (const auto& [time, machine] : numbers_.machines.latest) {
+    if (machine.machine_type != type || time < numbers_.seconds - kStockMemory) continue;
+    if (machine.change == fact::MachineChange::kReady) refusals = 0;
+    if (machine.change == fact::MachineChange::kRefused) ++refusals;
+  }
+  return refusals >= all;
+}
+
+std::vector<VmType> RaceView::offered_types() const {
+  std::vector<VmType> types = types_at_price(setting_, asks_for_spot());
+  for (const auto& timed : numbers_.machines.latest) {
+    const fact::Machine& machine = timed.fact;
+    if (machine.change != fact::MachineChange::kReady || machine.spot != asks_for_spot() ||
+        !(machine.price_per_hour > 0.0))
+      continue;
+    for (VmType& type : types)
+      if (type.features.name == machine.machine_type) type.price = machine.price_per_hour;
+  }
+  for (VmType& type : types) {
+    if (!is_out_of_stock(type.features.name)) continue;
+    const auto present = std::ranges::count_if(membership_.indices, [&](std::uint32_t worker) {
+      return is_of(worker, type.features.name);
+    });
+    type.max_count = static_cast<double>(present);
+  }
+  std::erase_if(types, [&](const VmType& type) {
+    return type.max_count && *type.max_count < 1.0 && type.features.name != incumbent_.machine_type;
+  });
+  return types;
 }
 
 std::optional<double> RaceView::iterations_to_limit() const {

@@ -47,7 +47,7 @@ def provider(types, seed, slow=(), **more):
 def train(options, run, job, iterations, settings, words=()):
     hidden, batch = JOBS[job]
     command = [options.programs / "scavenger-train", SOURCE / "configs" / "synthetic_mlp.json", "--quiet", "--run", run]
-    for setting in ("cluster.threads_per_worker=1", "stop.target=null", "stop.max_epochs=0", f"stop.max_iterations={iterations}",
+    for setting in ("cluster.threads_per_worker=1", "stop.target=null", "stop.max_epochs=1000000", f"stop.max_iterations={iterations}",
                     "evaluation.every_epochs=1000000", "batching.dynamic=true", f"batch_size={batch}", f"model.hidden={hidden}",
                     "optimizer.learning_rate=0.01", *settings):
         command += ["--set", setting]

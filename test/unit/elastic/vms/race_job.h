@@ -92,6 +92,10 @@ class RaceJob final {
     evaluation.metrics[Metric::kAccuracy] = 1.0 - 0.5 / std::sqrt(evaluation.epoch);
     log(evaluation);
   }
+  // Of the machines that come from now on.
+  void change_price(const std::string& type, double price) {
+    std::ranges::find(truth_, type, &TrueType::name)->price = price;
+  }
   // How many iterations come between two decisions.
   void log_every(std::uint32_t iterations) { series_iterations_ = iterations; }
   // A worker is lost, and nobody has come in its place yet.
@@ -298,7 +302,7 @@ class RaceJob final {
     make_membership();
   }
 
-  const std::vector<TrueType> truth_;
+  std::vector<TrueType> truth_;
   const VmRaceSetting setting_;
   RunSummary summary_;
   std::vector<LoggedEvent> events_;

@@ -195,6 +195,25 @@ TEST_CASE("A pace that contradicts the plan leads to another plan") {
   check_replay(job, setting);
 }
 
+TEST_CASE("A plan that is made again counts with the prices of the latest machines") {
+  const VmRaceSetting setting = setting_of(kTypes, 2000.0);
+  for (const bool is_dearer : {false, true}) {
+    RaceJob job(kTypes, setting, 2);
+    job.run();
+    REQUIRE(job.last().machine_type == "good");
+    train(job, 100);
+    // One is lost, and another one comes at today's price.
+    if (is_dearer) job.change_price("good", 60.0);
+    job.preempt(job.numbers().phases.back().membership.indices[0]);
+    train(job, 200);
+    job.change_pace(2.0);
+    train(job, 600);
+    INFO(job.story());
+    CHECK(job.last().machine_type == (is_dearer ? "base" : "good"));
+    check_replay(job, setting);
+  }
+}
+
 TEST_CASE("K and B come with the type if the job may have other batch sizes") {
   VmRaceSetting setting = setting_of(kTypes, 200.0);
   setting.batch_sizes = {128, 256, 512, 1024};
