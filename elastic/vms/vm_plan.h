@@ -50,6 +50,7 @@ struct VmQuestion {
     double log_iterations_spread = 0.0;  // standard deviation of their logarithm, at any batch
     std::vector<RunningBatch> others = {};
     std::set<std::string> tried;
+    std::string present = {};  // the type of its machines, whose least bill is under way
   };
   std::optional<Running> running;
   double start_seconds = 90.0;  // until a VM computes: the median of Compute Engine is 67 to 92 s

@@ -236,6 +236,15 @@ perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts, double s
   return risk;
 }
 
+// Seconds that are charged for a machine in any case. A running job's own have been paid for.
+double VmPredictor::least_bill(std::span<const VmPart> parts) const {
+  double least = 0.0;
+  for (const VmPart& part : parts)
+    if (!question_.running || part.type->features.name != question_.running->present)
+      least = std::max(least, part.type->minimum_seconds);
+  return least;
+}
+
 VmEvidence VmPredictor::evidence_of(const MachineUse& use) const {
   VmEvidence best =
       calibrated_.contains(use.type) ? VmEvidence::kCalibrated : VmEvidence::kCatalogue;
@@ -286,6 +295,7 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   outlook.startup_seconds = whole && !question_.running ? question_.start_seconds : 0.0;
   outlook.price.worker_per_hour = row.price_per_hour / outlook.vms;
   outlook.price.fixed_per_hour = question_.fixed_price_per_hour;
+  outlook.price.billing.minimum_seconds = least_bill(parts);
   if (!whole) outlook.price.billing = perfmodel::kExactBilling;
   outlook.sharing = question_.sharing;
   const bool has_spot = row.spot_share() > 0.0;

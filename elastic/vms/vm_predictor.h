@@ -58,6 +58,7 @@ class VmPredictor final {
   perfmodel::SpotRisk risk_of(std::span<const VmPart> parts, double seconds) const;
   double losses_per_hour(const VmType& type) const;
   std::function<double(double)> losses_by_age(const VmType& type, double seconds) const;
+  double least_bill(std::span<const VmPart> parts) const;
   VmEvidence evidence_of(const perfmodel::MachineUse& use) const;
   DeadlineGuard guard_of(std::span<const VmPart> parts, double batch) const;
 

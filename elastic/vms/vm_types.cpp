@@ -163,6 +163,7 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
     if (entry.memory_gib > 0.0) type.memory_gib = entry.memory_gib;
     if (entry.link_megabits > 0.0) type.features.link = entry.link_megabits / 1000.0;
     type.price = entry.on_demand->per_hour;
+    type.minimum_seconds = entry.on_demand->minimum_seconds;
     if (entry.spot) type.spot_price = entry.spot->per_hour;
     if (entry.count) type.max_count = static_cast<double>(*entry.count);
     type.gpus = entry.gpus;

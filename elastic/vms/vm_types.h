@@ -16,7 +16,8 @@ namespace scavenger::elastic {
 // One worker runs on each VM.
 struct VmType {
   perfmodel::MachineFeatures features;
-  double price = 0.0;  // dollars per hour, on demand
+  double price = 0.0;             // dollars per hour, on demand
+  double minimum_seconds = 60.0;  // that are charged in any case: a catalogue file says nothing
   std::optional<double> spot_price;
   std::optional<double> spot_losses;  // of each spot VM and hour
   std::optional<double> vcpus;

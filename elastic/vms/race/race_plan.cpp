@@ -86,6 +86,7 @@ VmQuestion Choice::question() const {
   running.iterations = view_.likely_iterations_left();
   if (const auto left = view_.left()) running.log_iterations_spread = left->log_spread;
   running.others = other_batches(view_);
+  running.present = view_.incumbent().machine_type;
   running.tried = view_.tried();
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
     for (const perfmodel::TimeRow& row : *rows) running.tried.insert(row.machine);

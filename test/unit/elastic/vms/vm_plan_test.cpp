@@ -200,6 +200,25 @@ TEST_CASE("The machine of the controller and its shards is part of the cost") {
   CHECK(row_of(with, "small").outcome.cost.q50 > 10.0 * row_of(without, "small").outcome.cost.q50);
 }
 
+TEST_CASE("The last seconds of a running job cost new machines their least bill, not its own") {
+  VmQuestion question;
+  question.start_seconds = 0.0;
+  question.running = VmQuestion::Running{};
+  question.running->batch = 64.0;
+  question.running->iterations = 10.0;
+  question.running->present = "small";
+  std::vector<VmType> types = two_types(0.1);
+  const VmPlan plan = make_vm_plan(small_model(), types, question);
+  const VmRow& small = row_of(plan, "small");
+  CHECK(small.outcome.cost.q50 < 5.0 / 3600.0 * small.price_per_hour);
+  const VmRow& wide = row_of(plan, "wide");
+  CHECK(wide.outcome.cost.q50 == Approx(60.0 / 3600.0 * wide.price_per_hour));
+  types[1].minimum_seconds = 0.0;  // as most providers charge
+  const VmPlan exact = make_vm_plan(small_model(), types, question);
+  const VmRow& other = row_of(exact, "wide");
+  CHECK(other.outcome.cost.q50 < 5.0 / 3600.0 * other.price_per_hour);
+}
+
 TEST_CASE("A machine that the catalogue lacks is told") {
   const std::vector<VmType> others = {type_of("wide", 8.0, 0.4)};
   const VmPlan plan = make_vm_plan(small_model(), others, {});

@@ -79,6 +79,7 @@ TEST_CASE("A type that is in several places is there once, at its least price") 
   auto types = vm_types_of(catalogue);
   REQUIRE(types.size() == 1);
   CHECK(types[0].price == 0.2);
+  CHECK(types[0].minimum_seconds == 0.0);  // the provider says nothing of a least bill
   CHECK(types[0].max_count == 5.0);
   catalogue.entries[0].count = std::nullopt;
   CHECK(!vm_types_of(catalogue)[0].max_count);
