@@ -2,6 +2,7 @@
 // still seeks its type and afterwards. Pure.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -12,6 +12,7 @@
 #include "elastic/vms/race/audition_shares.h"
 #include "elastic/vms/race/race_batches.h"
 #include "elastic/vms/race/race_lemons.h"
+#include "elastic/vms/race/race_offers.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_predictor.h"
 #include "elastic/vms/vm_race_numbers.h"
@@ -36,7 +37,7 @@ class Choice final {
   Choice(const RaceView& view, KnownModel known)
       : view_(view),
         known_(std::move(known)),
-        types_(view.offered_types()),
+        types_(offered_types(view)),
         asked_(question()),
         predictor_(known_, types_, asked_),
         stay_(staying()),

@@ -16,12 +16,26 @@ using fact::VmPhase;
 using fact::VmStep;
 
 constexpr double kLongestWait = 300.0;  // for machines that were asked for
-constexpr double kStockMemory = 600.0;  // for which a refusal counts
 // Before one was seen: of a machine on request.
 constexpr double kUsualStartSeconds = 90.0;
 
 bool is_rest(VmPhase phase) {
   return phase == VmPhase::kBegun || phase == VmPhase::kSettled || phase == VmPhase::kEnded;
+}
+
+// Until a limit of iterations or epochs; nothing: there is none.
+std::optional<double> iterations_to_limit(const StopConfig& stop, const RunNumbers& numbers) {
+  double most = std::numeric_limits<double>::infinity();
+  if (stop.max_iterations > 0) most = static_cast<double>(stop.max_iterations);
+  if (stop.max_epochs > 0.0) {
+    // Batches before may have had another size.
+    const double samples = stop.max_epochs * static_cast<double>(numbers.start.samples_per_epoch) -
+                           static_cast<double>(numbers.position);
+    most = std::min(most, static_cast<double>(numbers.iterations) +
+                              samples / numbers.phases.back().membership.batch_size);
+  }
+  if (!std::isfinite(most)) return std::nullopt;
+  return std::max(1.0, most - static_cast<double>(numbers.iterations));
 }
 
 }  // namespace
@@ -128,58 +142,8 @@ double RaceView::audition_time() const {
   return time;
 }
 
-bool RaceView::is_out_of_stock(const std::string& type) const {
-  const auto zones = setting_.zones.find(type);
-  const std::size_t all = zones == setting_.zones.end() ? 1 : zones->second;
-  std::size_t refusals = 0;  // since a machine of it came
-  for (const auto& [time, machine] : numbers_.machines.latest) {
-    if (machine.machine_type != type || time < numbers_.seconds - kStockMemory) continue;
-    if (machine.change == fact::MachineChange::kReady) refusals = 0;
-    if (machine.change == fact::MachineChange::kRefused) ++refusals;
-  }
-  return refusals >= all;
-}
-
-std::vector<VmType> RaceView::offered_types() const {
-  std::vector<VmType> types = types_at_price(setting_, asks_for_spot());
-  for (const auto& timed : numbers_.machines.latest) {
-    const fact::Machine& machine = timed.fact;
-    if (machine.change != fact::MachineChange::kReady || machine.spot != asks_for_spot() ||
-        !(machine.price_per_hour > 0.0))
-      continue;
-    for (VmType& type : types)
-      if (type.features.name == machine.machine_type) type.price = machine.price_per_hour;
-  }
-  for (VmType& type : types) {
-    if (!is_out_of_stock(type.features.name)) continue;
-    const auto present = std::ranges::count_if(membership_.indices, [&](std::uint32_t worker) {
-      return is_of(worker, type.features.name);
-    });
-    type.max_count = static_cast<double>(present);
-  }
-  std::erase_if(types, [&](const VmType& type) {
-    return type.max_count && *type.max_count < 1.0 && type.features.name != incumbent_.machine_type;
-  });
-  return types;
-}
-
-std::optional<double> RaceView::iterations_to_limit() const {
-  double most = std::numeric_limits<double>::infinity();
-  const StopConfig& stop = setting_.stop;
-  if (stop.max_iterations > 0) most = static_cast<double>(stop.max_iterations);
-  if (stop.max_epochs > 0.0) {
-    // Batches before may have had another size.
-    const double samples = stop.max_epochs * static_cast<double>(numbers_.start.samples_per_epoch) -
-                           static_cast<double>(numbers_.position);
-    most =
-        std::min(most, static_cast<double>(numbers_.iterations) + samples / membership_.batch_size);
-  }
-  if (!std::isfinite(most)) return std::nullopt;
-  return std::max(1.0, most - static_cast<double>(numbers_.iterations));
-}
-
 std::optional<RaceView::Left> RaceView::left() const {
-  const auto limit = iterations_to_limit();
+  const auto limit = iterations_to_limit(setting_.stop, numbers_);
   std::span<const perfmodel::EpochRow> earlier;
   if (const auto* const stored = stored_model(setting_, numbers_)) earlier = stored->epochs;
   const auto epochs = epochs_to_target(numbers_, earlier);

@@ -53,10 +53,6 @@ class RaceView final {
 
   // Whether machines that are asked for are spot machines.
   bool asks_for_spot() const { return last_.spot.value_or(setting_.spot); }
-  // The types at the price that the job pays now: that of the latest machine of each, else the
-  // catalogue's. Of a type that was refused in all its zones within the last ten minutes, the job
-  // can have no more machines than it has.
-  std::vector<VmType> offered_types() const;
 
   // Iterations until the target (target_left.h), at most those until a limit of iterations or
   // epochs; nothing: there is no such limit, and nothing tells of the target.
@@ -74,8 +70,6 @@ class RaceView final {
   double spent() const;          // dollars
 
  private:
-  std::optional<double> iterations_to_limit() const;
-  bool is_out_of_stock(const std::string& type) const;
   bool is_wanted(std::uint32_t worker, const std::string& type, bool on_demand) const;
 
   const VmRaceSetting& setting_;
