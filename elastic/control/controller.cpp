@@ -74,7 +74,7 @@ void Controller::extend_grant() {
 void Controller::on_iterations_done(const IterationsDone& event) {
   if (state() != JobState::kTraining) return work_.report_halted(event.rank, event.count);
   if (!work_.report(event.rank, event.count, now_seconds_)) return;
-  delays_ = 0;
+  delays_ = fruitless_ = 0;
   tell_recovery();
   ask_for_timed_boundaries();
   if (work_.is_at_rest() && (boundary_wanted_ || work_.done() == planned_boundary()))

@@ -107,6 +107,7 @@ class Controller final {
   void halt_all(Cause cause, double limit_seconds);
   void ask_to_halt(const std::vector<ProcessName>& processes);
   bool breaks_the_membership(const ProcessName& process) const;
+  bool is_fruitless() const;
   void replace_soon(const ProcessName& process);
   void replace(const ProcessName& process);
   void replace_gone();
@@ -205,6 +206,8 @@ class Controller final {
   std::uint32_t losses_ = 0;
   std::uint32_t never_joined_ = 0;  // workers in a row, wherever they were started
   std::uint32_t delays_ = 0;        // in a row that nobody was lost in
+  std::uint32_t fruitless_ =
+      0;  // memberships in a row that lost a process at their first iteration
   std::optional<double> stuck_seconds_;
   std::string stuck_reason_;
   bool shards_asked_ = false;  // to halt, if they keep memory: after the workers

@@ -15,6 +15,8 @@ namespace {
 // So often in a row something may take too long, without anybody being lost, before the job ends.
 constexpr std::uint32_t kDelayLimit = 3;
 constexpr double kLongestBackoffSeconds = 60.0;
+// So many memberships in a row may lose a process before their first iteration is done.
+constexpr std::uint32_t kFruitlessLimit = 10;
 
 // Before the next try, after so many that failed in a row.
 double backoff_seconds(std::uint32_t failures) {
@@ -86,6 +88,11 @@ bool Controller::breaks_the_membership(const ProcessName& process) const {
   }
 }
 
+// Whether the present membership has trained for nothing yet: each that follows may end as it does.
+bool Controller::is_fruitless() const {
+  return state() == JobState::kTraining && !paused_ && work_.done() == membership_.first_iteration;
+}
+
 void Controller::on_process_lost(const ProcessLost& event) {
   if (state() == JobState::kEnding || !roster_.knows(event.process)) return;
   const ProcessName& process = event.process;
@@ -119,6 +126,10 @@ void Controller::on_process_lost(const ProcessLost& event) {
   if (process.role == Role::kShard) shards_asked_ = false;
   const bool breaks = breaks_the_membership(process);
   if (state() == JobState::kDraining && !breaks) return;
+  if (breaks && !event.with_machine && is_fruitless() && ++fruitless_ >= kFruitlessLimit)
+    return fail(
+        fmt::format("{}: {} memberships in a row lost a process before an iteration was done", loss,
+                    fruitless_));
   if (!given_up) replace_soon(process);
   if (break_) break_->lost.push_back(process);
   if (breaks) {

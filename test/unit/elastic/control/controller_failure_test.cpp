@@ -93,6 +93,38 @@ TEST_CASE("where the policy is to stop, a process lost in any state ends the job
   }
 }
 
+TEST_CASE("a job whose memberships all lose a process before an iteration is done ends") {
+  ControllerPlan plan = small_plan();
+  plan.membership = {1, 10, {10}, 0, 0};
+  ScriptedJob job(plan);
+  job.start();
+  const auto lose_at_once = [&job] {
+    job.lose({Role::kWorker, 0});
+    if (job.controller().ending()) return true;
+    job.halted({{Role::kShard, 0}});
+    job.feed(ProcessJoined{{Role::kWorker, 0}});
+    job.shards_ready();
+    job.workers_ready();
+    return false;
+  };
+  for (int i = 0; i < 9; ++i) REQUIRE_FALSE(lose_at_once());
+
+  SECTION("with the last loss as the reason") {
+    CHECK(lose_at_once());
+    CHECK(
+        job.controller().ending()->reason ==
+        "worker 0 was killed: 10 memberships in a row lost a process before an iteration was done");
+  }
+  SECTION("but not if one has done an iteration meanwhile") {
+    job.iterate();
+    for (int i = 0; i < 9; ++i) REQUIRE_FALSE(lose_at_once());
+  }
+  SECTION("nor while it is paused") {
+    job.feed(PauseWanted{true});
+    CHECK_FALSE(lose_at_once());
+  }
+}
+
 TEST_CASE("what makes a job impossible ends it in any state, with the reason") {
   for (const Stage& stage : all_stages()) {
     INFO(stage.name);
