@@ -5,69 +5,20 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "perfmodel/survival/bathtub.h"
-#include "perfmodel/survival/early_hazard.h"
 #include "perfmodel/survival/expected_time.h"
 #include "test/unit/perfmodel/survival/bag_simulator.h"
-#include "test/unit/perfmodel/survival/lifetime_table.h"
+#include "test/unit/perfmodel/survival/published_worlds.h"
 
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr double kHour = 3600.0;
-constexpr double kWall = 24 * kHour;
-// All later losses are those at the wall.
-constexpr double kBeforeWall = 23.5 * kHour;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // The list prices of n1-highcpu-32 in 2019: on demand over preemptible.
 constexpr double kPriceRatio = 1.1344 / 0.24;
-
-struct Slice {
-  std::string name, zone, type;
-  double least_gain;  // of failures at uniform ages, beside memoryless placement
-};
-const Slice kSlices[] = {{"all", "", "", 2.0},
-                         {"us-central1-c", "us-central1-c", "", 2.0},
-                         {"us-west1-a", "us-west1-a", "", 1.4},
-                         {"n1-highcpu-32", "", "n1-highcpu-32", 1.4},
-                         {"n1-highcpu-16", "", "n1-highcpu-16", 1.4},
-                         {"n1-highcpu-4", "", "n1-highcpu-4", 1.4}};
-
-// What machines do, and what the policies believe of them.
-struct World {
-  std::shared_ptr<const Survival> truth;
-  std::shared_ptr<const Survival> model;
-};
-
-std::optional<World> world_of(const Slice& slice, bool has_wall) {
-  std::vector<Lifetime> lifetimes = published_lifetimes(slice.zone, slice.type);
-  if (lifetimes.empty()) return std::nullopt;
-  if (has_wall) {
-    auto table = std::make_shared<KaplanMeier>(lifetimes);
-    auto fitted = std::make_shared<EarlyHazard>(fit_early_hazard(lifetimes, kBeforeWall));
-    return World{with_wall(std::move(table), kWall), with_wall(std::move(fitted), kWall)};
-  }
-  for (Lifetime& lifetime : lifetimes)
-    if (lifetime.seconds > kBeforeWall) lifetime = {kBeforeWall, false};
-  return World{std::make_shared<KaplanMeier>(lifetimes),
-               std::make_shared<EarlyHazard>(fit_early_hazard(lifetimes, kBeforeWall))};
-}
-
-int study_seeds() {
-  const char* const set = std::getenv("SCAVENGER_SURVIVAL_SEEDS");
-  return set != nullptr ? std::atoi(set) : 0;
-}
-
-void print(const std::string& line) {
-  if (study_seeds() > 0) std::cout << line << std::endl;
-}
 
 // The share of jobs that fail, as a mean over uniform ages of the machine that is there.
 struct Failures {
