@@ -22,6 +22,10 @@ void to_json(nlohmann::json& json, const CurrentSurrogate& current) {
   json = {{"folder", current.folder},          {"points", current.points},
           {"multiples", current.multiples},    {"holdout", current.holdout},
           {"linear_trend", current.has_trend}, {"without_noise", current.is_without_noise}};
+  if (!current.lengths.empty()) {
+    json["lengths"] = current.lengths;
+    json["noise"] = current.noise;
+  }
 }
 void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   json.at("folder").get_to(current.folder);
@@ -32,6 +36,9 @@ void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   // Networks of earlier versions have learned whole profiles.
   current.has_trend = json.value("linear_trend", false);
   current.is_without_noise = json.value("without_noise", false);
+  // And have seen all parameters alike.
+  current.lengths = json.value("lengths", std::vector<double>());
+  current.noise = json.value("noise", 0.0);
 }
 
 namespace {
@@ -166,10 +173,20 @@ LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfi
   surrogate::FitSettings settings = fit_settings_of(config);
   settings.linear_trend = current.has_trend;
   settings.without_noise = current.is_without_noise;
+  settings.in_lengths = !current.lengths.empty();
   if (!current.multiples.empty() && current.multiples.size() != current.points.size())
     throw DataError({.what = "it has not as many multiples as points",
                      .where = current_file(folder).string(),
                      .remedy = "resume the campaign, which trains another surrogate"});
+  const auto is_length = [](double length) { return length > 0.0 && std::isfinite(length); };
+  if (settings.in_lengths) {
+    if (current.lengths.size() != config.space.size() || !is_length(current.noise) ||
+        !std::ranges::all_of(current.lengths, is_length))
+      throw DataError({.what = "its lengths are not a positive number for each parameter",
+                       .where = current_file(folder).string(),
+                       .remedy = "resume the campaign, which trains another surrogate"});
+    settings.known_lengths.emplace(current.lengths, current.noise);
+  }
   PointSamples trained = read_samples(folder, config, current.points, current.multiples, 0);
   const PointSamples holdout = read_samples(folder, config, current.holdout, {}, trained.rows);
   if (!trained.faults.empty() || !holdout.faults.empty())

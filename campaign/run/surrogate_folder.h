@@ -52,6 +52,9 @@ struct CurrentSurrogate {
   std::vector<PointIndex> holdout;       // that it was calibrated on
   bool has_trend = true;                 // FitSettings::linear_trend
   bool is_without_noise = true;          // FitSettings::without_noise
+  // Encoding::lengths. None: networks see parameters as they are.
+  std::vector<double> lengths{};
+  double noise = 0.0;
 };
 
 // Replaces the one before at once, and removes its folder. Throws SystemError.

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "campaign/run/simulation_command.h"
+#include "campaign/surrogate/informative.h"
 #include "campaign/surrogate/member_job.h"
 #include "campaign/surrogate/selection.h"
 #include "campaign/task/command_guard.h"
@@ -44,6 +46,8 @@ struct SurrogateTraining::Round {
   std::size_t wanted = 0;  // points to advise
   std::string folder;
   PointSamples trained, held;
+  std::vector<double> lengths;  // of surrogate::CorrelationOfPoints
+  double noise = 0.0;
   std::size_t member = 0;
   double begin_seconds = 0.0;
   event::Advised advised;
@@ -114,6 +118,10 @@ void SurrogateTraining::read_results() {
       const surrogate::FitSettings settings = fit_settings_of(config_);
       const surrogate::Encoding encoding =
           surrogate::encode(unit_space_of(config_), round->trained.samples, settings);
+      if (encoding.lengths) {
+        round->lengths = encoding.lengths->lengths();
+        round->noise = encoding.lengths->noise();
+      }
       for (std::size_t index = 0; index < settings.members; ++index)
         surrogate::write_member_job(
             folder_.surrogate() / round->folder / fmt::format("member-{}", index), encoding.set,
@@ -181,23 +189,28 @@ bool is_about_error_bars(const SurrogateConfig& wanted) {
   return wanted.target_within_errors > 0.0 && wanted.target_rmse == 0.0;
 }
 
-std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, bool is_about_error_bars,
-                               const Space& space, const surrogate::UnitSpace& unit,
-                               const std::vector<PointIndex>& untried,
-                               const std::vector<PointIndex>& running, std::size_t simulated,
-                               std::size_t count) {
-  std::vector<std::vector<double>> candidates, busy;
-  std::vector<double> scores;
-  for (const PointIndex point : untried) {
+std::vector<PointIndex> choose(const surrogate::Surrogate& surrogate, const CampaignConfig& config,
+                               const Space& space, const std::vector<PointIndex>& untried,
+                               const std::vector<PointIndex>& running,
+                               const std::vector<PointIndex>& simulated, std::size_t count) {
+  const surrogate::UnitSpace unit = unit_space_of(config);
+  const bool about_error_bars = is_about_error_bars(*config.surrogate);
+  const auto unknown_at = [&](PointIndex point) {
     const std::vector<double> values = space.values_at(point);
-    candidates.push_back(unit.to_unit(values));
-    scores.push_back(is_about_error_bars ? surrogate.share_outside(values)
-                                         : surrogate.variance(values));
+    return about_error_bars ? surrogate.share_outside(values) : surrogate.variance(values);
+  };
+  const auto unit_at = [&](PointIndex point) { return unit.to_unit(space.values_at(point)); };
+  surrogate::Unsimulated points;
+  std::ranges::transform(untried, std::back_inserter(points.candidates), unit_at);
+  std::ranges::transform(untried, std::back_inserter(points.scores), unknown_at);
+  std::ranges::transform(running, std::back_inserter(points.busy), unit_at);
+  std::ranges::transform(simulated, std::back_inserter(points.simulated), unit_at);
+  for (const std::uint32_t point : surrogate::sampled_places(space.size(), config.seed)) {
+    points.places.push_back(unit_at(point));
+    points.unknown.push_back(unknown_at(point));
   }
-  for (const PointIndex point : running) busy.push_back(unit.to_unit(space.values_at(point)));
   std::vector<PointIndex> chosen;
-  for (const std::size_t index : surrogate::most_uncertain(candidates, scores, busy, simulated,
-                                                           std::min(count, candidates.size())))
+  for (const std::size_t index : surrogate::next_points(surrogate.lengths(), points, count))
     chosen.push_back(untried[index]);
   return chosen;
 }
@@ -225,9 +238,13 @@ std::vector<PointIndex> choose_longer(const surrogate::Surrogate& surrogate,
 void SurrogateTraining::advise() {
   const auto work = [this, round = round_] {
     try {
-      const LoadedSurrogate loaded = load_surrogate(
-          folder_, config_,
-          {round->folder, round->trained.points, round->trained.multiples, round->held.points});
+      const LoadedSurrogate loaded = load_surrogate(folder_, config_,
+                                                    {.folder = round->folder,
+                                                     .points = round->trained.points,
+                                                     .multiples = round->trained.multiples,
+                                                     .holdout = round->held.points,
+                                                     .lengths = round->lengths,
+                                                     .noise = round->noise});
       keep_current(folder_, loaded.current);
       const double before_seconds = loop_.clock().now_seconds();
       const surrogate::HoldoutError error = loaded.surrogate.error_on(round->held.samples);
@@ -242,9 +259,8 @@ void SurrogateTraining::advise() {
       advised.covered = or_zero(error.covered);
       if (error.profiles > 0)
         advised.predict_seconds = predict_seconds / static_cast<double>(error.profiles);
-      advised.points = choose(loaded.surrogate, is_about_error_bars(*config_.surrogate), space_,
-                              unit_space_of(config_), round->untried, round->running,
-                              round->trained.samples.size(), round->wanted);
+      advised.points = choose(loaded.surrogate, config_, space_, round->untried, round->running,
+                              round->trained.points, round->wanted);
       if (!advised.points.empty())
         advised.lengthen = choose_longer(
             loaded.surrogate, round->trained, round->may_be_lengthened,

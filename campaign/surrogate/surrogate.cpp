@@ -70,8 +70,9 @@ Surrogate::Outputs Surrogate::run(std::span<const double> parameters) const {
   Outputs outputs;
   outputs.unit = encoding_.space.to_unit(parameters);
   outputs.mean.assign(encoding_.set.outputs, 0.0);
+  const std::vector<double> inputs = encoding_.inputs(outputs.unit);
   for (const Perceptron& member : members_) {
-    outputs.members.push_back(member(outputs.unit));
+    outputs.members.push_back(member(inputs));
     std::vector<double>& coordinates = outputs.members.back();
     for (std::size_t k = 0; k < coordinates.size(); ++k)
       coordinates[k] /= encoding_.output_scales[k];

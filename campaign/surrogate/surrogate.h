@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,8 @@ class Surrogate final {
   bool contains(std::span<const double> parameters) const {
     return encoding_.space.contains(parameters);
   }
+  // How much points tell about each other; nothing if there were too few samples to say.
+  const std::optional<CorrelationOfPoints>& lengths() const { return encoding_.lengths; }
   HoldoutError error_on(std::span<const Sample> samples) const;
 
  private:

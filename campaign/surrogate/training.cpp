@@ -11,12 +11,17 @@ namespace {
 
 constexpr double kRidge = 1e-6;
 
+// Whether there are two samples for each coefficient of an affine function of the parameters.
+bool is_enough(std::span<const std::vector<double>> units) {
+  return units.size() >= 2 * (1 + units.front().size());
+}
+
 // The affine function of the parameters in [-1, 1] that has the least squared error. Nothing, if
 // there are fewer than two samples for each of its coefficients.
 std::vector<std::vector<double>> affine_trend(std::span<const std::vector<double>> units,
                                               std::span<const Sample> samples) {
   const std::size_t terms = 1 + units.front().size();
-  if (samples.size() < 2 * terms) return {};
+  if (!is_enough(units)) return {};
   const std::size_t bins = samples.front().profile.size();
   perfmodel::Matrix gram(terms, terms);
   std::vector<std::vector<double>> right(bins, std::vector<double>(terms));
@@ -51,6 +56,16 @@ void add_trend(std::span<const std::vector<double>> trend, std::span<const doubl
 
 }  // namespace
 
+// A network is as smooth in each of its inputs. So a parameter over which profiles change n times
+// more slowly than over another has an n-th of its range.
+std::vector<double> Encoding::inputs(std::span<const double> unit) const {
+  std::vector<double> inputs(unit.begin(), unit.end());
+  if (!lengths) return inputs;
+  const double shortest = std::ranges::min(lengths->lengths());
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] *= shortest / lengths->lengths()[i];
+  return inputs;
+}
+
 std::vector<double> Encoding::profile(std::span<const double> unit,
                                       std::span<const double> coordinates) const {
   std::vector<double> profile = components.profile(coordinates);
@@ -69,7 +84,10 @@ Encoding encode(const UnitSpace& space, std::span<const Sample> samples,
     units.push_back(space.to_unit(sample.parameters));
     shortest = std::min(shortest, sample.steps);
   }
-  Encoding encoding{space, {}, {}, {}, {}};
+  Encoding encoding{space, {}, {}, {}, {}, {}};
+  if (settings.in_lengths) encoding.lengths = settings.known_lengths;
+  if (settings.in_lengths && !encoding.lengths && is_enough(units))
+    encoding.lengths.emplace(units, profiles);
   if (settings.linear_trend) encoding.trend = affine_trend(units, samples);
   for (std::size_t s = 0; s < profiles.size(); ++s)
     add_trend(encoding.trend, units[s], -1.0, profiles[s]);
@@ -88,7 +106,8 @@ Encoding encode(const UnitSpace& space, std::span<const Sample> samples,
     const auto rows =
         static_cast<int>(std::lround(std::clamp(samples[s].steps / shortest, 1.0, kMostRows)));
     for (int row = 0; row < rows; ++row) {
-      for (const double value : units[s]) encoding.set.x.push_back(static_cast<float>(value));
+      for (const double value : encoding.inputs(units[s]))
+        encoding.set.x.push_back(static_cast<float>(value));
       for (std::size_t k = 0; k < y.size(); ++k)
         encoding.set.y.push_back(static_cast<float>(y[k] * encoding.output_scales[k]));
     }

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "campaign/surrogate/correlation.h"
 #include "campaign/surrogate/perceptron.h"
 #include "campaign/surrogate/principal_components.h"
 #include "campaign/surrogate/sample.h"
@@ -18,7 +20,10 @@ namespace scavenger::surrogate {
 struct FitSettings {
   double component_share = 0.999999;  // of the variance of the profiles
   std::size_t most_components = 32;
-  bool linear_trend = true;   // networks learn what an affine function of the parameters leaves
+  bool linear_trend = true;  // networks learn what an affine function of the parameters leaves
+  // Networks see each parameter relative to the length over which profiles change.
+  bool in_lengths = true;
+  std::optional<CorrelationOfPoints> known_lengths{};  // else they are fitted
   bool without_noise = true;  // nor components that the noise of the bins alone would make
   std::vector<std::size_t> hidden{48, 48};
   Activation activation = Activation::kTanh;
@@ -43,8 +48,12 @@ struct Encoding {
   UnitSpace space;
   std::vector<std::vector<double>> trend;  // [1 + parameters][bins]; empty: none
   PrincipalComponents components;
-  std::vector<double> output_scales;  // of each coordinate, as the network has it
+  std::vector<double> output_scales;           // of each coordinate, as the network has it
+  std::optional<CorrelationOfPoints> lengths;  // none: too few samples, or not asked for
   TrainingSet set;
+
+  // What a network is asked with at this point.
+  std::vector<double> inputs(std::span<const double> unit) const;
 
   // The profile of a network's coordinates at this point.
   std::vector<double> profile(std::span<const double> unit,

@@ -127,6 +127,11 @@ class CampaignSurrogateTest(CampaignJob):
         whole = path.read_text()
         path.write_text(json.dumps(current))
         self.assertNotEqual(predict("--at", "c=20.5").stdout, done.stdout)
+        # Lengths that are none are told.
+        path.write_text(json.dumps({**json.loads(whole), "lengths": [0]}))
+        done = predict("--at", "c=20.5")
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("lengths", done.stderr)
         path.write_text(whole)
         for arguments, text in ((("--at", "c=41"), "outside of the space"), (("--at", "d=1"), 'no parameter "d"'),
                                 ((), "add --at")):

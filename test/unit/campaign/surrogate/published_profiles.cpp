@@ -46,11 +46,12 @@ std::vector<Sample> published_profiles() {
       if (*place == ',') ++place;
     }
     if (static_cast<std::size_t>(fields[0]) == profiles.size())
-      profiles.push_back({{.parameters = {fields[1], fields[2], fields[3], fields[4], fields[5]},
-                           .profile = {},
-                           .errors = {}},
-                          {},
-                          {}});
+      profiles.push_back(
+          {{.parameters = {fields[1], fields[2], fields[3]},  // the diameters are constant
+            .profile = {},
+            .errors = {}},
+           {},
+           {}});
     Halves& halves = profiles.back();
     halves.sample.profile.push_back(fields[8]);
     halves.sample.errors.push_back(fields[9]);

@@ -32,7 +32,7 @@ double size_at(const Curve& curve, double level, const Measure& measure) {
 // A score of points whose batches an oracle compares.
 struct BatchScore {
   static constexpr int kByVariance = 0, kByTrueError = 1, kKinds = 10;  // from 2 on: at random
-  static constexpr int kByShareOutside = -1;
+  static constexpr int kByShareOutside = -1, kByTrueShareOutside = -2;
   const std::vector<Sample>& samples;
   int kind = kByVariance;
 
@@ -43,10 +43,12 @@ struct BatchScore {
     if (kind > kByTrueError)
       return RandomStream(static_cast<std::uint64_t>(kind), "batch", {point}).uniform();
     const Prediction prediction = surrogate.predict(truth.parameters);
-    double squares = 0.0;
-    for (std::size_t b = 0; b < truth.profile.size(); ++b)
+    double squares = 0.0, outside = 0.0;
+    for (std::size_t b = 0; b < truth.profile.size(); ++b) {
       squares += std::pow(prediction.profile[b] - truth.profile[b], 2);
-    return squares;
+      if (std::abs(prediction.profile[b] - truth.profile[b]) > truth.errors[b]) outside += 1.0;
+    }
+    return kind == kByTrueShareOutside ? outside : squares;
   }
 };
 
@@ -92,8 +94,10 @@ Curve run_loop(const std::vector<Sample>& samples, LoopSettings settings, std::s
   BatchScore score{samples};
   if (choice == Choice::kRandom) settings.rule = SelectionRule::kRandom;
   if (choice == Choice::kShareOutside) score.kind = BatchScore::kByShareOutside;
+  if (choice == Choice::kDampedVariance) settings.is_damped = true;
+  if (choice == Choice::kTrueOutsideOracle) score.kind = BatchScore::kByTrueShareOutside;
   if (choice == Choice::kTrueErrorOracle) score.kind = BatchScore::kByTrueError;
-  if (choice != Choice::kVariance)
+  if (choice != Choice::kVariance && choice != Choice::kDampedVariance)
     settings.score = [&](const Surrogate& surrogate, std::size_t point) {
       return score(surrogate, point);
     };
@@ -126,6 +130,40 @@ double simulations_to_rmse(const Curve& curve, double rmse) {
 
 double simulations_to_within(const Curve& curve, double within) {
   return size_at(curve, 1.0 - within, [](const CurvePoint& point) { return 1.0 - point.within; });
+}
+
+namespace {
+
+double median_of(const std::vector<Curve>& curves,
+                 const std::function<double(const Curve&)>& simulations) {
+  std::vector<double> values;
+  for (const Curve& curve : curves) values.push_back(simulations(curve));
+  std::ranges::sort(values);
+  return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
+}
+
+}  // namespace
+
+Saving saving_of(const std::vector<Curve>& rule, const std::vector<Curve>& other,
+                 const std::function<double(const Curve&)>& simulations) {
+  constexpr std::uint64_t kResamples = 1000;
+  std::vector<double> ratios;
+  for (std::uint64_t resample = 0; resample < kResamples; ++resample) {
+    RandomStream random(resample, "seeds");
+    std::vector<Curve> some, others;
+    for (std::size_t i = 0; i < rule.size(); ++i) {
+      const std::size_t seed = random.below(rule.size());
+      some.push_back(rule[seed]);
+      others.push_back(other[seed]);
+    }
+    ratios.push_back(simulations(mean_of(some)) / simulations(mean_of(others)));
+  }
+  std::ranges::sort(ratios);
+  return {.mean = simulations(mean_of(rule)) / simulations(mean_of(other)),
+          .low = ratios[kResamples / 40],
+          .high = ratios[kResamples - kResamples / 40],
+          .median = median_of(rule, simulations),
+          .other_median = median_of(other, simulations)};
 }
 
 }  // namespace scavenger::surrogate

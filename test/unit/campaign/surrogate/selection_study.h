@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -22,10 +23,12 @@ int study_seeds();
 // How points are chosen in the rule kUncertainty. The oracles know the true profiles, which no
 // campaign does: they show what a rule could reach.
 enum class Choice {
-  kVariance,
+  kVariance,        // what tells most of the variance between members
+  kDampedVariance,  // the largest variance, damped near points in flight
   kRandom,
   kShareOutside,        // Surrogate::share_outside
-  kTrueErrorOracle,     // the largest true squared error
+  kTrueErrorOracle,     // what tells most of the true squared error
+  kTrueOutsideOracle,   // what tells most of the share of bins outside of their error bars
   kBestOfBatchesOracle  // of ten batches (by variance, by true error, at random): whichever leaves
                         // the smallest error on the holdout after the training
 };
@@ -42,5 +45,15 @@ Curve mean_of(const std::vector<Curve>& curves);
 // it does not.
 double simulations_to_rmse(const Curve& curve, double rmse);
 double simulations_to_within(const Curve& curve, double within);
+
+// How many simulations one rule needs of another's, over the same seeds.
+struct Saving {
+  double mean = 0.0;             // of the mean curves
+  double low = 0.0, high = 0.0;  // with 95 % confidence, by resampling the seeds
+  double median = 0.0;           // simulations of the rule, over seeds
+  double other_median = 0.0;
+};
+Saving saving_of(const std::vector<Curve>& rule, const std::vector<Curve>& other,
+                 const std::function<double(const Curve&)>& simulations);
 
 }  // namespace scavenger::surrogate

@@ -92,10 +92,18 @@ std::vector<std::size_t> SurrogateLoop::choose_points(std::size_t count) const {
     chosen.assign(order.begin(),
                   order.begin() + static_cast<std::ptrdiff_t>(std::min(count, order.size())));
   } else if (surrogate_ && settings_.rule == SelectionRule::kUncertainty) {
-    std::vector<double> scores;
-    for (const std::size_t point : untried) scores.push_back(score_of(point));
-    chosen = most_uncertain(candidates, scores, units_of({State::kRunning}),
-                            units_of({State::kDone, State::kLengthening}).size(), count);
+    Unsimulated points{.candidates = candidates,
+                       .scores = {},
+                       .simulated = units_of({State::kDone, State::kLengthening}),
+                       .busy = units_of({State::kRunning}),
+                       .places = {},
+                       .unknown = {}};
+    for (const std::size_t point : untried) points.scores.push_back(score_of(point));
+    for (const std::uint32_t place : sampled_places(points_.size(), settings_.seed)) {
+      points.places.push_back(space_.to_unit(points_[place]));
+      points.unknown.push_back(score_of(place));
+    }
+    chosen = next_points(settings_.is_damped ? std::nullopt : surrogate_->lengths(), points, count);
   } else {
     chosen = space_filling(
         candidates, units_of({State::kRunning, State::kDone, State::kLengthening, State::kDropped}),

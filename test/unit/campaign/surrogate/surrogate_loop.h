@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "campaign/surrogate/informative.h"
 #include "campaign/surrogate/selection.h"
 #include "campaign/surrogate/surrogate.h"
 #include "campaign/surrogate/training.h"
@@ -33,6 +34,7 @@ struct LoopSettings {
   std::size_t first = 16;         // to be trained on, before the first training
   std::size_t retrain_after = 8;  // results
   SelectionRule rule = SelectionRule::kUncertainty;
+  bool is_damped = false;  // kUncertainty takes the most uncertain points: most_uncertain()
   // Replaces the variance in the rule kUncertainty, for studies of other scores; asked for each
   // proposal.
   std::function<double(const Surrogate&, std::size_t point)> score{};
