@@ -218,13 +218,13 @@ provide_torch() {
   }
 }
 
-# What single tests need, and skip without: a browser for the pages, who scrapes their metrics, sshd, Slurm, and
+# What single tests need: a browser for the pages, who scrapes their metrics, sshd, Slurm, what packs bundles and
 # what builds images.
 provide_test_programs() {
   local program package service
   is_supported_system || return 0
   for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus sshd:openssh-server \
-                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl buildah:buildah; do
+                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl buildah:buildah xz:xz-utils; do
     package=${program#*:}
     ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
     update_package_lists

@@ -71,8 +71,25 @@ def importing_loaders(path: Optional[pathlib.Path], seed: int, train_samples: in
     """
     context: Any = torch.multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([run.__module__])  # PyTorch is imported once for all of them
+    arguments = (str(path or ""), data, seed, train_samples)
     while True:
-        yield Loader("forkserver", run, (str(path or ""), data, seed, train_samples))
+        yield _started_loader("forkserver", run, arguments)
+
+
+def _started_loader(method: str, target: Callable[..., None],
+                    arguments: Tuple[Any, ...]) -> Loader:
+    """Start a process, though the one that it is forked from may just have been killed.
+
+    multiprocessing starts that one again, but only when it has seen its end.
+    """
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        try:
+            return Loader(method, target, arguments)
+        except (ConnectionError, EOFError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 class LoaderPool:

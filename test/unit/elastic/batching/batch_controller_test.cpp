@@ -83,7 +83,7 @@ TEST_CASE("A difference that noise hides for long is seen in the end") {
     CHECK(workers.spread() < 1.16);
   }
   SECTION("and what is over is not answered") {
-    const auto passing = [&law](std::uint32_t worker, double share, std::uint64_t iteration) {
+    const auto passing = [](std::uint32_t worker, double share, std::uint64_t iteration) {
       const bool slow = worker == 0 && iteration >= 200 && iteration < 240;
       return share / 5000.0 * (slow ? 1.3 : 1.0);
     };
