@@ -4,15 +4,16 @@ Control groups of version 1 (the controller `cpu`), which needs root. The period
 milliseconds are slowed down evenly and not stopped for a while now and then.
 """
 
-import os
 import pathlib
 
-ROOT = pathlib.Path("/sys/fs/cgroup/cpu")
+import control_group
+
+ROOT = control_group.CONTROLLERS / "cpu"
 PERIOD_US = 5000
 
 
 def can_limit():
-    return os.geteuid() == 0 and (ROOT / "cpu.cfs_quota_us").exists() and os.access(ROOT, os.W_OK)
+    return control_group.can_limit("cpu", "cpu.cfs_quota_us")
 
 
 def group_of(pid):
@@ -31,38 +32,17 @@ def set_quota(group, cores):
     (group / "cpu.cfs_quota_us").write_text(str(quota_us))
 
 
-class CpuQuota:
-    """One process, and all of its threads, in a group of its own; use with `with`, or call close()."""
+class CpuQuota(control_group.ControlGroup):
+    """One process, and all of its threads, in a group of its own."""
 
     def __init__(self, pid, cores):
-        self.folder = ROOT / f"scavenger_{os.getpid()}_{pid}"
-        self.folder.mkdir()
+        super().__init__("cpu", pid)
         try:
             self.set(cores)
-            (self.folder / "cgroup.procs").write_text(str(pid))
+            self.add(pid)
         except OSError:
             self.close()
             raise
 
     def set(self, cores):
         set_quota(self.folder, cores)
-
-    def close(self):
-        """What still runs in the group goes back to where it came from."""
-        if not self.folder.exists():
-            return
-        for pid in (self.folder / "cgroup.procs").read_text().split():
-            try:
-                (ROOT / "cgroup.procs").write_text(pid)
-            except OSError:
-                pass  # it has ended
-        try:
-            self.folder.rmdir()
-        except OSError:
-            pass  # the last of them is just ending; an empty group costs nothing
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
