@@ -43,10 +43,6 @@ double spread(const std::vector<double>& seconds) {
 
 }  // namespace
 
-bool BatchController::has_grown(const Measured& then, const Measured& now) {
-  return now.share > (1.0 + kThroughputTolerance) * then.share;
-}
-
 BatchingSettings batching_settings(const JobConfig& config, const MachineCatalogue& catalogue) {
   BatchingSettings settings;
   settings.dead_band = config.batching.dead_band;
@@ -263,6 +259,10 @@ std::optional<ShareProposal> BatchController::propose() {
                   membership_.indices[static_cast<std::size_t>(slowest)],
                   std::ranges::max(seconds) / std::ranges::min(seconds), 1e3 * outlook.slowest_then,
                   1e3 * std::ranges::max(seconds))};
+}
+
+bool BatchController::has_grown(const Measured& then, const Measured& now) {
+  return now.share > (1.0 + kThroughputTolerance) * then.share;
 }
 
 // How the times of those whose shares changed have changed.

@@ -73,11 +73,10 @@ def importing_loaders(path: Optional[pathlib.Path], seed: int, train_samples: in
     context.set_forkserver_preload([run.__module__])  # PyTorch is imported once for all of them
     arguments = (str(path or ""), data, seed, train_samples)
     while True:
-        yield _started_loader("forkserver", run, arguments)
+        yield _importing_loader(arguments)
 
 
-def _started_loader(method: str, target: Callable[..., None],
-                    arguments: Tuple[Any, ...]) -> Loader:
+def _importing_loader(arguments: Tuple[Any, ...]) -> Loader:
     """Start a process, though the one that it is forked from may just have been killed.
 
     multiprocessing starts that one again, but only when it has seen its end.
@@ -85,7 +84,7 @@ def _started_loader(method: str, target: Callable[..., None],
     deadline = time.monotonic() + ANSWER_SECONDS
     while True:
         try:
-            return Loader(method, target, arguments)
+            return Loader("forkserver", run, arguments)
         except (ConnectionError, EOFError):
             if time.monotonic() > deadline:
                 raise

@@ -7,6 +7,7 @@
 
 #include "elastic/history/run_summary.h"
 #include "test/unit/elastic/events/sample_events.h"
+#include "test/unit/elastic/history/evaluated_job.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;
@@ -72,23 +73,17 @@ TEST_CASE("the epochs to a target are interpolated on the curve of its own metri
        {Case{Metric::kBleu, 20.0, 18.0, 22.0}, Case{Metric::kPerplexity, 60.0, 70.0, 50.0},
         Case{Metric::kLoss, 1.5, 2.0, 1.0}}) {
     CAPTURE(name_of(metric));
-    RunSummary summary;
-    double time = 0.0;
-    const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
-    fact::Start start = sample_start();
-    start.target = fact::Target{.metric = metric, .split = Split::kTest, .value = goal};
-    log(start);
-    log(sample_membership(1, {25, 25}));
-    for (const std::uint64_t epoch : {std::uint64_t{1}, std::uint64_t{2}}) {
-      log(sample_iterations(1, 20 * (epoch - 1), 20, 2));
-      fact::Evaluation evaluation =
-          sample_evaluation(20 * epoch, static_cast<double>(epoch), epoch == 1 ? 2.0 : 1.0, 0.5);
+    const auto measure = [](int epoch, fact::Evaluation& evaluation) {
+      evaluation.loss = epoch == 1 ? 2.0 : 1.0;
       evaluation.metrics[Metric::kBleu] = epoch == 1 ? 18.0 : 22.0;
       evaluation.metrics[Metric::kPerplexity] = epoch == 1 ? 70.0 : 50.0;
-      log(evaluation);
-    }
-    log(fact::TargetReached{
-        .metric = metric, .split = Split::kTest, .value = after, .iteration = 40, .epoch = 2.0});
+    };
+    RunSummary summary = evaluated_job(2, metric, goal, measure);
+    summary.apply({7.0, fact::TargetReached{.metric = metric,
+                                            .split = Split::kTest,
+                                            .value = after,
+                                            .iteration = 40,
+                                            .epoch = 2.0}});
 
     const auto epochs = record_of(some_config(), summary.numbers(), "e2").epochs;
     REQUIRE(epochs.size() == 1);

@@ -19,12 +19,17 @@ VmRaceSetting three_workers() {
   return setting;
 }
 
+// Worker 1's takes this many times as long as the others.
+void run_with_slow_machine(RaceJob& job, double slowdown) {
+  job.log_every(40);
+  job.slow_down(1, slowdown);
+  job.run();
+}
+
 TEST_CASE("A slow machine is replaced while the job still seeks its type") {
   const VmRaceSetting setting = three_workers();
   RaceJob job(kAlike, setting, 3);
-  job.log_every(40);
-  job.slow_down(1, 1.6);
-  job.run();
+  run_with_slow_machine(job, 1.6);
   INFO(job.story());
   const auto replaced = job.steps(VmPhase::kReplacing);
   REQUIRE(replaced.size() == 1);
@@ -47,9 +52,7 @@ TEST_CASE("A slow machine is replaced while the job still seeks its type") {
 TEST_CASE("Machines that are alike are not replaced while the job seeks its type") {
   const VmRaceSetting setting = three_workers();
   RaceJob job(kAlike, setting, 3);
-  job.log_every(40);
-  job.slow_down(1, 1.08);
-  job.run();
+  run_with_slow_machine(job, 1.08);
   INFO(job.story());
   CHECK(job.steps(VmPhase::kAudition).size() == 2);
   CHECK(job.steps(VmPhase::kReplacing).empty());

@@ -5,36 +5,23 @@
 #include <functional>
 #include <string>
 
-#include "elastic/history/run_summary.h"
 #include "runtime/base/random.h"
-#include "test/unit/elastic/events/sample_events.h"
+#include "test/unit/elastic/history/evaluated_job.h"
 
 namespace scavenger::elastic {
 namespace {
 
-// A job of 1000 samples an epoch and B = 50, evaluated after each of so many epochs.
+// After so many epochs, with a metric that follows a curve.
 RunSummary trained(int epochs, Metric metric, double goal,
                    const std::function<double(double)>& curve, double scatter = 0.0) {
   RandomStream random(3, "curve", {});
-  RunSummary summary;
-  double time = 0.0;
-  const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
-  fact::Start start = sample_start();
-  start.target = fact::Target{.metric = metric, .split = Split::kTest, .value = goal};
-  log(start);
-  log(sample_membership(1, {25, 25}));
-  for (int epoch = 1; epoch <= epochs; ++epoch) {
-    log(sample_iterations(1, 20 * static_cast<std::uint64_t>(epoch - 1), 20, 2));
-    fact::Evaluation evaluation =
-        sample_evaluation(20 * static_cast<std::uint64_t>(epoch), epoch, 1.0, 0.5);
+  return evaluated_job(epochs, metric, goal, [&](int epoch, fact::Evaluation& evaluation) {
     const double value = curve(epoch) + scatter * random.normal();
     if (metric == Metric::kLoss)
       evaluation.loss = value;
     else
       evaluation.metrics[metric] = value;
-    log(evaluation);
-  }
-  return summary;
+  });
 }
 
 // Whether the truth lies within 1.645 standard deviations: what 90 % means.
