@@ -57,6 +57,32 @@ TEST_CASE("A search ends if somebody else decides on K and B") {
   CHECK_FALSE(advice.shape);  // it is made by who has decided
 }
 
+TEST_CASE("A search whose job was killed before its last step was carried out does that first") {
+  const JobConfig config = searching_config(SearchMode::kFull, Policy::kKnee);
+  SearchAdvisor search({config, search_grid(config.search), {}, {}});
+  RunSummary summary;
+  summary.apply({0.0, fact::Start{}});
+  fact::SearchStep step;
+  step.phase = fact::SearchPhase::kProfiling;
+  step.workers = 1;
+  step.batch_size = 128;
+  summary.apply({1.0, step});
+  step.workers = 2;
+  summary.apply({2.0, step});
+  const auto at = [](std::uint32_t workers) { return Controller(plan_of(workers, 128), 0.0); };
+  const Controller as_sought = at(2), before = at(1), others = at(3);
+
+  CHECK(search.begin({summary.numbers(), as_sought}).is_empty());
+  CHECK_FALSE(search.begin({summary.numbers(), others}).events.empty());  // the user has decided
+  CHECK(search.begin({summary.numbers(), before}).is_empty());
+  const Advice advice = search.observe(fact::Iterations{}, {summary.numbers(), before});
+  CHECK(advice.events.empty());
+  REQUIRE(advice.shape.has_value());
+  CHECK(advice.shape->workers == 2);
+  CHECK(advice.shape->batch_size == 128);
+  CHECK_FALSE(search.observe(fact::Iterations{}, {summary.numbers(), as_sought}).shape);
+}
+
 TEST_CASE("The learning rate follows the batch size by its rule") {
   OptimizerConfig optimizer;
   optimizer.batch_size_rule = BatchSizeRule::kLinear;
