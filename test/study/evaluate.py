@@ -34,6 +34,8 @@ def parse():
     parser.add_argument("--workers", type=numbers, default=[1, 2, 4, 8])
     parser.add_argument("--batch-sizes", type=numbers, default=[64, 128, 256, 512])
     parser.add_argument("--seeds", type=numbers, default=[1])
+    parser.add_argument("--fixed-seeds", type=numbers, help="of the fixed configurations, in place of --seeds: every search is then judged "
+                        "by the first one's table")
     parser.add_argument("--modes", default="full,partial,adaptive,none,universal")
     parser.add_argument("--policy", choices=POLICIES, default="knee")
     parser.add_argument("--cores", type=float, default=0.2, help="of each emulated machine")
@@ -188,10 +190,9 @@ def run_all(arguments):
     evaluation = Evaluation(arguments)
     modes = arguments.modes.split(",")
     for config in arguments.configs:
-        tables, judged = [], []
+        tables, judged = {seed: evaluation.fixed(config, seed) for seed in arguments.fixed_seeds or arguments.seeds}, []
         for seed in arguments.seeds:
-            table = evaluation.fixed(config, seed)
-            tables.append(table)
+            table = tables.get(seed) or next(iter(tables.values()))
             own = arguments.out / f"{config.stem}_seed{seed}.db"
             for mode in modes:
                 # A full search fills the store that "none" chooses from; "universal" has what the other models have left.
@@ -203,8 +204,8 @@ def run_all(arguments):
                         continue
                     merge(arguments.programs, others, store)
                 judged.append({"seed": seed, **judge(evaluation.search(config, seed, mode, store), table, arguments.policy)})
-        show(config.stem, tables, judged)
-        (arguments.out / f"{config.stem}.json").write_text(json.dumps({"fixed": tables, "searches": judged}, indent=1))
+        show(config.stem, list(tables.values()), judged)
+        (arguments.out / f"{config.stem}.json").write_text(json.dumps({"fixed": list(tables.values()), "searches": judged}, indent=1))
 
 
 def model_of(store):
