@@ -56,7 +56,8 @@ function(scavenger_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_catch_main scavenger_flags)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test
+    UNITY_BUILD ${SCAVENGER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   scavenger_test_name(${name})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS unit)
@@ -80,10 +81,11 @@ function(scavenger_program name)
   add_dependencies(programs ${name})
 endfunction()
 
-# A test in Python: exit code 0 passed, 77 skipped (it says why). ARGS follow the script's name.
+# A test in Python: exit code 0 passed, 77 skipped (it says why). ARGS follow the script's name. Most start programs that
+# keep two processors busy, so it counts as two of the tests that run at once.
 function(scavenger_python_test name)
   cmake_parse_arguments(arg "" "SCRIPT" "ARGS" ${ARGN})
   scavenger_test_name(${name})
   add_test(NAME ${name} COMMAND ${SCAVENGER_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
 endfunction()

@@ -23,7 +23,7 @@ using namespace scavenger::gcp;
 
 namespace {
 
-const std::vector<std::string> kJsonFragments = {
+const std::vector<std::string> kCloudFragments = {
     "null", "-1",    "1e400", "1e300", "[]",  "{}",  "\"\"",
     "true", "\"x\"", ",",     ":",     "[[[", "nan", "18446744073709551616"};
 
@@ -118,7 +118,7 @@ const std::vector<std::string> kPemFragments = {
 
 TEST_CASE("fuzz: a damaged price catalog is refused, or all its prices are some") {
   const Verdicts verdicts =
-      fuzz<InputError>(Mutations(151, {kCatalog}, kJsonFragments),
+      fuzz<InputError>(Mutations(151, {kCatalog}, kCloudFragments),
                        [](const std::string& text) { ask(PriceCatalog::parse(text, "damaged")); },
                        {.bytes = 1 << 17});
 
@@ -127,7 +127,7 @@ TEST_CASE("fuzz: a damaged price catalog is refused, or all its prices are some"
 
 TEST_CASE("fuzz: a damaged list of prices is refused, or makes a catalog") {
   const Verdicts verdicts = fuzz<ProtocolError>(
-      Mutations(157, {sample_skus()}, kJsonFragments),
+      Mutations(157, {sample_skus()}, kCloudFragments),
       [](const std::string& text) {
         const auto skus = nlohmann::json::parse(text, nullptr, false);
         if (!skus.is_array()) throw ProtocolError({.what = "no list", .where = {}, .remedy = {}});
@@ -141,7 +141,7 @@ TEST_CASE("fuzz: a damaged list of prices is refused, or makes a catalog") {
 }
 
 TEST_CASE("fuzz: a damaged service account's key is refused, or it signs") {
-  std::vector<std::string> fragments = kJsonFragments;
+  std::vector<std::string> fragments = kCloudFragments;
   fragments.insert(fragments.end(), kPemFragments.begin(), kPemFragments.end());
 
   const Verdicts verdicts =
@@ -174,7 +174,7 @@ TEST_CASE("fuzz: whatever a ledger of VMs has come to, the job has one name, and
       "{\"request_id\":\"r\",\"step\":\"create\",\"vm\":\"mlp-1\",\"zone\":\"us-central1-a\"}\n"
       "{\"step\":\"created\",\"vm\":\"mlp-1\",\"zone\":\"us-central1-a\"}\n"
       "{\"step\":\"deleted\",\"vm\":\"mlp-0\",\"zone\":\"us-central1-b\"}\n";
-  std::vector<std::string> fragments = kJsonFragments;
+  std::vector<std::string> fragments = kCloudFragments;
   fragments.insert(fragments.end(), {"\n", "\"job\"", "\"vm\"", "\"create\""});
   Mutations mutations(173, {original}, fragments);
   const TemporaryFolder folder;

@@ -10,9 +10,9 @@ using namespace scavenger;
 
 namespace {
 
-const std::vector<std::string> kFragments = {" ",      "\n", "\r\n",       "\t",
-                                             ";",      "=",  "NodeAddr=",  "sbatch: warning: x\n",
-                                             "slurm-", "-",  "99999999999"};
+const std::vector<std::string> kSlurmFragments = {
+    " ",      "\n", "\r\n",       "\t", ";", "=", "NodeAddr=", "sbatch: warning: x\n",
+    "slurm-", "-",  "99999999999"};
 
 bool is_word(const std::string& text) {
   return !text.empty() && std::ranges::none_of(text, [](unsigned char c) {
@@ -61,7 +61,8 @@ TEST_CASE("fuzz: whatever Slurm's programs print, no part of it is taken for wha
       "8(x2),4",
       "2: ib0 inet6 2001:db8::7/64 scope global\n"};
 
-  const Verdicts verdicts = fuzz<ProtocolError>(Mutations(139, originals, kFragments), read_slurm);
+  const Verdicts verdicts =
+      fuzz<ProtocolError>(Mutations(139, originals, kSlurmFragments), read_slurm);
 
   CHECK(verdicts.accepted > 0);
 }

@@ -28,15 +28,15 @@ const std::string kPod =
     R"({"type":"PodScheduled","status":"False","message":"x"}],"containerStatuses":[{"state":)"
     R"({"waiting":{"reason":"ImagePullBackOff"}}},{"state":{"terminated":{"exitCode":137}}}]}})";
 
-const std::vector<std::string> kFragments = {"\n",    "  ",  "- ",      ": ", "'",    "\"",
-                                             "#",     "|",   "{}",      "[]", "null", "-1",
-                                             "1e400", "[[[", "\\u0000", ","};
+const std::vector<std::string> kYamlFragments = {"\n",    "  ",  "- ",      ": ", "'",    "\"",
+                                                 "#",     "|",   "{}",      "[]", "null", "-1",
+                                                 "1e400", "[[[", "\\u0000", ","};
 
 }  // namespace
 
 TEST_CASE("fuzz: a kubeconfig is refused, or names a server") {
   const Verdicts verdicts =
-      fuzz<InputError>(Mutations(211, {kConfig, R"({"a": [1, {"b": null}]})"}, kFragments),
+      fuzz<InputError>(Mutations(211, {kConfig, R"({"a": [1, {"b": null}]})"}, kYamlFragments),
                        [](const std::string& text) {
                          parse_yaml(text, "config");
                          const Kubeconfig config = parse_kubeconfig(text, "/nowhere/config", "c");
@@ -47,7 +47,7 @@ TEST_CASE("fuzz: a kubeconfig is refused, or names a server") {
 
 TEST_CASE("fuzz: whatever an API server answers, no Pod is ready without an address") {
   const Verdicts verdicts = fuzz<ProtocolError>(
-      Mutations(223, {kPod, R"({"type":"ADDED","object":{}})"}, kFragments),
+      Mutations(223, {kPod, R"({"type":"ADDED","object":{}})"}, kYamlFragments),
       [](const std::string& text) {
         JsonLines lines;
         lines.feed(text + "\n", [](const json&) {});
@@ -67,7 +67,7 @@ TEST_CASE("fuzz: whatever an API server answers, no Pod is ready without an addr
 TEST_CASE("fuzz: what a plug-in prints is a credential, or is refused") {
   const Verdicts verdicts = fuzz<InputError>(
       Mutations(227, {R"({"status":{"token":"t","expirationTimestamp":"2999-01-01T00:00:00Z"}})"},
-                kFragments),
+                kYamlFragments),
       [](const std::string& text) {
         const ExecCredential credential = parse_exec_credential(text, "plug-in");
         require_consistent(!credential.token.empty() || !credential.certificate.empty());

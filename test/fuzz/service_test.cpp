@@ -45,7 +45,7 @@ nlohmann::json reply_of(const std::string& input) {
   return *reply;
 }
 
-const std::vector<std::string> kJsonFragments = {
+const std::vector<std::string> kMessageFragments = {
     "null", "-1", "1e400", "[]", "{}", "\"\"", "true", "18446744073709551616", "\\ud800", "[[["};
 
 const std::string kInstance =
@@ -84,7 +84,7 @@ TEST_CASE("fuzz: a damaged command is refused, or it is another that could be gi
       R"({"command":"resize","workers":4,"batch_size":64})"};
 
   const Verdicts verdicts =
-      fuzz<InputError>(Mutations(113, originals, kJsonFragments), [](const std::string& input) {
+      fuzz<InputError>(Mutations(113, originals, kMessageFragments), [](const std::string& input) {
         const JobCommand command = parse_job_command(input);
         if (const auto* resize = std::get_if<command::Resize>(&command))
           require_consistent(resize->workers.value_or(1) > 0 && resize->batch_size.value_or(1) > 0);
@@ -97,7 +97,7 @@ TEST_CASE("fuzz: damaged measurements are refused, or could have been measured")
   const std::string original = perfmodel::to_json_text(perfmodel::sample_record());
 
   const Verdicts verdicts =
-      fuzz<DataError>(Mutations(127, {original}, kJsonFragments), [](const std::string& input) {
+      fuzz<DataError>(Mutations(127, {original}, kMessageFragments), [](const std::string& input) {
         const perfmodel::ModelRecord record = perfmodel::parse_model_record(input, "a request");
         perfmodel::check_record(record);
         require_consistent(perfmodel::parse_model_record(perfmodel::to_json_text(record), "") ==
@@ -118,7 +118,7 @@ TEST_CASE("fuzz: whatever is sent to the model service, it answers in JSON") {
       "PUT\n/models/" + id + "/fit\n{\"a\":1}", "DELETE\n/models/" + id + "\n"};
 
   const Verdicts verdicts = fuzz<InputError>(
-      Mutations(179, originals, kJsonFragments),
+      Mutations(179, originals, kMessageFragments),
       [&](const std::string& input) {
         const std::size_t method = std::min(input.find('\n'), input.size());
         const std::size_t path = std::min(input.find('\n', method + 1), input.size());
@@ -141,7 +141,7 @@ TEST_CASE("fuzz: a damaged table of observations is refused, or could have been 
   const std::vector<std::string> originals = {
       "workers,batch_size,iteration_seconds,epochs,hours\n1,64,0.01,5,0.1\n2,64,0.008,,\n",
       R"([{"workers":2,"batch_size":64,"iteration_milliseconds":8.5,"noise":0.7,"job":"a"}])"};
-  std::vector<std::string> fragments = kJsonFragments;
+  std::vector<std::string> fragments = kMessageFragments;
   fragments.insert(fragments.end(), {",", "\"", "\n", "\r\n", "#", "nan", "inf", "seconds"});
 
   const Verdicts verdicts =
@@ -164,8 +164,8 @@ TEST_CASE("fuzz: a damaged reply of Compute Engine is refused, or it is another 
       R"("accelerators":[{"guestAcceleratorType":"nvidia-l4","guestAcceleratorCount":1}]})",
       R"({"name":"us-central1","quotas":[{"metric":"CPUS","limit":24.0,"usage":2}]})"};
 
-  const Verdicts verdicts =
-      fuzz<ProtocolError>(Mutations(131, originals, kJsonFragments), [](const std::string& input) {
+  const Verdicts verdicts = fuzz<ProtocolError>(
+      Mutations(131, originals, kMessageFragments), [](const std::string& input) {
         const nlohmann::json reply = reply_of(input);
         if (reply.contains("items"))
           gcp::parse_instance_page(reply);
@@ -188,7 +188,7 @@ TEST_CASE("fuzz: whatever stands in a refusal of Compute Engine, it is some faul
       R"("errors":[{"domain":"usageLimits","reason":"quotaExceeded","message":"x"}],)"
       R"("details":[{"metadatas":{"quotaMetric":"CPUS","quotaLimit":"24"}}]}})";
   Mutations mutations(137, {original, R"({"error":"invalid_grant","error_description":"x"})", ""},
-                      kJsonFragments);
+                      kMessageFragments);
 
   for (int i = fuzz_inputs(); i > 0; --i) {
     const unsigned status = 300 + static_cast<unsigned>(mutations.random().below(300));

@@ -11,33 +11,33 @@ using namespace scavenger;
 
 namespace {
 
-const std::vector<std::string> kFragments = {"{",
-                                             "}",
-                                             "[",
-                                             "]",
-                                             ",",
-                                             ":",
-                                             "\"",
-                                             "\\",
-                                             "null",
-                                             "true",
-                                             "-1",
-                                             "1e400",
-                                             "1.5",
-                                             "0",
-                                             "1e-400",
-                                             "\xff",
-                                             "\\ud800",
-                                             "\\u0000",
-                                             "\n",
-                                             "//",
-                                             "[[[[[[",
-                                             "{\"\":",
-                                             "\"a~/b\":",
-                                             "NaN",
-                                             "4294967296",
-                                             "18446744073709551615",
-                                             "-9223372036854775809"};
+const std::vector<std::string> kTextFragments = {"{",
+                                                 "}",
+                                                 "[",
+                                                 "]",
+                                                 ",",
+                                                 ":",
+                                                 "\"",
+                                                 "\\",
+                                                 "null",
+                                                 "true",
+                                                 "-1",
+                                                 "1e400",
+                                                 "1.5",
+                                                 "0",
+                                                 "1e-400",
+                                                 "\xff",
+                                                 "\\ud800",
+                                                 "\\u0000",
+                                                 "\n",
+                                                 "//",
+                                                 "[[[[[[",
+                                                 "{\"\":",
+                                                 "\"a~/b\":",
+                                                 "NaN",
+                                                 "4294967296",
+                                                 "18446744073709551615",
+                                                 "-9223372036854775809"};
 
 }  // namespace
 
@@ -47,7 +47,7 @@ TEST_CASE("fuzz: a damaged JSON text is refused with its place, or every value h
       "-3}}\n}\n";
 
   const Verdicts verdicts = fuzz<ConfigError>(
-      Mutations(73, {original, "[]", "7"}, kFragments), [](const std::string& text) {
+      Mutations(73, {original, "[]", "7"}, kTextFragments), [](const std::string& text) {
         const LocatedJson located = parse_located_json(text, "damaged.json");
         require_consistent(located.document == Json::parse(text));
         require_consistent(located.places.describe(JsonPointer()).starts_with("damaged.json:"));
@@ -73,7 +73,7 @@ TEST_CASE("fuzz: a damaged resolved configuration is refused, or it is that of a
   REQUIRE_FALSE(originals.empty());
 
   const Verdicts verdicts = fuzz<InputError>(
-      Mutations(79, originals, kFragments),
+      Mutations(79, originals, kTextFragments),
       [](const std::string& text) {
         const std::string again = to_json(parse_resolved_config(text, "damaged")).dump();
         require_consistent(to_json(parse_resolved_config(again, "again")).dump() == again);
@@ -92,7 +92,7 @@ TEST_CASE("fuzz: a damaged --set is refused, or sets something") {
                                               "stop.target=null",
                                               "name=a job",
                                               "provider={\"type\":\"local\"}"};
-  std::vector<std::string> fragments = kFragments;
+  std::vector<std::string> fragments = kTextFragments;
   fragments.insert(fragments.end(), {".", "=", "model.", ".0", ".-1", ".99999999999"});
 
   const Verdicts verdicts = fuzz<InputError>(
@@ -114,7 +114,7 @@ TEST_CASE("fuzz: a damaged line of an event log is refused, or it is another eve
     lines.push_back(to_json_line({.time = 12.5, .event = event}));
 
   const Verdicts verdicts =
-      fuzz<InputError>(Mutations(83, lines, kFragments), [](const std::string& line) {
+      fuzz<InputError>(Mutations(83, lines, kTextFragments), [](const std::string& line) {
         const std::string again = to_json_line(from_json_line(line, "damaged:1"));
         require_consistent(to_json_line(from_json_line(again, "again:1")) == again);
       });

@@ -118,7 +118,7 @@ class Adversity final {
     std::vector<FloatBuffer> gradients;
     epoch_ += 1;
     for (ParameterShard& shard : job_.shards()) {
-      Membership membership{.epoch = epoch_, .local_batch_sizes = shares, .gradients = {}};
+      ps::Membership membership{.epoch = epoch_, .local_batch_sizes = shares, .gradients = {}};
       for (std::size_t k = 0; k < shares.size(); ++k) {
         gradients.emplace_back(job_.layout().packed_size(shard.shard()));
         membership.gradients.push_back(gradients.back().span());

@@ -13,7 +13,7 @@
 namespace scavenger::elastic {
 namespace {
 
-constexpr std::uint64_t kJobs = 2;
+constexpr std::uint64_t kSpotJobs = 2;
 constexpr Market kOnDemand{.price_per_hour = 0.10};
 constexpr Market kSpot{.price_per_hour = 0.03, .mean_life_seconds = 300.0};
 
@@ -52,18 +52,18 @@ struct Sums {
   double dearest = 0.0;
 
   void add(const JobOutcome& outcome) {
-    seconds += outcome.seconds / kJobs;
-    cost += outcome.cost / kJobs;
-    machines += static_cast<double>(outcome.machines) / kJobs;
-    notices += static_cast<double>(outcome.notices) / kJobs;
-    interrupted += static_cast<double>(outcome.cluster.interrupted) / kJobs;
-    iterations += static_cast<double>(outcome.iterations) / kJobs;
+    seconds += outcome.seconds / kSpotJobs;
+    cost += outcome.cost / kSpotJobs;
+    machines += static_cast<double>(outcome.machines) / kSpotJobs;
+    notices += static_cast<double>(outcome.notices) / kSpotJobs;
+    interrupted += static_cast<double>(outcome.cluster.interrupted) / kSpotJobs;
+    iterations += static_cast<double>(outcome.iterations) / kSpotJobs;
     dearest = std::max(dearest, outcome.cost);
   }
 };
 
 void show(const std::string& name, const Sums& mean) {
-  WARN("means of " << kJobs << " jobs, " << name << ": " << mean.seconds << " s, $" << mean.cost
+  WARN("means of " << kSpotJobs << " jobs, " << name << ": " << mean.seconds << " s, $" << mean.cost
                    << " (at most $" << mean.dearest << "), " << mean.iterations << " iterations, "
                    << mean.interrupted << " of them interrupted, " << mean.machines << " machines, "
                    << mean.notices << " with notice");
@@ -75,7 +75,7 @@ TEST_CASE(
     "Jobs on four spot machines reach their target, lose no iteration but those in flight, and "
     "cost less") {
   Sums spot, on_demand;
-  for (std::uint64_t seed = 0; seed < kJobs; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSpotJobs; ++seed) {
     INFO("seed " << seed);
     const JobOutcome taken = SimulatedJob(four_workers(kSpot, seed)).run();
     const JobOutcome kept = SimulatedJob(four_workers(kOnDemand, seed)).run();
@@ -94,7 +94,7 @@ TEST_CASE(
 }
 
 TEST_CASE("A limit for the cost is kept whatever is taken away, and what was trained is kept") {
-  for (std::uint64_t seed = 0; seed < kJobs; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSpotJobs; ++seed) {
     INFO("seed " << seed);
     JobScenario scenario = four_workers(kSpot, seed);
     scenario.config.stop.max_cost = 0.01;
@@ -113,7 +113,7 @@ TEST_CASE("Jobs that search on spot machines settle, reach their target, and cos
   market.mean_life_seconds = 1200.0;
   Sums spot, on_demand;
   std::uint64_t cheaper = 0, settled = 0;
-  for (std::uint64_t seed = 0; seed < kJobs; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSpotJobs; ++seed) {
     INFO("seed " << seed);
     SimulatedJob job(searching(market, seed));
     const JobOutcome taken = job.run();
@@ -134,8 +134,8 @@ TEST_CASE("Jobs that search on spot machines settle, reach their target, and cos
     spot.add(taken);
     on_demand.add(kept);
   }
-  CHECK(cheaper == kJobs);
-  CHECK(settled == kJobs);
+  CHECK(cheaper == kSpotJobs);
+  CHECK(settled == kSpotJobs);
   show("spot, with a search", spot);
   show("on demand, with a search", on_demand);
 }

@@ -11,7 +11,7 @@
 namespace scavenger::gcp {
 namespace {
 
-constexpr double kTimeScale = 600.0;
+constexpr double kStartTimeScale = 600.0;
 
 struct Run {
   RentedJob::End end = RentedJob::End::kNone;
@@ -31,9 +31,9 @@ Run run_job(const json& cloud, unsigned workers) {
   RentedJobPlan plan;
   plan.name = "job";
   plan.workers = workers;
-  plan.time_scale = kTimeScale;
+  plan.time_scale = kStartTimeScale;
   plan.seconds = 1.0;
-  RentedJob job(io, quick_settings(fake.endpoint(), kTimeScale), plan, folder.path());
+  RentedJob job(io, quick_settings(fake.endpoint(), kStartTimeScale), plan, folder.path());
   run_to_end(io, job);
   CHECK(job.breaches() == std::vector<std::string>{});
   return {job.end(), job.message(), job.rented(), job.left(), fake.ledger()};
@@ -41,7 +41,7 @@ Run run_job(const json& cloud, unsigned workers) {
 
 json quick_cloud() {
   json cloud = small_cloud();
-  cloud["time_scale"] = kTimeScale;
+  cloud["time_scale"] = kStartTimeScale;
   return cloud;
 }
 

@@ -25,7 +25,7 @@ using nlohmann::json;
 constexpr ProcessName kWorker{Role::kWorker, 1};
 constexpr ProcessName kShard{Role::kShard, 0};
 
-std::vector<ControllerEvent> one_of_each() {
+std::vector<ControllerEvent> one_of_each_controller_event() {
   ShareRule rule;
   rule.speeds = {{0, 0.1}, {3, 1e-9}};
   rule.overhead_samples = 2.5;
@@ -194,7 +194,7 @@ TEST_CASE("a decision log that an earlier program wrote is decided again as it w
 }
 
 TEST_CASE("All that a controller can be told is read back as it was") {
-  const auto events = one_of_each();
+  const auto events = one_of_each_controller_event();
   for (std::size_t kind = 0; kind < std::variant_size_v<ControllerEvent>; ++kind)
     CHECK(std::ranges::any_of(events, [&](const auto& event) { return event.index() == kind; }));
   for (const ControllerEvent& event : events) {

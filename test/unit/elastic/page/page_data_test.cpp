@@ -14,7 +14,7 @@ nlohmann::json data_of(const RunHistory& history) {
   return nlohmann::json::parse(to_json_object(page_sections(history, "runs/a")));
 }
 
-void apply(RunHistory& history, double time, RunEvent event) {
+void record(RunHistory& history, double time, RunEvent event) {
   history.apply({.time = time, .event = std::move(event)});
 }
 
@@ -22,7 +22,7 @@ void apply(RunHistory& history, double time, RunEvent event) {
 
 TEST_CASE("A run of nothing but its start can be shown") {
   RunHistory history;
-  apply(history, 0.0, sample_start());
+  record(history, 0.0, sample_start());
 
   const nlohmann::json data = data_of(history);
   CHECK(data.at("totals").at("status") == "running");
@@ -34,7 +34,7 @@ TEST_CASE("A run of nothing but its start can be shown") {
 TEST_CASE("Every event has its place in the page's data") {
   RunHistory history;
   double time = 0.0;
-  for (const RunEvent& event : one_of_each()) apply(history, time += 1.0, event);
+  for (const RunEvent& event : one_of_each()) record(history, time += 1.0, event);
 
   const nlohmann::json data = data_of(history);
   CHECK(data.at("identity").at("folder") == "runs/a");
@@ -56,10 +56,10 @@ TEST_CASE("The data say when the job was resumed, and where it went on") {
   RunHistory history;
   fact::Start again = sample_start();
   again.resumed_from_iteration = 40;
-  apply(history, 0.0, sample_start());
+  record(history, 0.0, sample_start());
   CHECK(data_of(history).at("resumes").empty());
-  apply(history, 30.0, sample_start());  // before there was a checkpoint
-  apply(history, 70.0, again);
+  record(history, 30.0, sample_start());  // before there was a checkpoint
+  record(history, 70.0, again);
 
   const nlohmann::json resumes = data_of(history).at("resumes");
   REQUIRE(resumes.size() == 2);
@@ -70,7 +70,7 @@ TEST_CASE("The data say when the job was resumed, and where it went on") {
 TEST_CASE("Every start counts while only the latest are kept") {
   RunHistory history;
   constexpr int kStarts = 3 * static_cast<int>(LatestList<int>::kMaxListed);
-  for (int i = 0; i < kStarts; ++i) apply(history, i, sample_start());
+  for (int i = 0; i < kStarts; ++i) record(history, i, sample_start());
 
   const nlohmann::json resumes = data_of(history).at("resumes");
   CHECK(resumes.size() == LatestList<int>::kMaxListed);
@@ -82,9 +82,9 @@ TEST_CASE("The data are the log's numbers, to six digits") {
   fact::Iterations iterations = sample_iterations(1, 0, 2, 1);
   iterations.loss = {0.123456789, 2.5};
   iterations.seconds = {0.25, 0.75};
-  apply(history, 0.0, sample_start());
-  apply(history, 1.0, sample_membership(1, {64}));
-  apply(history, 3.0, iterations);
+  record(history, 0.0, sample_start());
+  record(history, 1.0, sample_membership(1, {64}));
+  record(history, 3.0, iterations);
 
   const nlohmann::json data = data_of(history);
   CHECK(data.at("loss").at("mean") == nlohmann::json({0.123457, 2.5}));
@@ -99,9 +99,9 @@ TEST_CASE("Numbers of any size have the digits that their text has") {
   fact::Iterations iterations = sample_iterations(1, 0, 10, 1);
   iterations.loss = {1e-300,    -3.14159265e-20, 9.9999951e-5, 0.1,       99999.97,
                      1234567.8, 6.02214076e23,   -8.8e300,     1.0 / 3.0, 2.5e22};
-  apply(history, 0.0, sample_start());
-  apply(history, 1.0, sample_membership(1, {64}));
-  apply(history, 3.0, iterations);
+  record(history, 0.0, sample_start());
+  record(history, 1.0, sample_membership(1, {64}));
+  record(history, 3.0, iterations);
 
   std::vector<std::string> expected;
   for (const double value : iterations.loss)
@@ -116,7 +116,7 @@ TEST_CASE("Text that is not UTF-8 leaves the data readable") {
   RunHistory history;
   fact::Start start = sample_start();
   start.name = "a\xff\xfe";
-  apply(history, 0.0, start);
+  record(history, 0.0, start);
 
   CHECK(data_of(history).at("identity").at("name").get<std::string>().starts_with("a"));
 }

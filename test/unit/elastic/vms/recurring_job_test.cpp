@@ -9,7 +9,7 @@
 namespace scavenger::elastic {
 namespace {
 
-std::filesystem::path written(const std::string& text) {
+std::filesystem::path runs_file(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() / "scavenger_recurring_job_test.csv";
   std::ofstream(file) << text;
   return file;
@@ -59,12 +59,12 @@ TEST_CASE("Its own runs lead to the cheapest cluster, and then it stays there") 
 
 TEST_CASE("A table that is none, an unknown type and a job alone are refused") {
   const std::string header = "job,type,vms,dollars\n";
-  CHECK(read_whole_runs(written(header + "x,a,2,0.5\n\n")).size() == 1);
+  CHECK(read_whole_runs(runs_file(header + "x,a,2,0.5\n\n")).size() == 1);
   for (const std::string& text :
        {std::string(), std::string("job,type\nx,a\n"), header + "x,a,2\n", header + "x,a,0,1\n",
         header + ",a,1,1\n", header + "x,a,2,0.5,7\n", header + "x,a,2,nan\n"}) {
     INFO(text);
-    CHECK_THROWS_AS(read_whole_runs(written(text)), InputError);
+    CHECK_THROWS_AS(read_whole_runs(runs_file(text)), InputError);
   }
   CHECK_THROWS_AS(next_run({{"x", "b", 1.0, 1.0}}, "mine", one_type()), InputError);
   CHECK_THROWS_AS(next_run({{"mine", "a", 1.0, 1.0}}, "mine", one_type()), InputError);

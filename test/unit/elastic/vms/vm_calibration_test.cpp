@@ -17,7 +17,7 @@ std::filesystem::path fresh_file() {
   return file;
 }
 
-VmType type_of(const std::string& name, double cores) {
+VmType type_with_cores(const std::string& name, double cores) {
   VmType type;
   type.features.name = name;
   type.features.family = name;  // else the dearer of two that are alike is left out
@@ -54,7 +54,8 @@ TEST_CASE("A file that is none is refused with its line, and is not written over
 }
 
 TEST_CASE("Rates of calibrated types are what was measured, in the catalogue's unit") {
-  std::vector<VmType> types = {type_of("small", 2.0), type_of("wide", 8.0), type_of("other", 4.0)};
+  std::vector<VmType> types = {type_with_cores("small", 2.0), type_with_cores("wide", 8.0),
+                               type_with_cores("other", 4.0)};
   // "wide" does three times what "small" does, not four times.
   CHECK(apply_calibrations(types, {{"small", 200.0, ""}, {"wide", 600.0, ""}, {"no", 1.0, ""}}) ==
         2);
@@ -68,14 +69,14 @@ TEST_CASE("Rates of calibrated types are what was measured, in the catalogue's u
 }
 
 TEST_CASE("One calibrated type alone says nothing") {
-  std::vector<VmType> types = {type_of("small", 2.0), type_of("wide", 8.0)};
+  std::vector<VmType> types = {type_with_cores("small", 2.0), type_with_cores("wide", 8.0)};
   CHECK(apply_calibrations(types, {{"wide", 600.0, ""}, {"elsewhere", 5.0, ""}}) == 0);
   CHECK(types[1].features.rate == 8.0);
   CHECK(!types[1].is_calibrated);
 }
 
 TEST_CASE("A plan on a type that the job never ran on says that it is calibrated") {
-  std::vector<VmType> types = {type_of("small", 2.0), type_of("wide", 8.0)};
+  std::vector<VmType> types = {type_with_cores("small", 2.0), type_with_cores("wide", 8.0)};
   const auto seconds_on_wide = [&] {
     VmQuestion question;
     question.most_vms = 1.0;

@@ -6,21 +6,10 @@
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_predictor.h"
 #include "test/unit/elastic/plan/known_model.h"
+#include "test/unit/elastic/vms/sample_vm_type.h"
 
 namespace scavenger::elastic {
 namespace {
-
-VmType type_of(const std::string& name, double cores, double price) {
-  VmType type;
-  type.features.name = name;
-  type.features.family = "one";
-  type.features.rate = cores;
-  type.features.core_rate = 1.0;
-  type.features.link = 10.0;
-  type.price = price;
-  type.spot_price = price / 4.0;
-  return type;
-}
 
 KnownModel large_model() {
   KnownModel large = small_model();

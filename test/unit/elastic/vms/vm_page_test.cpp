@@ -6,7 +6,7 @@
 namespace scavenger::elastic {
 namespace {
 
-VmType type_of(const std::string& name, double price) {
+VmType type_at_price(const std::string& name, double price) {
   VmType type;
   type.features.name = name;
   type.features.rate = 2.0;
@@ -24,7 +24,7 @@ std::size_t count(const std::string& text, const std::string& what) {
 
 TEST_CASE("The page draws each plan with both bars, its limits, and names the choice") {
   VmQuestion question;
-  const std::vector<VmType> types = {type_of("small", 0.1), type_of("other", 0.3)};
+  const std::vector<VmType> types = {type_at_price("small", 0.1), type_at_price("other", 0.3)};
   question.limits.max_seconds =
       1.2 * make_vm_plan(small_model(), types, {}).rows[0].outcome.seconds.q50;
   const VmPlan plan = make_vm_plan(small_model(), types, question);
@@ -40,15 +40,15 @@ TEST_CASE("The page draws each plan with both bars, its limits, and names the ch
 }
 
 TEST_CASE("Names of types cannot break out of the page") {
-  const VmPlan plan =
-      make_vm_plan(small_model(), {type_of("small", 0.1), type_of("<script>x", 0.3)}, {});
+  const VmPlan plan = make_vm_plan(
+      small_model(), {type_at_price("small", 0.1), type_at_price("<script>x", 0.3)}, {});
   CHECK(vm_plan_page(plan, "digits").find("<script>x") == std::string::npos);
 }
 
 TEST_CASE("A plan without prices or with nothing that keeps the limits has a page, too") {
   VmQuestion question;
   question.limits.max_seconds = 1e-3;
-  const VmPlan plan = make_vm_plan(small_model(), {type_of("small", 0.1)}, question);
+  const VmPlan plan = make_vm_plan(small_model(), {type_at_price("small", 0.1)}, question);
   CHECK(vm_plan_page(plan, "digits").find("stands in the way") != std::string::npos);
 }
 

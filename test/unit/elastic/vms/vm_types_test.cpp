@@ -8,7 +8,7 @@
 namespace scavenger::elastic {
 namespace {
 
-std::filesystem::path written(const std::string& text) {
+std::filesystem::path catalogue_file(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() / "scavenger_vm_types_test.csv";
   std::ofstream(file) << text;
   return file;
@@ -16,9 +16,9 @@ std::filesystem::path written(const std::string& text) {
 
 TEST_CASE("A catalogue file says what there is, and leaves out what is not known") {
   const auto types =
-      read_vm_types(written("type,vcpu,price,spot_price,nic_gbit,max_count\n"
-                            "n2d-standard-8,8,0.4,0.1,16,\n"
-                            "slim,2,0.05,,,3\n"));
+      read_vm_types(catalogue_file("type,vcpu,price,spot_price,nic_gbit,max_count\n"
+                                   "n2d-standard-8,8,0.4,0.1,16,\n"
+                                   "slim,2,0.05,,,3\n"));
   REQUIRE(types.size() == 2);
   CHECK(types[0].features.family == "n2d");
   CHECK(types[0].features.rate == 8.0);
@@ -30,7 +30,8 @@ TEST_CASE("A catalogue file says what there is, and leaves out what is not known
 }
 
 TEST_CASE("A score counts instead of the number of vCPUs") {
-  const auto types = read_vm_types(written("type,vcpu,coremark,price\na,8,100,1\nb,8,200,1\n"));
+  const auto types =
+      read_vm_types(catalogue_file("type,vcpu,coremark,price\na,8,100,1\nb,8,200,1\n"));
   CHECK(types[1].features.rate == 200.0);
   CHECK(types[1].features.core_rate == 25.0);
 }
@@ -40,7 +41,7 @@ TEST_CASE("A catalogue with a fault is refused with its line") {
        {"type,vcpu,price\na,8,free\n", "type,vcpu,price\na,-1,1\n", "type,vcpu,price\na,8\n",
         "type,cpus,price\na,8,1\n", "type,vcpu,price\na,8,1\na,8,1\n", "type,vcpu,price\n",
         "type,vcpu,coremark,price\na,8,100,1\nb,8,,1\n"})
-    CHECK_THROWS_AS(read_vm_types(written(text)), InputError);
+    CHECK_THROWS_AS(read_vm_types(catalogue_file(text)), InputError);
 }
 
 MachinePrice price_of(double dollars) {
@@ -86,7 +87,7 @@ TEST_CASE("A type that is in several places is there once, at its least price") 
 }
 
 TEST_CASE("A catalogue file has GPUs, too, which need no score") {
-  const auto types = read_vm_types(written(
+  const auto types = read_vm_types(catalogue_file(
       "type,vcpu,price,coremark,ram_gib,gpus,gpu_type\na,8,1,100,32,,\ng,12,3,,85,1,a100\n"));
   CHECK(types[0].gpus == 0.0);
   CHECK(types[0].memory_gib == 32.0);
@@ -101,7 +102,7 @@ TEST_CASE("A table of CoreMark gives rates, and types that it lacks are left out
                            "a-4 ;Ice Lake ;4;66,000 ;0.61 ;2336\n"
                            "a-4 ;Rome ;4;74,000 ;0.61 ;236\n"
                            ";;;;;\n";
-  auto types = read_vm_types(written("type,vcpu,price\na-4,4,1\nb-4,4,1\n"));
+  auto types = read_vm_types(catalogue_file("type,vcpu,price\na-4,4,1\nb-4,4,1\n"));
   CHECK(score_types(types, scores) == 1);
   REQUIRE(types.size() == 1);
   CHECK(types[0].features.rate == 70000.0);
@@ -113,8 +114,8 @@ TEST_CASE("A table of CoreMark gives rates, and types that it lacks are left out
 }
 
 TEST_CASE("What a catalogue says of memory and of losses is kept") {
-  const auto types =
-      read_vm_types(written("type,vcpu,price,ram_gib,spot_price,spot_losses\na,8,1,32,0.2,0.1\n"));
+  const auto types = read_vm_types(
+      catalogue_file("type,vcpu,price,ram_gib,spot_price,spot_losses\na,8,1,32,0.2,0.1\n"));
   CHECK(types[0].memory_gib == 32.0);
   CHECK(types[0].spot_losses == 0.1);
   CHECK(types[0].vcpus == 8.0);

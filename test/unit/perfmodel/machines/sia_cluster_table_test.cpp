@@ -19,7 +19,7 @@
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr double kRepeats = 0.03;  // scatter of a measurement, of ln(seconds)
+constexpr double kClusterRepeats = 0.03;  // scatter of a measurement, of ln(seconds)
 
 // What is known of a job.
 struct GpuProbes {
@@ -49,14 +49,14 @@ std::shared_ptr<const MachineModel> model_of(const GpuSetups& known) {
   MachineFeatures cluster;
   cluster.name = "cluster";
   MachineModelOptions options;
-  options.measurement_spread = kRepeats;
+  options.measurement_spread = kClusterRepeats;
   return std::make_shared<MachineModel>(std::vector{cluster}, observed, options);
 }
 
 GpuLaw machine_model(const GpuProbes& probes) {
   return [model = model_of(probes.all())](const GpuSetup& setup) {
     const MachinePrediction p = model->predict(use_of(setup));
-    return std::pair(p.log_mean, std::sqrt(p.log_variance + kRepeats * kRepeats));
+    return std::pair(p.log_mean, std::sqrt(p.log_variance + kClusterRepeats * kClusterRepeats));
   };
 }
 

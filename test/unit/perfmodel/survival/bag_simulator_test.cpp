@@ -6,14 +6,9 @@
 
 #include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
+#include "test/unit/perfmodel/survival/durations.h"
 
 namespace scavenger::perfmodel {
-namespace {
-
-constexpr double kHour = 3600.0;
-
-}  // namespace
-
 TEST_CASE("a bag on machines that are hardly ever lost adds up") {
   const EarlyHazard safe({.losses_per_hour = 1e-9});
   const Bag bag{.jobs = 10, .job_seconds = kHour, .places = 4};

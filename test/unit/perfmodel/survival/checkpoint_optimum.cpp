@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <limits>
 
+#include "test/unit/perfmodel/survival/durations.h"
+
 namespace scavenger::perfmodel {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // S and its integral at each step of the age, since the programme asks for them millions of times.
 class Grid final {

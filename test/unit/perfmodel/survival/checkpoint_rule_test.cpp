@@ -10,14 +10,13 @@
 #include "perfmodel/survival/early_hazard.h"
 #include "perfmodel/survival/kaplan_meier.h"
 #include "test/unit/perfmodel/survival/checkpoint_optimum.h"
+#include "test/unit/perfmodel/survival/durations.h"
 #include "test/unit/perfmodel/survival/lifetime_table.h"
 
 namespace scavenger::perfmodel {
 namespace {
 
 constexpr double kMinute = 60.0;
-constexpr double kHour = 3600.0;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The fit to the published lifetimes of us-central1-c.
 const BathtubParameters kCentral{0.375, 1.11 * kHour, 0.699 * kHour, 24.39 * kHour};
 

@@ -9,11 +9,11 @@
 #include "perfmodel/survival/early_hazard.h"
 #include "runtime/base/random.h"
 #include "test/unit/perfmodel/survival/checkpoint_optimum.h"
+#include "test/unit/perfmodel/survival/durations.h"
 
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr double kHour = 3600.0;
 constexpr CheckpointCost kNone{.seconds = std::numeric_limits<double>::infinity()};
 
 // One job, followed until it is done: the machines' lives are drawn.

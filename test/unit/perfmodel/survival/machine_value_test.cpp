@@ -7,14 +7,9 @@
 #include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
 #include "test/unit/perfmodel/survival/bag_simulator.h"
+#include "test/unit/perfmodel/survival/durations.h"
 
 namespace scavenger::perfmodel {
-namespace {
-
-constexpr double kHour = 3600.0;
-
-}  // namespace
-
 TEST_CASE("a task's dollars follow from price, measured seconds and survival") {
   const EarlyHazard steady({.losses_per_hour = 0.05});
   const EarlyHazard hasty({.early_share = 0.6, .early_seconds = 600.0, .losses_per_hour = 0.5});

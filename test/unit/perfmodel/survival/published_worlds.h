@@ -8,10 +8,10 @@
 #include <string>
 
 #include "perfmodel/survival/survival.h"
+#include "test/unit/perfmodel/survival/durations.h"
 
 namespace scavenger::perfmodel {
 
-inline constexpr double kHour = 3600.0;
 inline constexpr double kWall = 24 * kHour;
 
 struct Slice {

@@ -7,13 +7,11 @@
 #include "perfmodel/survival/kaplan_meier.h"
 #include "runtime/base/error.h"
 #include "runtime/base/random.h"
+#include "test/unit/perfmodel/survival/durations.h"
 #include "test/unit/perfmodel/survival/lifetime_table.h"
 
 namespace scavenger::perfmodel {
 namespace {
-
-constexpr double kHour = 3600.0;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Simpson's rule.
 template <class Function>

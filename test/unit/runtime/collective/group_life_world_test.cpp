@@ -17,7 +17,7 @@ using Stage = GroupLife::Stage;
 
 namespace {
 
-constexpr GroupLimits kLimits{
+constexpr GroupLimits kWorldLimits{
     .connect_seconds = 300, .operation_seconds = 300, .end_seconds = 5000};
 constexpr std::uint64_t kOperations = 5;  // in each membership
 
@@ -31,7 +31,7 @@ struct Group {
 enum class At { kHalted, kLeaving, kConnecting, kWorking, kWaiting, kGivingUp, kDone };
 
 struct Worker {
-  GroupLife life{kLimits};
+  GroupLife life{kWorldLimits};
   At at = At::kHalted;
   std::uint64_t epoch = 0;  // that it is in, or joins
   std::uint64_t told = 0;   // the newest that it was told

@@ -8,12 +8,12 @@
 namespace scavenger {
 namespace {
 
-struct Case {
+struct Contradiction {
   std::vector<std::string> overrides;  // applied to kValidConfig
   std::string where, what, remedy;
 };
 
-void check_problem(const Case& example) {
+void check_problem(const Contradiction& example) {
   CAPTURE(example.overrides);
   const ConfigFolder folder;
 
@@ -25,21 +25,21 @@ void check_problem(const Case& example) {
 }
 
 TEST_CASE("More workers than samples in a batch are refused") {
-  check_problem(GENERATE(Case{{"cluster.workers=33"},
-                              "--set cluster.workers=33",
-                              "33 workers cannot share a batch of 32",
-                              "at most 32 workers"},
-                         Case{{"batch_size=1"},
-                              "job.json:11: cluster.workers",
-                              "2 workers cannot share a batch of 1",
-                              "or a larger batch_size"}));
+  check_problem(GENERATE(Contradiction{{"cluster.workers=33"},
+                                       "--set cluster.workers=33",
+                                       "33 workers cannot share a batch of 32",
+                                       "at most 32 workers"},
+                         Contradiction{{"batch_size=1"},
+                                       "job.json:11: cluster.workers",
+                                       "2 workers cannot share a batch of 1",
+                                       "or a larger batch_size"}));
 }
 
 TEST_CASE("A layer that no worker has the memory for is refused") {
-  check_problem(Case{{"model={\"type\": \"mlp\", \"hidden\": [1000000, 1000000]}"},
-                     "model.hidden",
-                     "a layer of 1000000 x 1000000 weights would take 3.6 TiB",
-                     "narrower layers"});
+  check_problem(Contradiction{{"model={\"type\": \"mlp\", \"hidden\": [1000000, 1000000]}"},
+                              "model.hidden",
+                              "a layer of 1000000 x 1000000 weights would take 3.6 TiB",
+                              "narrower layers"});
 }
 
 TEST_CASE("As many workers as samples in a batch are accepted") {
@@ -49,14 +49,15 @@ TEST_CASE("As many workers as samples in a batch are accepted") {
 }
 
 TEST_CASE("Bounds of shares that B and K leave no room for are refused") {
-  check_problem(GENERATE(Case{{"batching.dynamic=true", "batching.smallest_share=17"},
-                              "--set batching.smallest_share=17",
-                              "2 workers with 17 samples each are more than the batch of 32",
-                              "use at most 16"},
-                         Case{{"batching.dynamic=true", "batching.largest_share=15"},
-                              "--set batching.largest_share=15",
-                              "may take 30 samples together, and the batch has 32",
-                              "raise it"}));
+  check_problem(
+      GENERATE(Contradiction{{"batching.dynamic=true", "batching.smallest_share=17"},
+                             "--set batching.smallest_share=17",
+                             "2 workers with 17 samples each are more than the batch of 32",
+                             "use at most 16"},
+               Contradiction{{"batching.dynamic=true", "batching.largest_share=15"},
+                             "--set batching.largest_share=15",
+                             "may take 30 samples together, and the batch has 32",
+                             "raise it"}));
 }
 
 TEST_CASE("A host's own bound of a share holds in place of the job's") {
@@ -88,14 +89,14 @@ TEST_CASE("A controller at the port of a shard is refused") {
 }
 
 TEST_CASE("Shared memory with several shards or a port is refused") {
-  check_problem(GENERATE(Case{{"sync.transport=shared_memory", "ps.shards=2"},
-                              "--set sync.transport=shared_memory",
-                              "there is one shard",
-                              "use tcp"},
-                         Case{{"sync.transport=shared_memory", "ps.port=5000"},
-                              "--set sync.transport=shared_memory",
-                              "it has no port",
-                              "use tcp"}));
+  check_problem(GENERATE(Contradiction{{"sync.transport=shared_memory", "ps.shards=2"},
+                                       "--set sync.transport=shared_memory",
+                                       "there is one shard",
+                                       "use tcp"},
+                         Contradiction{{"sync.transport=shared_memory", "ps.port=5000"},
+                                       "--set sync.transport=shared_memory",
+                                       "it has no port",
+                                       "use tcp"}));
 }
 
 TEST_CASE("Rounding what nobody sends is refused") {
@@ -106,14 +107,14 @@ TEST_CASE("Rounding what nobody sends is refused") {
 }
 
 TEST_CASE("Adding up host by host where nothing is sent is refused") {
-  check_problem(GENERATE(Case{{"sync.hierarchy=on"},
-                              "--set sync.hierarchy=on",
-                              "in shared memory all workers are on one host",
-                              "sync.transport to tcp"},
-                         Case{{"sync.strategy=gloo", "sync.hierarchy=off"},
-                              "--set sync.hierarchy=off",
-                              "only workers of the parameter server",
-                              "leave it at auto"}));
+  check_problem(GENERATE(Contradiction{{"sync.hierarchy=on"},
+                                       "--set sync.hierarchy=on",
+                                       "in shared memory all workers are on one host",
+                                       "sync.transport to tcp"},
+                         Contradiction{{"sync.strategy=gloo", "sync.hierarchy=off"},
+                                       "--set sync.hierarchy=off",
+                                       "only workers of the parameter server",
+                                       "leave it at auto"}));
 }
 
 TEST_CASE("A precision that the device does not have is refused") {
@@ -126,18 +127,18 @@ TEST_CASE("A precision that the device does not have is refused") {
 TEST_CASE("All-reduce that cannot be, or would send in clear, is refused") {
   const std::string hosts = R"(cluster.hosts=[{"name":"a","address":"10.0.0.2","workers":4}])";
   const std::string listen = "cluster.listen_address=10.0.0.1";
-  check_problem(GENERATE_COPY(Case{{"sync.strategy=gloo", hosts, listen},
-                                   "--set sync.strategy=gloo",
-                                   "gloo does not encrypt",
-                                   "sync.allow_plaintext to true"},
-                              Case{{"sync.strategy=nccl", "device=cpu"},
-                                   "--set sync.strategy=nccl",
-                                   "nccl works among GPUs",
-                                   "set device to cuda"},
-                              Case{{"sync.strategy=gloo", "sync.wire_precision=bfloat16"},
-                                   "--set sync.wire_precision=bfloat16",
-                                   "gloo sends float32 only",
-                                   "leave it at float32"}));
+  check_problem(GENERATE_COPY(Contradiction{{"sync.strategy=gloo", hosts, listen},
+                                            "--set sync.strategy=gloo",
+                                            "gloo does not encrypt",
+                                            "sync.allow_plaintext to true"},
+                              Contradiction{{"sync.strategy=nccl", "device=cpu"},
+                                            "--set sync.strategy=nccl",
+                                            "nccl works among GPUs",
+                                            "set device to cuda"},
+                              Contradiction{{"sync.strategy=gloo", "sync.wire_precision=bfloat16"},
+                                            "--set sync.wire_precision=bfloat16",
+                                            "gloo sends float32 only",
+                                            "leave it at float32"}));
   const ConfigFolder folder;
   CHECK_NOTHROW(folder.load(kValidConfig,
                             {"sync.strategy=gloo", hosts, listen, "sync.allow_plaintext=true"}));
@@ -147,34 +148,35 @@ TEST_CASE("Hosts on which the job cannot run are refused") {
   const std::string two_hosts =
       R"(cluster.hosts=[{"name":"a","address":"10.0.0.2"},{"name":"b","address":"10.0.0.3"}])";
   const std::string listen = "cluster.listen_address=10.0.0.1";
-  check_problem(GENERATE_COPY(Case{{two_hosts, listen, "cluster.workers=3"},
-                                   "--set " + two_hosts,
-                                   "the hosts take 2 workers, and there are 3",
-                                   "add a host"},
-                              Case{{two_hosts},
-                                   "cluster.listen_address",
-                                   "host \"a\" (10.0.0.2) cannot reach the controller at 127.0.0.1",
-                                   "this machine's address"},
-                              Case{{two_hosts, listen, "sync.transport=shared_memory"},
-                                   "--set sync.transport=shared_memory",
-                                   "hosts share no memory",
-                                   "tcp"},
-                              Case{{two_hosts, listen, "cluster.hosts.1.name=a"},
-                                   "--set cluster.hosts.1.name=a",
-                                   "two hosts \"a\"",
-                                   "a name of its own"},
-                              Case{{two_hosts, listen, "cluster.hosts.1.address=127.0.0.1"},
-                                   "--set cluster.hosts.1.address=127.0.0.1",
-                                   "cannot reach host \"b\" at 127.0.0.1",
-                                   "cluster.listen_address"},
-                              Case{{two_hosts, listen, "cluster.hosts.0.address=vm0"},
-                                   "--set cluster.hosts.0.address=vm0",
-                                   "\"vm0\" is not an address",
-                                   "10.0.0.7"},
-                              Case{{two_hosts, "cluster.listen_address=0.0.0.0"},
-                                   "--set cluster.listen_address=0.0.0.0",
-                                   "\"0.0.0.0\" is not an address",
-                                   "10.0.0.7"}));
+  check_problem(
+      GENERATE_COPY(Contradiction{{two_hosts, listen, "cluster.workers=3"},
+                                  "--set " + two_hosts,
+                                  "the hosts take 2 workers, and there are 3",
+                                  "add a host"},
+                    Contradiction{{two_hosts},
+                                  "cluster.listen_address",
+                                  "host \"a\" (10.0.0.2) cannot reach the controller at 127.0.0.1",
+                                  "this machine's address"},
+                    Contradiction{{two_hosts, listen, "sync.transport=shared_memory"},
+                                  "--set sync.transport=shared_memory",
+                                  "hosts share no memory",
+                                  "tcp"},
+                    Contradiction{{two_hosts, listen, "cluster.hosts.1.name=a"},
+                                  "--set cluster.hosts.1.name=a",
+                                  "two hosts \"a\"",
+                                  "a name of its own"},
+                    Contradiction{{two_hosts, listen, "cluster.hosts.1.address=127.0.0.1"},
+                                  "--set cluster.hosts.1.address=127.0.0.1",
+                                  "cannot reach host \"b\" at 127.0.0.1",
+                                  "cluster.listen_address"},
+                    Contradiction{{two_hosts, listen, "cluster.hosts.0.address=vm0"},
+                                  "--set cluster.hosts.0.address=vm0",
+                                  "\"vm0\" is not an address",
+                                  "10.0.0.7"},
+                    Contradiction{{two_hosts, "cluster.listen_address=0.0.0.0"},
+                                  "--set cluster.listen_address=0.0.0.0",
+                                  "\"0.0.0.0\" is not an address",
+                                  "10.0.0.7"}));
 }
 
 TEST_CASE("Hosts that take all workers and reach each other are accepted") {
@@ -193,31 +195,32 @@ TEST_CASE("Hosts that take all workers and reach each other are accepted") {
 }
 
 TEST_CASE("Nesterov's method follows the rule of torch.optim.SGD") {
-  check_problem(GENERATE(
-      Case{{"optimizer.nesterov=true"},
-           "--set optimizer.nesterov=true",
-           "needs momentum",
-           "set momentum"},
-      Case{{"optimizer.nesterov=true", "optimizer.momentum=0.9", "optimizer.dampening=0.1"},
-           "--set optimizer.dampening=0.1",
-           "does not go with dampening",
-           "set dampening to 0"}));
+  check_problem(GENERATE(Contradiction{{"optimizer.nesterov=true"},
+                                       "--set optimizer.nesterov=true",
+                                       "needs momentum",
+                                       "set momentum"},
+                         Contradiction{{"optimizer.nesterov=true", "optimizer.momentum=0.9",
+                                        "optimizer.dampening=0.1"},
+                                       "--set optimizer.dampening=0.1",
+                                       "does not go with dampening",
+                                       "set dampening to 0"}));
 }
 
 TEST_CASE("Schedules whose times contradict each other are refused") {
   check_problem(GENERATE(
-      Case{{R"(optimizer.schedule={"type":"step","boundary_epochs":[4,4]})"},
-           ": optimizer.schedule.boundary_epochs",
-           "do not increase",
-           "from the first to the last"},
-      Case{{R"(optimizer.schedule={"type":"step","boundary_epochs":[2],"warmup_epochs":3})"},
-           ": optimizer.schedule.boundary_epochs",
-           "within the warm-up of 3 epochs",
-           "start later"},
-      Case{{R"(optimizer.schedule={"type":"cosine","total_epochs":2,"warmup_epochs":2})"},
-           ": optimizer.schedule.total_epochs",
-           "before the warm-up of 2 epochs",
-           "end later"}));
+      Contradiction{{R"(optimizer.schedule={"type":"step","boundary_epochs":[4,4]})"},
+                    ": optimizer.schedule.boundary_epochs",
+                    "do not increase",
+                    "from the first to the last"},
+      Contradiction{
+          {R"(optimizer.schedule={"type":"step","boundary_epochs":[2],"warmup_epochs":3})"},
+          ": optimizer.schedule.boundary_epochs",
+          "within the warm-up of 3 epochs",
+          "start later"},
+      Contradiction{{R"(optimizer.schedule={"type":"cosine","total_epochs":2,"warmup_epochs":2})"},
+                    ": optimizer.schedule.total_epochs",
+                    "before the warm-up of 2 epochs",
+                    "end later"}));
 }
 
 TEST_CASE("A job without an end is refused") {
@@ -244,16 +247,16 @@ TEST_CASE("Early stopping is an end, and has its defaults") {
 TEST_CASE("What needs images is refused for other data") {
   const std::string remedy = "set data.sample_shape to [channels, height, width]";
   check_problem(GENERATE_COPY(
-      Case{{R"(model={"type":"cnn","channels":[4]})"},
-           ": model.type",
-           "a convolutional network needs images",
-           remedy},
-      Case{{R"(model={"type":"resnet18"})"},
-           ": model.type",
-           "a convolutional network needs images",
-           remedy},
-      Case{{"data.augment.flip=true"}, "=true", "only images can be flipped", remedy},
-      Case{{"data.augment.crop_padding=2"}, "=2", "only images can be cropped", remedy}));
+      Contradiction{{R"(model={"type":"cnn","channels":[4]})"},
+                    ": model.type",
+                    "a convolutional network needs images",
+                    remedy},
+      Contradiction{{R"(model={"type":"resnet18"})"},
+                    ": model.type",
+                    "a convolutional network needs images",
+                    remedy},
+      Contradiction{{"data.augment.flip=true"}, "=true", "only images can be flipped", remedy},
+      Contradiction{{"data.augment.crop_padding=2"}, "=2", "only images can be cropped", remedy}));
 }
 
 TEST_CASE("Flat samples with the shape of an image are images") {
@@ -289,14 +292,14 @@ TEST_CASE("The larger stem of a ResNet needs larger images") {
 }
 
 TEST_CASE("Models of text are refused for other data") {
-  check_problem(GENERATE(Case{{R"(model={"type":"transformer_tiny"})"},
-                              ": model.type",
-                              "this model needs pairs of sentences",
-                              "use data of format parallel_text"},
-                         Case{{R"(model={"type":"language_model"})"},
-                              ": model.type",
-                              "this model needs text",
-                              "use data of format text"}));
+  check_problem(GENERATE(Contradiction{{R"(model={"type":"transformer_tiny"})"},
+                                       ": model.type",
+                                       "this model needs pairs of sentences",
+                                       "use data of format parallel_text"},
+                         Contradiction{{R"(model={"type":"language_model"})"},
+                                       ": model.type",
+                                       "this model needs text",
+                                       "use data of format text"}));
 }
 
 TEST_CASE("What cannot be frozen or shared out is refused") {
@@ -308,40 +311,43 @@ TEST_CASE("What cannot be frozen or shared out is refused") {
 
 TEST_CASE("A sample shape that does not fit the samples is refused") {
   check_problem(GENERATE(
-      Case{{"data.sample_shape=[3,4]"},
-           "=[3,4]",
-           "cannot have 2 dimensions",
-           "[channels, height, width] or [features]"},
-      Case{{"data.sample_shape=[13]"}, "=[13]", "has 13 values, and a sample has 12", "correct it"},
-      Case{{"data.sample_shape=[16777216,16777216,16777216]"},
-           "16777216]",
-           "too large",
-           "at most 16777216 values"}));
+      Contradiction{{"data.sample_shape=[3,4]"},
+                    "=[3,4]",
+                    "cannot have 2 dimensions",
+                    "[channels, height, width] or [features]"},
+      Contradiction{
+          {"data.sample_shape=[13]"}, "=[13]", "has 13 values, and a sample has 12", "correct it"},
+      Contradiction{{"data.sample_shape=[16777216,16777216,16777216]"},
+                    "16777216]",
+                    "too large",
+                    "at most 16777216 values"}));
 }
 
 TEST_CASE("Normalisation must fit itself and the channels") {
-  check_problem(GENERATE(Case{{R"(data.normalise={"mean":[1,2],"standard_deviation":[1]})"},
-                              ": data.normalise.standard_deviation",
-                              "1 standard deviations do not fit 2 means",
-                              "as many"},
-                         Case{{"data.sample_shape=[3,2,2]",
-                               R"(data.normalise={"mean":[1,2],"standard_deviation":[1,1]})"},
-                              ": data.normalise.mean",
-                              "2 means do not fit 3 channels",
-                              "one per channel, or one for all"}));
+  check_problem(
+      GENERATE(Contradiction{{R"(data.normalise={"mean":[1,2],"standard_deviation":[1]})"},
+                             ": data.normalise.standard_deviation",
+                             "1 standard deviations do not fit 2 means",
+                             "as many"},
+               Contradiction{{"data.sample_shape=[3,2,2]",
+                              R"(data.normalise={"mean":[1,2],"standard_deviation":[1,1]})"},
+                             ": data.normalise.mean",
+                             "2 means do not fit 3 channels",
+                             "one per channel, or one for all"}));
 }
 
 TEST_CASE("Synthetic splits that do not go together are refused") {
   check_problem(GENERATE(
-      Case{{"data.test.feature_count=8"},
-           "=8",
-           "test samples have 8 features and training samples 12",
-           "same number"},
-      Case{{"data.test.first_sample=999"},
-           "=999",
-           "repeats samples of the training data",
-           "start it at 1000 or later"},
-      Case{{"batch_size=1001"}, "=1001", "more than the 1000 training samples", "at most 1000"}));
+      Contradiction{{"data.test.feature_count=8"},
+                    "=8",
+                    "test samples have 8 features and training samples 12",
+                    "same number"},
+      Contradiction{{"data.test.first_sample=999"},
+                    "=999",
+                    "repeats samples of the training data",
+                    "start it at 1000 or later"},
+      Contradiction{
+          {"batch_size=1001"}, "=1001", "more than the 1000 training samples", "at most 1000"}));
 }
 
 TEST_CASE("Test data before the training data do not overlap with it") {
@@ -375,26 +381,27 @@ TEST_CASE("Losses and targets that do not fit what is predicted are refused") {
     all.push_back(override);
     return all;
   };
-  check_problem(GENERATE_COPY(Case{{R"(loss={"type":"mse"})"},
-                                   "loss.type",
-                                   "this loss compares values",
-                                   "use cross_entropy"},
-                              Case{with(R"(loss={"type":"cross_entropy"})"), "loss.type",
-                                   "needs classes", "set data.classes"},
-                              Case{{R"(loss={"type":"model"})"},
-                                   "loss.type",
-                                   "only a torchscript or plugin model",
-                                   "name a loss"},
-                              Case{with(R"(stop.target={"metric":"accuracy","value":0.5})"),
-                                   "stop.target.metric", "has no accuracy", "use loss or mse"},
-                              Case{{R"(stop.early_stopping={"metric":"mse","patience":2})"},
-                                   "stop.early_stopping.metric",
-                                   "has no mse",
-                                   "use accuracy"},
-                              Case{{R"(stop.target={"metric":"bleu","value":30})"},
-                                   "stop.target.metric",
-                                   "has no bleu",
-                                   "use accuracy or loss"}));
+  check_problem(
+      GENERATE_COPY(Contradiction{{R"(loss={"type":"mse"})"},
+                                  "loss.type",
+                                  "this loss compares values",
+                                  "use cross_entropy"},
+                    Contradiction{with(R"(loss={"type":"cross_entropy"})"), "loss.type",
+                                  "needs classes", "set data.classes"},
+                    Contradiction{{R"(loss={"type":"model"})"},
+                                  "loss.type",
+                                  "only a torchscript or plugin model",
+                                  "name a loss"},
+                    Contradiction{with(R"(stop.target={"metric":"accuracy","value":0.5})"),
+                                  "stop.target.metric", "has no accuracy", "use loss or mse"},
+                    Contradiction{{R"(stop.early_stopping={"metric":"mse","patience":2})"},
+                                  "stop.early_stopping.metric",
+                                  "has no mse",
+                                  "use accuracy"},
+                    Contradiction{{R"(stop.target={"metric":"bleu","value":30})"},
+                                  "stop.target.metric",
+                                  "has no bleu",
+                                  "use accuracy or loss"}));
 }
 
 TEST_CASE("What does not go with text is refused") {
@@ -407,36 +414,37 @@ TEST_CASE("What does not go with text is refused") {
     return all;
   };
   check_problem(GENERATE_COPY(
-      Case{with({}), "job.json:6: data.classes", "text has no classes", "leave it out"},
-      Case{with({"data.classes=null", "data.sample_shape=[5]"}), "--set data.sample_shape=[5]",
-           "text has no shape", "leave it out"},
-      Case{with({"data.classes=null", R"(data.buckets={"size":10,"window":25})"}),
-           "data.buckets.window", "a window of 25", "a multiple of 10"},
-      Case{with({"data.classes=null", R"(stop.target={"metric":"bleu","value":101})"}),
-           "stop.target.value", "a BLEU of 101", "up to 100"},
-      Case{with({"data.classes=null", R"(stop.target={"metric":"perplexity","value":1})"}),
-           "stop.target.value", "a perplexity of 1", "above 1"}));
+      Contradiction{with({}), "job.json:6: data.classes", "text has no classes", "leave it out"},
+      Contradiction{with({"data.classes=null", "data.sample_shape=[5]"}),
+                    "--set data.sample_shape=[5]", "text has no shape", "leave it out"},
+      Contradiction{with({"data.classes=null", R"(data.buckets={"size":10,"window":25})"}),
+                    "data.buckets.window", "a window of 25", "a multiple of 10"},
+      Contradiction{with({"data.classes=null", R"(stop.target={"metric":"bleu","value":101})"}),
+                    "stop.target.value", "a BLEU of 101", "up to 100"},
+      Contradiction{with({"data.classes=null", R"(stop.target={"metric":"perplexity","value":1})"}),
+                    "stop.target.value", "a perplexity of 1", "above 1"}));
 }
 
 TEST_CASE("Machines that come and go take workers only, and share nothing") {
   const std::string machines = "provider={\"type\":\"emulated\"}";
   check_problem(GENERATE_COPY(
-      Case{{machines, "cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]"},
-           "--set cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]",
-           "the provider says where workers run",
-           "leave out cluster.hosts"},
-      Case{{machines, "sync.transport=shared_memory"},
-           "--set sync.transport=shared_memory",
-           "share no memory",
-           "use tcp"},
-      Case{{machines, "ps.placement=spread"},
-           "--set ps.placement=spread",
-           "would take state along",
-           "use controller"},
-      Case{{machines, "sync.strategy=gloo"},
-           "--set sync.strategy=gloo",
-           "does not encrypt",
-           "allow_plaintext"}));
+      Contradiction{
+          {machines, "cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]"},
+          "--set cluster.hosts=[{\"name\":\"a\",\"address\":\"127.0.0.1\",\"workers\":2}]",
+          "the provider says where workers run",
+          "leave out cluster.hosts"},
+      Contradiction{{machines, "sync.transport=shared_memory"},
+                    "--set sync.transport=shared_memory",
+                    "share no memory",
+                    "use tcp"},
+      Contradiction{{machines, "ps.placement=spread"},
+                    "--set ps.placement=spread",
+                    "would take state along",
+                    "use controller"},
+      Contradiction{{machines, "sync.strategy=gloo"},
+                    "--set sync.strategy=gloo",
+                    "does not encrypt",
+                    "allow_plaintext"}));
 }
 
 }  // namespace

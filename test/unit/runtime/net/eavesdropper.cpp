@@ -8,7 +8,7 @@
 namespace scavenger {
 namespace {
 
-constexpr double kPatience = 100.0;
+constexpr double kListenSeconds = 100.0;
 
 Endpoint endpoint_of(const tcp::acceptor& acceptor) {
   return {acceptor.local_endpoint().address().to_string(), acceptor.local_endpoint().port()};
@@ -39,7 +39,7 @@ void OverheardConversation::client_sends(const std::string& text) {
 awaitable<void> OverheardConversation::serve(JobCredentials job) {
   try {
     JobSocket socket(co_await members_.async_accept(use_awaitable));
-    co_await authenticate_client(socket, job, kPatience);
+    co_await authenticate_client(socket, job, kListenSeconds);
     auto connection = std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
     for (;;) {
       const FrameHeader header = co_await connection->receive_header(1U << 20);
@@ -53,7 +53,7 @@ awaitable<void> OverheardConversation::serve(JobCredentials job) {
 }
 
 awaitable<void> OverheardConversation::join(Endpoint endpoint, JobCredentials job) {
-  JobSocket socket = co_await connect_authenticated(endpoint, job, kPatience);
+  JobSocket socket = co_await connect_authenticated(endpoint, job, kListenSeconds);
   client_ = std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
 }
 

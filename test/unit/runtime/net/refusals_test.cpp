@@ -46,14 +46,14 @@ class HeardLog final {
   off_t read_ = 0;
 };
 
-awaitable<void> echo(std::shared_ptr<FrameConnection> connection) {
+awaitable<void> answer_all(std::shared_ptr<FrameConnection> connection) {
   for (;;) {
     const FrameHeader header = co_await connection->receive_header(0);
     connection->post(header, {});
   }
 }
 
-awaitable<void> ask(Endpoint endpoint, JobCredentials job, bool& answered) {
+awaitable<void> ask_once(Endpoint endpoint, JobCredentials job, bool& answered) {
   JobSocket socket = co_await connect_authenticated(endpoint, job, 20.0);
   auto connection = std::make_shared<FrameConnection>(std::move(socket), SIZE_MAX);
   connection->post({.iteration = 7}, {});
@@ -100,7 +100,7 @@ TEST_CASE("replay, downgrade, wrong key, job and version are refused, logged and
   talk.client_sends("one step with this gradient, please");
   HeardLog log;
   asio::io_context io;
-  JobListener listener(io, {address, 0}, job, SIZE_MAX, echo);
+  JobListener listener(io, {address, 0}, job, SIZE_MAX, answer_all);
   const tcp::endpoint door(asio::ip::make_address(address), listener.port());
   const auto tls = [&](const std::string& identity, const Digest& key, int newest = 0x0304) {
     return visit(door, {.identity = identity, .key = key, .newest_version = newest, .says = {}});
@@ -132,7 +132,7 @@ TEST_CASE("replay, downgrade, wrong key, job and version are refused, logged and
     log.text();
     run_all(io, refusal.come());
     bool answered = false;
-    run_all(io, ask({address, listener.port()}, job, answered));
+    run_all(io, ask_once({address, listener.port()}, job, answered));
 
     const std::string written = log.text();
     CHECK_THAT(written, Catch::Contains("the connection of " + address) &&

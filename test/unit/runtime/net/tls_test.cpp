@@ -16,7 +16,7 @@ using namespace scavenger;
 
 namespace {
 
-constexpr double kPatience = 100.0;  // far more than anything here takes
+constexpr double kTlsPatience = 100.0;  // far more than anything here takes
 
 // How one side ended: "in TLS", "in clear", or what was wrong.
 using Ending = std::optional<std::string>;
@@ -28,7 +28,7 @@ std::string ending_of(const JobSocket& socket) {
 awaitable<void> serve_one(tcp::acceptor& acceptor, JobCredentials job, Ending& ending) {
   JobSocket socket(co_await acceptor.async_accept(use_awaitable));
   try {
-    co_await authenticate_client(socket, job, kPatience);
+    co_await authenticate_client(socket, job, kTlsPatience);
     ending = ending_of(socket);
   } catch (const Error& error) {
     ending = error.what();
@@ -62,7 +62,7 @@ BothEndings meet(const std::string& address, const JobCredentials& of_client,
                  const JobCredentials& of_server) {
   Server server(address);
   BothEndings endings;
-  run_all(server.io, join(server.endpoint, of_client, kPatience, endings.client),
+  run_all(server.io, join(server.endpoint, of_client, kTlsPatience, endings.client),
           serve_one(server.acceptor, of_server, endings.server));
   return endings;
 }
@@ -293,7 +293,7 @@ TEST_CASE("a server that shows a certificate instead of the key is not believed"
   Ending ending;
 
   run_all(server.io, serve_with_a_certificate(server.acceptor),
-          join(server.endpoint, JobCredentials::generate(), kPatience, ending));
+          join(server.endpoint, JobCredentials::generate(), kTlsPatience, ending));
 
   CHECK_THAT(*ending, Catch::Contains("the server does not show that it knows the job's secret"));
 }

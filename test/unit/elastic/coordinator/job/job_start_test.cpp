@@ -13,7 +13,7 @@ using namespace scavenger::elastic;
 
 namespace {
 
-JobConfig sample_config() {
+JobConfig valid_config() {
   return ConfigFolder().load(kValidConfig);
 }
 
@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("data, model, seed and the kind of optimizer make a job what it is") {
-  const JobConfig job = sample_config();
+  const JobConfig job = valid_config();
   JobConfig other_seed = job, other_data = job, other_model = job, other_optimizer = job;
   other_seed.seed = 2;
   other_data.data.train.samples = 999;
@@ -37,7 +37,7 @@ TEST_CASE("data, model, seed and the kind of optimizer make a job what it is") {
 }
 
 TEST_CASE("cluster, batch size, rate and limits may change from one life to the next") {
-  const JobConfig job = sample_config();
+  const JobConfig job = valid_config();
   JobConfig resized = job;
   resized.cluster.workers = 7;
   resized.batch_size = 128;
@@ -51,7 +51,7 @@ TEST_CASE("cluster, batch size, rate and limits may change from one life to the 
 
 TEST_CASE("a job without a checkpoint resumes from its beginning, resized as asked") {
   const TemporaryFolder folder;
-  write_config(make_run_folder(sample_config(), folder.path() / "run"), sample_config());
+  write_config(make_run_folder(valid_config(), folder.path() / "run"), valid_config());
 
   const JobStart start = resume_job(folder.path() / "run", {"cluster.workers=4"});
 
@@ -88,7 +88,7 @@ class TrainedRun final {
 }  // namespace
 
 TEST_CASE("an edited configuration that makes it another job is refused by its checkpoint") {
-  const JobConfig job = sample_config();
+  const JobConfig job = valid_config();
   const TrainedRun run(job);
   JobConfig other_seed = job, other_data = job, other_rate = job, other_optimizer = job;
   other_seed.seed = 2;
@@ -110,7 +110,7 @@ TEST_CASE("an edited configuration that makes it another job is refused by its c
 }
 
 TEST_CASE("an optimizer that keeps more state than the checkpoint has is refused") {
-  const JobConfig job = sample_config();
+  const JobConfig job = valid_config();
   const TrainedRun run(job);
 
   CHECK_THROWS_WITH(resume_job(run.path(), {"optimizer.momentum=0.9"}),
@@ -118,7 +118,7 @@ TEST_CASE("an optimizer that keeps more state than the checkpoint has is refused
 }
 
 TEST_CASE("a job that has come to its end is finished, unless it is to train on") {
-  JobConfig job = sample_config();
+  JobConfig job = valid_config();
   const TrainedRun run(job);
   {
     const SteadyClock clock;
@@ -144,7 +144,7 @@ TEST_CASE("a job that has come to its end is finished, unless it is to train on"
 
 TEST_CASE("a resume that would make it another job is refused, and names what differs") {
   const TemporaryFolder folder;
-  write_config(make_run_folder(sample_config(), folder.path() / "run"), sample_config());
+  write_config(make_run_folder(valid_config(), folder.path() / "run"), valid_config());
 
   CHECK_THROWS_WITH(resume_job(folder.path() / "run", {"seed=9"}), Catch::Contains("seed differs"));
   CHECK_THROWS_WITH(resume_job(folder.path() / "run", {"seed=9", "model.hidden=[8]"}),

@@ -25,7 +25,7 @@ DataSourceConfig write_batches(const std::filesystem::path& folder,
   return source;
 }
 
-std::string error_of(const DataSourceConfig& source) {
+std::string cifar_error(const DataSourceConfig& source) {
   return data_error_of([&] { read_source(source, 10, Split::kTest); });
 }
 
@@ -51,15 +51,16 @@ TEST_CASE("A CIFAR-10 batch that ends within a record is an error that names it"
   const DataSourceConfig source =
       write_batches(folder.path(), {record(1, 'a'), (record(1, 'a') + record(2, 'b')).substr(1)});
 
-  CHECK_THAT(error_of(source), Contains(source.files[1].string()) && Contains("within record 1"));
+  CHECK_THAT(cifar_error(source),
+             Contains(source.files[1].string()) && Contains("within record 1"));
 }
 
 TEST_CASE("An empty CIFAR-10 batch, and no batch at all, are errors") {
   const TemporaryFolder folder;
 
-  CHECK_THAT(error_of(write_batches(folder.path(), {record(1, 'a'), ""})),
+  CHECK_THAT(cifar_error(write_batches(folder.path(), {record(1, 'a'), ""})),
              Contains("batch_1.bin") && Contains("is empty"));
-  CHECK_THAT(error_of(write_batches(folder.path(), {})), Contains("data.test.files"));
+  CHECK_THAT(cifar_error(write_batches(folder.path(), {})), Contains("data.test.files"));
 }
 
 TEST_CASE("A CIFAR-10 label out of range is named with its file and sample") {
@@ -67,8 +68,8 @@ TEST_CASE("A CIFAR-10 label out of range is named with its file and sample") {
   const DataSourceConfig source =
       write_batches(folder.path(), {record(1, 'a'), record(2, 'b') + record(10, 'c')});
 
-  CHECK_THAT(error_of(source), Contains(source.files[1].string() + ": sample 1 ") &&
-                                   Contains("label 10") && Contains("0 to 9"));
+  CHECK_THAT(cifar_error(source), Contains(source.files[1].string() + ": sample 1 ") &&
+                                      Contains("label 10") && Contains("0 to 9"));
 }
 
 TEST_CASE("CIFAR-100 has two labels, of which one is ours") {

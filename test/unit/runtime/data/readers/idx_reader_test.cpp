@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kClasses = 3;
 
-std::string error_of(const DataSourceConfig& source) {
+std::string idx_error(const DataSourceConfig& source) {
   return data_error_of([&] { read_source(source, kClasses); });
 }
 
@@ -64,11 +64,11 @@ TEST_CASE("An IDX file cut short anywhere is an error that names it") {
 
   for (std::size_t size = 0; size < whole.size(); ++size) {
     write_file_atomically(source.features, whole.substr(0, size));
-    REQUIRE_THAT(error_of(source), Contains(source.features.string()));
+    REQUIRE_THAT(idx_error(source), Contains(source.features.string()));
   }
 
   write_file_atomically(source.features, whole.substr(0, whole.size() - 1));
-  CHECK_THAT(error_of(source), Contains("truncated") && Contains("promises 12 bytes"));
+  CHECK_THAT(idx_error(source), Contains("truncated") && Contains("promises 12 bytes"));
 }
 
 TEST_CASE("A gzip file cut short or damaged is an error that names it") {
@@ -78,13 +78,13 @@ TEST_CASE("A gzip file cut short or damaged is an error that names it") {
 
   for (std::size_t size = 2; size < whole.size(); ++size) {
     write_file_atomically(source.features, whole.substr(0, size));
-    REQUIRE_THAT(error_of(source), Contains(source.features.string()));
+    REQUIRE_THAT(idx_error(source), Contains(source.features.string()));
   }
 
   std::string damaged = whole;
   damaged[whole.size() - 6] ^= 1;  // in the checksum
   write_file_atomically(source.features, damaged);
-  CHECK_THAT(error_of(source), Contains("cannot be read or unpacked"));
+  CHECK_THAT(idx_error(source), Contains("cannot be read or unpacked"));
 }
 
 TEST_CASE("What follows the compressed data of a gzip file is an error, unless it is padding") {
@@ -97,8 +97,8 @@ TEST_CASE("What follows the compressed data of a gzip file is an error, unless i
                                      std::string("\0PK\x03\x04 another file", 18)}) {
     write_file_atomically(source.features, whole + garbage);
     const std::size_t place = whole.size() + garbage.find_first_not_of('\0');
-    CHECK_THAT(error_of(source), Contains(source.features.string()) &&
-                                     Contains(fmt::format("at byte {} something follows", place)));
+    CHECK_THAT(idx_error(source), Contains(source.features.string()) &&
+                                      Contains(fmt::format("at byte {} something follows", place)));
   }
   for (const std::size_t zeros : {1, 511, 400000}) {
     write_file_atomically(source.features, whole + std::string(zeros, '\0'));
@@ -123,7 +123,7 @@ TEST_CASE("An IDX file that is longer than its header says is an error") {
   const DataSourceConfig source = write_small_idx(folder.path());
   write_file_atomically(source.features, read_file(source.features) + "x");
 
-  CHECK_THAT(error_of(source), Contains("goes on after the 12 bytes"));
+  CHECK_THAT(idx_error(source), Contains("goes on after the 12 bytes"));
 }
 
 TEST_CASE("A header that promises terabytes costs no memory") {
@@ -131,10 +131,10 @@ TEST_CASE("A header that promises terabytes costs no memory") {
   const DataSourceConfig source = write_small_idx(folder.path());
 
   write_file_atomically(source.features, idx_content({1u << 20, 1u << 12, 1u << 12}, "abc"));
-  CHECK_THAT(error_of(source), Contains("truncated"));
+  CHECK_THAT(idx_error(source), Contains("truncated"));
 
   write_file_atomically(source.features, idx_content({~0u, ~0u, ~0u}, "abc"));
-  CHECK_THAT(error_of(source), Contains("absurd"));
+  CHECK_THAT(idx_error(source), Contains("absurd"));
 }
 
 TEST_CASE("Features and labels that are swapped are told apart") {
@@ -145,11 +145,11 @@ TEST_CASE("Features and labels that are swapped are told apart") {
   DataSourceConfig features_as_labels = good;
   features_as_labels.labels = good.features;
 
-  CHECK_THAT(error_of(labels_as_features), Contains(good.labels.string()) && Contains("swapped") &&
-                                               Contains("data.train.features"));
-  CHECK_THAT(error_of(features_as_labels), Contains(good.features.string()) &&
-                                               Contains("swapped") &&
-                                               Contains("data.train.labels"));
+  CHECK_THAT(idx_error(labels_as_features), Contains(good.labels.string()) && Contains("swapped") &&
+                                                Contains("data.train.features"));
+  CHECK_THAT(idx_error(features_as_labels), Contains(good.features.string()) &&
+                                                Contains("swapped") &&
+                                                Contains("data.train.labels"));
 }
 
 TEST_CASE("Features and labels of different splits are told apart by their counts") {
@@ -157,9 +157,9 @@ TEST_CASE("Features and labels of different splits are told apart by their count
   const DataSourceConfig source = write_small_idx(folder.path());
   write_file_atomically(source.labels, idx_content({4}, {0, 0, 0, 0}));
 
-  CHECK_THAT(error_of(source), Contains("there are 4 labels") && Contains("has 3 samples") &&
-                                   Contains(source.labels.string()) &&
-                                   Contains(source.features.string()));
+  CHECK_THAT(idx_error(source), Contains("there are 4 labels") && Contains("has 3 samples") &&
+                                    Contains(source.labels.string()) &&
+                                    Contains(source.features.string()));
 }
 
 TEST_CASE("A file that is no IDX file is an error that says so") {
@@ -167,12 +167,12 @@ TEST_CASE("A file that is no IDX file is an error that says so") {
   const DataSourceConfig source = write_small_idx(folder.path());
 
   write_file_atomically(source.features, "1,2,3\n4,5,6\n");
-  CHECK_THAT(error_of(source), Contains("not an IDX file") && Contains(source.features.string()));
+  CHECK_THAT(idx_error(source), Contains("not an IDX file") && Contains(source.features.string()));
 
   std::string floats = idx_content({3, 2, 2}, std::string(48, '\0'));
   floats[2] = 0x0d;
   write_file_atomically(source.features, floats);
-  CHECK_THAT(error_of(source), Contains("0x0d") && Contains("not supported"));
+  CHECK_THAT(idx_error(source), Contains("0x0d") && Contains("not supported"));
 }
 
 TEST_CASE("An IDX file without samples is an error") {
@@ -180,10 +180,10 @@ TEST_CASE("An IDX file without samples is an error") {
   const DataSourceConfig source = write_small_idx(folder.path());
 
   write_file_atomically(source.features, "");
-  CHECK_THAT(error_of(source), Contains("is empty"));
+  CHECK_THAT(idx_error(source), Contains("is empty"));
 
   write_file_atomically(source.features, idx_content({0, 2, 2}, ""));
-  CHECK_THAT(error_of(source), Contains("holds no samples"));
+  CHECK_THAT(idx_error(source), Contains("holds no samples"));
 }
 
 TEST_CASE("A label out of range is named with its sample and the allowed range") {
@@ -191,8 +191,8 @@ TEST_CASE("A label out of range is named with its sample and the allowed range")
   const DataSourceConfig source = write_small_idx(folder.path());
   write_file_atomically(source.labels, idx_content({3}, {2, 7, 1}));
 
-  CHECK_THAT(error_of(source), Contains(source.labels.string() + ": sample 1 ") &&
-                                   Contains("label 7") && Contains("0 to 2"));
+  CHECK_THAT(idx_error(source), Contains(source.labels.string() + ": sample 1 ") &&
+                                    Contains("label 7") && Contains("0 to 2"));
 }
 
 TEST_CASE("A data file that cannot be opened is named") {
@@ -200,7 +200,7 @@ TEST_CASE("A data file that cannot be opened is named") {
   DataSourceConfig source = write_small_idx(folder.path());
   source.features = folder.path() / "absent";
 
-  CHECK_THAT(error_of(source), Contains(source.features.string()) && Contains("No such file"));
+  CHECK_THAT(idx_error(source), Contains(source.features.string()) && Contains("No such file"));
 }
 
 }  // namespace scavenger

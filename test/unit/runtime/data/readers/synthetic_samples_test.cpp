@@ -8,7 +8,7 @@
 namespace scavenger {
 namespace {
 
-constexpr std::uint32_t kClasses = 4;
+constexpr std::uint32_t kLabels = 4;
 
 SampleTable make(std::uint64_t first_sample, std::uint64_t samples, double label_noise) {
   DataSourceConfig source;
@@ -17,7 +17,7 @@ SampleTable make(std::uint64_t first_sample, std::uint64_t samples, double label
   source.feature_count = 6;
   source.first_sample = first_sample;
   source.label_noise = label_noise;
-  return read_source(source, kClasses);
+  return read_source(source, kLabels);
 }
 
 double agreement(const SampleTable& a, const SampleTable& b) {
@@ -59,7 +59,7 @@ TEST_CASE("Label noise costs the teacher the documented accuracy, and leaves the
 
   const SampleTable noisy = make(0, 20000, kNoise);
 
-  const double expected = 1.0 - kNoise * (1.0 - 1.0 / kClasses);
+  const double expected = 1.0 - kNoise * (1.0 - 1.0 / kLabels);
   const double standard_error = std::sqrt(expected * (1.0 - expected) / 20000.0);
   CHECK(noisy.floats == clean.floats);
   CHECK(std::abs(agreement(clean, noisy) - expected) < 5.0 * standard_error);
@@ -68,9 +68,9 @@ TEST_CASE("Label noise costs the teacher the documented accuracy, and leaves the
 TEST_CASE("Clean synthetic labels are a linear function of the features") {
   const SampleTable table = make(0, 2000, 0.0);
   const SampleTable fresh = make(2000, 500, 0.0);
-  std::vector<double> weights(kClasses * 6, 0.0);
+  std::vector<double> weights(kLabels * 6, 0.0);
   const auto predict = [&](const float* x) {
-    std::vector<double> scores(kClasses, 0.0);
+    std::vector<double> scores(kLabels, 0.0);
     for (std::size_t i = 0; i < weights.size(); ++i)
       scores[i / 6] += weights[i] * static_cast<double>(x[i % 6]);
     return static_cast<std::int32_t>(std::max_element(scores.begin(), scores.end()) -
