@@ -138,6 +138,7 @@ awaitable<std::optional<Machine>> KubernetesProvider::take(MachineId id, Machine
   }
   pods_.at(id).is_ready = true;
   has_run_ = true;
+  note_state(id);
   co_return machine_of(pods_.at(id));
 }
 
@@ -189,7 +190,8 @@ awaitable<std::optional<Refusal>> KubernetesProvider::wait_until_ready(MachineId
     if (pod.is_removed)
       co_return refusal(RefusalKind::kCapacity, "it was deleted before it was ready",
                         "Pod " + pod.name, "see the events of its namespace");
-    if (pod.view && pod.view->is_ready()) co_return std::nullopt;
+    // One that has ended meanwhile was there, and has a log that says why: its loss is told.
+    if (pod.view && (pod.view->is_ready() || ended_by_itself(*pod.view))) co_return std::nullopt;
     if (pod.view)
       if (auto refused = pod_refusal(*pod.view, has_run_)) co_return refused;
     const std::string why = !pod.view                          ? "it is not seen"

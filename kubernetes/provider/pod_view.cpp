@@ -131,14 +131,12 @@ std::optional<Refusal> pod_refusal(const PodView& pod, bool has_run) {
                     .where = where,
                     .remedy = "correct provider.image, programs or pod_template"},
                    std::nullopt);
-  if (pod.has_ended()) {
-    const MachineLoss loss = pod_loss(pod, false);
-    return refusal(loss.was_taken ? RefusalKind::kCapacity : RefusalKind::kBroken,
-                   {.what = "it ended before it was ready: it " + loss.how,
+  if (pod.has_ended() && !ended_by_itself(pod))
+    return refusal(RefusalKind::kCapacity,
+                   {.what = "it ended before it was ready: it " + pod_loss(pod, false).how,
                     .where = where,
-                    .remedy = loss.was_taken ? "" : "see kubectl describe pod " + pod.name},
+                    .remedy = ""},
                    kImageAgainSeconds);
-  }
   return std::nullopt;
 }
 
@@ -163,6 +161,7 @@ MachineLoss pod_loss(const PodView& pod, bool was_removed) {
     loss.how = fmt::format("ended by itself: {}, exit code {}",
                            pod.end_reason.empty() ? pod.phase : pod.end_reason,
                            pod.exit_code ? std::to_string(*pod.exit_code) : "unknown");
+    if (!pod.end_message.empty()) loss.how += " (" + pod.end_message + ")";
     if (pod.end_reason == "OOMKilled") loss.how += ": raise memory_gib of its machine";
     if (pod.end_reason == "DeadlineExceeded") {
       loss.was_taken = true;
@@ -172,6 +171,10 @@ MachineLoss pod_loss(const PodView& pod, bool was_removed) {
     loss.how = was_removed ? "is gone with its Pod" : "is gone";
   }
   return loss;
+}
+
+bool ended_by_itself(const PodView& pod) {
+  return pod.has_ended() && !pod_loss(pod, false).was_taken;
 }
 
 std::optional<std::string> node_notice(const json& node) {

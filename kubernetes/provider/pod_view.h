@@ -46,6 +46,10 @@ std::optional<MachineNotice> pod_notice(const PodView& pod);
 // How a Pod that was ready has ended. `was_removed`: its object is gone.
 MachineLoss pod_loss(const PodView& pod, bool was_removed);
 
+// Its container ran, or could not be started, and nobody took the Pod away: another one may end
+// likewise.
+bool ended_by_itself(const PodView& pod);
+
 // Why a node will soon lose its Pods: one of the taints of drains, autoscalers and spot handlers.
 std::optional<std::string> node_notice(const json& node);
 

@@ -81,6 +81,23 @@ TEST_CASE("pod_view: who is to blame for a loss") {
       pod_loss(view_with({{"phase", "Failed"}, {"reason", "DeadlineExceeded"}}), false).was_taken);
 }
 
+TEST_CASE("pod_view: a Pod that ended before anybody saw it run is a loss, unless it was taken") {
+  json status = container({{"terminated",
+                            {{"exitCode", 128},
+                             {"reason", "StartError"},
+                             {"message", "exec: no such file or directory"}}}});
+  status["phase"] = "Failed";
+  const PodView failed = view_with(status);
+  CHECK(ended_by_itself(failed));
+  CHECK_FALSE(pod_refusal(failed, false));
+  CHECK_THAT(pod_loss(failed, false).how, Catch::Contains("no such file or directory"));
+
+  const PodView evicted = view_with({{"phase", "Failed"}, {"reason", "Evicted"}});
+  CHECK_FALSE(ended_by_itself(evicted));
+  CHECK(pod_refusal(evicted, false)->kind == RefusalKind::kCapacity);
+  CHECK_FALSE(ended_by_itself(view_with({{"phase", "Running"}})));
+}
+
 TEST_CASE("pod_view: notices") {
   CHECK_FALSE(pod_notice(view_with({{"phase", "Running"}})));
   const auto deleted =
