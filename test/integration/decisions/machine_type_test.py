@@ -146,6 +146,12 @@ class VmsTest(job.JobTest):
         process = self.begin(*LONG, "--policy", "min-time", "--set", "provider=" + json.dumps(provider))
         workers = self.wait_for_phase(process, "settled")["workers"]
         self.wait_for_event(self.run_now, "recovery", count=2, timeout=120)
+
+        def has_trained():  # on a busy machine one is mostly lost before the other is there
+            of = {one["membership_epoch"]: one["workers"] for one in job.events(self.run_now, "membership")}
+            return any(of[block["membership_epoch"]] == workers for block in job.trained(self.run_now))
+
+        self.wait_until(has_trained)
         self.finish(process)
         report = job.report(self.run_now)
         numbers = report["totals"]
