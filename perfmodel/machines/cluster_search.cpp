@@ -1,6 +1,7 @@
 #include "perfmodel/machines/cluster_search.h"
 
 #include <algorithm>
+#include <boost/math/distributions/gamma.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
@@ -14,14 +15,32 @@ namespace {
 constexpr double kStoredWeight = 0.3;  // of the earlier jobs' covariance, beside the smooth one
 constexpr double kSmoothVariance = 0.15;
 constexpr double kReach = 1.5;          // of the smooth one, in units of the features
-constexpr double kLevelVariance = 4.0;  // of what a job costs at all
+constexpr double kLevelVariance = 1e3;  // of what a job costs at all: anything, in any currency
 constexpr double kRunSpread = 0.03;     // between two runs of one cluster
 constexpr double kCliffProbability = 0.5;
 constexpr double kCliffWidth = 0.15;  // of ln(memory)
 constexpr double kMostRegret = 5.0;   // counts at most, and for a cluster on which a job fails
+constexpr double kScaleWeight = 1.0;  // of the covariance's own scale, in runs
+constexpr int kScales = 8;            // that stand for the scale's distribution
 
 double regret_of(const std::optional<double>& cost, double best) {
   return cost ? std::min(std::expm1(std::min(*cost - best, 5.0)), kMostRegret) : kMostRegret;
+}
+
+// E[max(0, 1 - exp(x))] of a normal x. By logarithms, since exp(x) alone may overflow.
+double expected_saving(double mean, double spread) {
+  const boost::math::normal normal;
+  const double z = -mean / spread;
+  return cdf(normal, z) -
+         std::exp(mean + 0.5 * spread * spread + std::log(cdf(normal, z - spread)));
+}
+
+// The midpoints of equally likely parts of a chi-squared variable's distribution.
+std::vector<double> chi_squared_parts(double degrees) {
+  const boost::math::gamma_distribution<> half(0.5 * degrees);
+  std::vector<double> parts;
+  for (int i = 0; i < kScales; ++i) parts.push_back(2.0 * quantile(half, (i + 0.5) / kScales));
+  return parts;
 }
 
 }  // namespace
@@ -109,20 +128,24 @@ std::optional<ClusterSearch::Next> ClusterSearch::next(const std::vector<bool>& 
     for (std::size_t b = 0; b < n; ++b)
       known(a, b) = covariance_(run_[a], run_[b]) + (a == b ? kRunSpread * kRunSpread : 0.0);
   const Cholesky factor = Cholesky::of(known).value();
+  // One run shows the level, the others the scale of all errors; with it, costs are Student's t.
+  const double degrees = kScaleWeight + static_cast<double>(n) - 1.0;
   std::vector<std::vector<double>> weights;  // by cliff
-  std::vector<double> log_plausibility;
+  std::vector<double> squares, log_plausibility;
   for (const Cliff& cliff : cliffs_) {
     std::vector<double> residual(n);
     for (std::size_t a = 0; a < n; ++a)
       residual[a] = costs_[a] - mean_[run_[a]] - offset(cliff, run_[a]);
     weights.push_back(factor.solve(residual));
-    log_plausibility.push_back(std::log(cliff.plausibility) - 0.5 * dot(residual, weights.back()));
+    squares.push_back(kScaleWeight + dot(residual, weights.back()));
+    log_plausibility.push_back(std::log(cliff.plausibility) -
+                               0.5 * degrees * std::log(squares.back()));
   }
   const double top = *std::ranges::max_element(log_plausibility);
   double total = 0.0;
   for (const double one : log_plausibility) total += std::exp(one - top);
   const double best = *std::ranges::min_element(costs_);
-  const boost::math::normal normal;
+  const std::vector<double> parts = chi_squared_parts(degrees);
   Next next{open.front(), -1.0};
   for (const std::size_t i : open) {
     std::vector<double> row(n);
@@ -130,13 +153,12 @@ std::optional<ClusterSearch::Next> ClusterSearch::next(const std::vector<bool>& 
     const std::vector<double> white = factor.whiten(row);
     const double variance =
         std::max(1e-9, covariance_(i, i) - dot(white, white)) + kRunSpread * kRunSpread;
-    const double spread = std::sqrt(variance);
     double gain = 0.0;
     for (std::size_t c = 0; c < cliffs_.size(); ++c) {
       const double mean = mean_[i] + offset(cliffs_[c], i) + dot(row, weights[c]);
-      const double z = (best - mean) / spread;
-      gain += std::exp(log_plausibility[c] - top) / total *
-              (cdf(normal, z) - std::exp(mean - best + 0.5 * variance) * cdf(normal, z - spread));
+      const double share = std::exp(log_plausibility[c] - top) / total / kScales;
+      for (const double part : parts)
+        gain += share * expected_saving(mean - best, std::sqrt(variance * squares[c] / part));
     }
     if (gain > next.gain) next = {i, gain};
   }

@@ -3,8 +3,10 @@
 //
 // Its covariance is partly that of earlier jobs, partly smooth in the features. A job may also have
 // a cliff: below some memory of the whole cluster its data does not fit, and a run costs more by a
-// factor. Where the cliff is, how high, and whether there is one, are weighed by the runs. The next
-// run is that of the largest expected improvement (Jones, Schonlau and Welch 1998). Pure.
+// factor. Where the cliff is, how high, and whether there is one, are weighed by the runs. So is
+// the scale of all errors: a job that surprises the search may do so again, and is searched for
+// longer. The next run is that of the largest expected improvement (Jones, Schonlau and Welch
+// 1998). Pure.
 #pragma once
 
 #include <cstddef>

@@ -61,6 +61,32 @@ TEST_CASE("What was run is not run again, and little is expected once all is kno
   CHECK(search.next(std::vector<bool>(7, true))->gain < 0.05);
 }
 
+TEST_CASE("A job that surprises the search is searched for longer") {
+  // Both jobs cost what the earlier jobs' costs say, but one is much dearer on the largest cluster.
+  const auto gain_after = [](double largest) {
+    ClusterSearch search(line(), {job(2), job(2)});
+    search.add(2, 0.0);
+    search.add(1, 0.3);
+    search.add(3, 0.3);
+    search.add(6, largest);
+    return search.next(std::vector<bool>(7, true))->gain;
+  };
+  CHECK(gain_after(1.2) < 0.001);
+  CHECK(gain_after(1.2 + std::log(8.0)) > 0.005);
+}
+
+TEST_CASE("The currency in which runs are paid does not matter") {
+  const auto after = [](double unit) {
+    ClusterSearch search(line(), {job(2), job(4)});
+    search.add(3, 0.2 + std::log(unit));
+    search.add(1, 0.9 + std::log(unit));
+    return *search.next(std::vector<bool>(7, true));
+  };
+  const ClusterSearch::Next in_dollars = after(1.0), in_cents = after(100.0);
+  CHECK(in_dollars.place == in_cents.place);
+  CHECK(std::abs(in_dollars.gain / in_cents.gain - 1.0) < 0.05);
+}
+
 TEST_CASE("Without an earlier job nothing can be said") {
   CHECK_THROWS_AS(ClusterSearch(line(), {}), DataError);
   CHECK_THROWS_AS(ClusterSearch(line(), {{0.1, 0.2}}), DataError);
