@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
-#include <numbers>
 #include <set>
 
 #include "runtime/base/error.h"
@@ -14,9 +13,9 @@ namespace {
 constexpr double kSharedDeparture = 0.5;  // between types
 // Fits less plausible than this share of the best one are left out.
 constexpr double kLeastPlausible = 0.02;
-// Densities of single measurements, each from the others, have most of those in common: they count
-// as half as many.
-constexpr double kScoreWeight = 0.5;
+// No form is right, and measurements of one job share what it lacks: between forms and sizes of
+// departures, the evidence counts half.
+constexpr double kFormWeight = 0.5;
 
 double distance(const MachineUse& a, const MachineUse& b) {
   return std::abs(std::log(a.local_batch / b.local_batch)) + std::abs(std::log(a.vms / b.vms)) +
@@ -168,15 +167,7 @@ void MachineFit::find_parameters() {
         parameters_[type][p] += share * (next[type][p] - parameters_[type][p]);
     if (largest < 1e-4) step = kSteps - 1;  // once more, to have all at the same place
   }
-  // Each observation from all others, of the linearised form (Rasmussen and Williams 2006, 5.12).
-  const Matrix precision = factor_.front().inverse();
-  score_ = 0.0;
   evidence_ = -0.5 * dot(weights_, residuals) - 0.5 * factor_.front().log_determinant();
-  for (std::size_t i = 0; i < n; ++i) {
-    const double variance = 1.0 / precision(i, i);
-    const double error = weights_[i] * variance;
-    score_ -= 0.5 * (std::log(2.0 * std::numbers::pi * variance) + error * error / variance);
-  }
 }
 
 MachinePrediction MachineFit::predict(const MachineUse& use) const {
@@ -210,21 +201,19 @@ MachineModel::MachineModel(std::vector<MachineFeatures> types,
     : types_(std::move(types)),
       observations_(checked(std::move(observations), types_.size())),
       priors_(priors_of(types_, options, observations_)) {
-  // Scores do not tell how much types differ, for other observations of a type give most of each:
-  // within a form, scales are weighed by the evidence, relative to the first.
+  // Within a form, the scales of the spread between types are weighed by the whole evidence.
   std::vector<double> scores;
   for (const MachineForm& form :
        machine_forms(shows_floor(observations_, options.batches_for_floor),
                      options.state_is_elsewhere, has_full_hosts(observations_)))
     for (const double departure : options.departures) {
-      double first = 0.0, score = 0.0;
+      double common = 0.0;
       for (const ParameterPrior& prior : priors_) {
         fits_.emplace_back(form, departure, prior, observations_, types_.size(),
                            options.measurement_spread);
-        const bool is_first = &prior == priors_.data();
-        if (is_first) first = fits_.back().evidence();
-        if (is_first) score = kScoreWeight * fits_.back().score();
-        scores.push_back(score + fits_.back().evidence() - first);
+        const double evidence = fits_.back().evidence();
+        if (&prior == priors_.data()) common = (1.0 - kFormWeight) * evidence;
+        scores.push_back(evidence - common);
       }
     }
   for (std::size_t i = 1; i < fits_.size(); ++i)

@@ -3,8 +3,8 @@
 // Each form of machine_form.h is fitted with the normal prior of machine_prior.h (a Gauss-Newton
 // step at a time until it rests), and with a departure that varies slowly with the local batch and
 // the number of machines and is half shared between types. Forms, and how large departures are,
-// are weighed by how well they predict each measurement from all others; a prediction is the
-// mixture. A type that was never tried has the bars that the prior leaves it. Pure.
+// are weighed by the evidence of the measurements; a prediction is the mixture. A type that was
+// never tried has the bars that the prior leaves it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,6 @@ class MachineFit final {
   MachinePrediction predict(const MachineUse& use) const;
   // Variance of ln(seconds) at `use` after a measurement at `probe`, too, whatever it would say.
   double variance_after(const MachineUse& use, const MachineUse& probe) const;
-  double score() const { return score_; }  // sum of ln densities, each from all other observations
   double evidence() const { return evidence_; }  // ln density of all observations, linearised
   const MachineForm& form() const { return form_; }
   const MachineParameters& parameters(std::size_t type) const { return parameters_[type]; }
@@ -75,7 +74,6 @@ class MachineFit final {
   std::vector<MachineParameters> gradients_;   // by observation
   std::vector<double> weights_;                // K^-1 residual
   std::vector<Cholesky> factor_;               // of K; one, or none without observations
-  double score_ = 0.0;
   double evidence_ = 0.0;
 };
 

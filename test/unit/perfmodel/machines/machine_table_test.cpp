@@ -53,7 +53,7 @@ TEST_CASE("Sia: three local batches on one GPU predict the others", "[tables]") 
   WARN("Sia, one GPU, 3 probes: " << errors.text());
   CHECK(errors.mean() < 0.085);
   CHECK(errors.quantile(0.5) < 0.05);
-  CHECK(errors.coverage() > 0.75);
+  CHECK(errors.coverage() > 0.82);
 }
 
 // ---- Lynceus: a parameter server on four sizes of one family. ----
@@ -132,7 +132,7 @@ TEST_CASE("Lynceus: two probes on a VM type, and other types, predict its cluste
   const HeldOutErrors errors = lynceus_errors(true);
   if (errors.empty()) return;
   WARN("Lynceus, type held out, 2 probes: " << errors.text());
-  CHECK(errors.mean() < 0.17);
+  CHECK(errors.mean() < 0.13);
   CHECK(errors.coverage() > 0.8);
 }
 
