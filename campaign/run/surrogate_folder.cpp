@@ -25,6 +25,7 @@ void to_json(nlohmann::json& json, const CurrentSurrogate& current) {
   if (!current.lengths.empty()) {
     json["lengths"] = current.lengths;
     json["noise"] = current.noise;
+    json["remainder"] = current.continues_remainder;
   }
 }
 void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
@@ -39,6 +40,8 @@ void from_json(const nlohmann::json& json, CurrentSurrogate& current) {
   // And have seen all parameters alike.
   current.lengths = json.value("lengths", std::vector<double>());
   current.noise = json.value("noise", 0.0);
+  // And predicted what the networks say alone.
+  current.continues_remainder = json.value("remainder", false);
 }
 
 namespace {
@@ -174,6 +177,7 @@ LoadedSurrogate load_surrogate(const CampaignFolder& folder, const CampaignConfi
   settings.linear_trend = current.has_trend;
   settings.without_noise = current.is_without_noise;
   settings.in_lengths = !current.lengths.empty();
+  settings.continues_remainder = current.continues_remainder;
   if (!current.multiples.empty() && current.multiples.size() != current.points.size())
     throw DataError({.what = "it has not as many multiples as points",
                      .where = current_file(folder).string(),

@@ -55,6 +55,7 @@ struct CurrentSurrogate {
   // Encoding::lengths. None: networks see parameters as they are.
   std::vector<double> lengths{};
   double noise = 0.0;
+  bool continues_remainder = true;  // FitSettings::continues_remainder
 };
 
 // Replaces the one before at once, and removes its folder. Throws SystemError.

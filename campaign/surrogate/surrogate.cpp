@@ -40,6 +40,7 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
   for (const Perceptron& member : members_)
     SCAVENGER_CHECK(member.inputs() == encoding_.set.inputs &&
                     member.outputs() == encoding_.set.outputs);
+  if (encoding_.continues_remainder) continue_remainder(samples);
   const std::size_t bins = encoding_.components.mean.size();
   is_positive_ = std::ranges::all_of(samples, [](const Sample& sample) {
     return std::ranges::all_of(sample.profile, [](double value) { return value >= 0.0; });
@@ -66,16 +67,49 @@ Surrogate::Surrogate(Encoding encoding, std::vector<Perceptron> members,
   }
 }
 
+// Each member then agrees with the simulations as well as their noise allows, so that members only
+// differ where there are none.
+void Surrogate::continue_remainder(std::span<const Sample> samples) {
+  const std::size_t components = encoding_.set.outputs;
+  const auto shortest = std::ranges::min_element(samples, {}, &Sample::steps);
+  std::vector<std::vector<double>> units, coordinates(components);
+  std::vector<std::vector<std::vector<double>>> left(members_.size(),
+                                                     std::vector<std::vector<double>>(components));
+  std::vector<double> steps;
+  for (const Sample& sample : samples) {
+    const Outputs outputs = run(sample.parameters);
+    const std::vector<double> truth = encoding_.coordinates(outputs.unit, sample.profile);
+    units.push_back(outputs.unit);
+    steps.push_back(sample.steps / shortest->steps);
+    for (std::size_t k = 0; k < components; ++k) {
+      coordinates[k].push_back(truth[k]);
+      for (std::size_t m = 0; m < members_.size(); ++m)
+        left[m][k].push_back(truth[k] - outputs.members[m][k]);
+    }
+  }
+  Kriging kriging(*encoding_.lengths, std::move(units), steps, coordinates);
+  for (const auto& of_member : left) {
+    weights_.emplace_back();
+    for (std::size_t k = 0; k < components; ++k)
+      weights_.back().push_back(kriging.weights(k, of_member[k]));
+  }
+  kriging_ = std::move(kriging);
+}
+
 Surrogate::Outputs Surrogate::run(std::span<const double> parameters) const {
   Outputs outputs;
   outputs.unit = encoding_.space.to_unit(parameters);
   outputs.mean.assign(encoding_.set.outputs, 0.0);
   const std::vector<double> inputs = encoding_.inputs(outputs.unit);
-  for (const Perceptron& member : members_) {
-    outputs.members.push_back(member(inputs));
+  const std::vector<double> covariances =
+      kriging_ ? kriging_->covariances(outputs.unit) : std::vector<double>();
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    outputs.members.push_back(members_[m](inputs));
     std::vector<double>& coordinates = outputs.members.back();
-    for (std::size_t k = 0; k < coordinates.size(); ++k)
+    for (std::size_t k = 0; k < coordinates.size(); ++k) {
       coordinates[k] /= encoding_.output_scales[k];
+      if (kriging_) coordinates[k] += perfmodel::dot(covariances, weights_[m][k]);
+    }
     for (std::size_t k = 0; k < outputs.mean.size(); ++k)
       outputs.mean[k] += coordinates[k] / static_cast<double>(members_.size());
   }

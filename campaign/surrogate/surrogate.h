@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "campaign/surrogate/kriging.h"
 #include "campaign/surrogate/perceptron.h"
 #include "campaign/surrogate/sample.h"
 #include "campaign/surrogate/training.h"
@@ -61,6 +62,7 @@ class Surrogate final {
     std::vector<std::vector<double>> members;  // [member][component]
     std::vector<double> mean;
   };
+  void continue_remainder(std::span<const Sample> samples);
   Outputs run(std::span<const double> parameters) const;
   std::vector<double> member_variances(const Outputs& outputs,
                                        std::span<const double> mean_profile) const;
@@ -68,6 +70,8 @@ class Surrogate final {
 
   Encoding encoding_;
   std::vector<Perceptron> members_;
+  std::optional<Kriging> kriging_;                         // of what members leave
+  std::vector<std::vector<std::vector<double>>> weights_;  // [member][component][sample], for it
   struct ErrorBars {
     std::vector<double> unit;  // the point
     std::vector<double> errors;

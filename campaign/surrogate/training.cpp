@@ -66,6 +66,12 @@ std::vector<double> Encoding::inputs(std::span<const double> unit) const {
   return inputs;
 }
 
+std::vector<double> Encoding::coordinates(std::span<const double> unit,
+                                          std::vector<double> profile) const {
+  add_trend(trend, unit, -1.0, profile);
+  return components.coordinates(profile);
+}
+
 std::vector<double> Encoding::profile(std::span<const double> unit,
                                       std::span<const double> coordinates) const {
   std::vector<double> profile = components.profile(coordinates);
@@ -84,10 +90,11 @@ Encoding encode(const UnitSpace& space, std::span<const Sample> samples,
     units.push_back(space.to_unit(sample.parameters));
     shortest = std::min(shortest, sample.steps);
   }
-  Encoding encoding{space, {}, {}, {}, {}, {}};
+  Encoding encoding{space, {}, {}, {}, {}, false, {}};
   if (settings.in_lengths) encoding.lengths = settings.known_lengths;
   if (settings.in_lengths && !encoding.lengths && is_enough(units))
     encoding.lengths.emplace(units, profiles);
+  encoding.continues_remainder = settings.continues_remainder && encoding.lengths;
   if (settings.linear_trend) encoding.trend = affine_trend(units, samples);
   for (std::size_t s = 0; s < profiles.size(); ++s)
     add_trend(encoding.trend, units[s], -1.0, profiles[s]);
@@ -102,7 +109,7 @@ Encoding encode(const UnitSpace& space, std::span<const Sample> samples,
   encoding.set.inputs = samples.front().parameters.size();
   encoding.set.outputs = encoding.components.components();
   for (std::size_t s = 0; s < samples.size(); ++s) {
-    const std::vector<double> y = encoding.components.coordinates(profiles[s]);
+    const std::vector<double> y = encoding.coordinates(units[s], samples[s].profile);
     const auto rows =
         static_cast<int>(std::lround(std::clamp(samples[s].steps / shortest, 1.0, kMostRows)));
     for (int row = 0; row < rows; ++row) {

@@ -24,6 +24,9 @@ struct FitSettings {
   // Networks see each parameter relative to the length over which profiles change.
   bool in_lengths = true;
   std::optional<CorrelationOfPoints> known_lengths{};  // else they are fitted
+  // The process with these lengths continues to other points what a network leaves at those that
+  // it was trained on.
+  bool continues_remainder = true;
   bool without_noise = true;  // nor components that the noise of the bins alone would make
   std::vector<std::size_t> hidden{48, 48};
   Activation activation = Activation::kTanh;
@@ -50,12 +53,15 @@ struct Encoding {
   PrincipalComponents components;
   std::vector<double> output_scales;           // of each coordinate, as the network has it
   std::optional<CorrelationOfPoints> lengths;  // none: too few samples, or not asked for
+  bool continues_remainder = false;            // of networks; has lengths
   TrainingSet set;
 
   // What a network is asked with at this point.
   std::vector<double> inputs(std::span<const double> unit) const;
 
-  // The profile of a network's coordinates at this point.
+  // Of a profile at this point, along the principal components, in their deviations.
+  std::vector<double> coordinates(std::span<const double> unit, std::vector<double> profile) const;
+  // The profile of such coordinates at this point.
   std::vector<double> profile(std::span<const double> unit,
                               std::span<const double> coordinates) const;
 };

@@ -23,14 +23,21 @@ struct Curves {
   Curve uncertain, random;
 };
 
+struct Sizes {
+  std::size_t first = 0, step = 0, most = 0;
+};
+
 Curves compare(const std::string& name, const std::vector<Sample>& samples, LoopSettings settings,
-               std::size_t most, int seeds) {
+               const Sizes& uncertain, const Sizes& random, int seeds) {
   std::vector<Curve> curves[2];
   for (int seed = 1; seed <= seeds; ++seed)
     for (const bool is_random : {false, true}) {
+      const Sizes& sizes = is_random ? random : uncertain;
+      settings.first = sizes.first;
+      settings.retrain_after = sizes.step;
       settings.rule = is_random ? SelectionRule::kRandom : SelectionRule::kUncertainty;
       settings.seed = settings.fit.seed = static_cast<std::uint64_t>(seed);
-      curves[is_random].push_back(run_loop(samples, settings, most));
+      curves[is_random].push_back(run_loop(samples, settings, sizes.most));
       if (study_seeds() == 0) continue;
       for (const auto& [size, point] : curves[is_random].back())
         std::cout << fmt::format("row {} {} {} {} {:.5f} {:.4f}\n", name,
@@ -44,9 +51,9 @@ Curves compare(const std::string& name, const std::vector<Sample>& samples, Loop
 void print(const Curves& curves) {
   if (study_seeds() == 0) return;
   for (const auto& [size, point] : curves.uncertain)
-    std::cout << fmt::format("| {} | {:.4f} | {:.4f} | {:.3f} | {:.3f} |\n", size, point.rmse,
-                             curves.random.at(size).rmse, point.within,
-                             curves.random.at(size).within);
+    std::cout << fmt::format("uncertainty: | {} | {:.4f} |\n", size, point.rmse);
+  for (const auto& [size, point] : curves.random)
+    std::cout << fmt::format("random: | {} | {:.4f} |\n", size, point.rmse);
 }
 
 double saved_to_rmse(const Curves& curves, double rmse) {
@@ -62,11 +69,11 @@ double saved_to_rmse(const Curves& curves, double rmse) {
 TEST_CASE("uncertain points teach more than random ones") {
   std::vector<Sample> samples;
   for (const auto& point : invented_points(16)) samples.push_back(invented_sample(point));
-  LoopSettings settings{.holdout = 40, .first = 8, .retrain_after = 4};
+  LoopSettings settings{.holdout = 40};
   settings.fit.hidden = {16, 16};
   settings.fit.members = 4;
   settings.fit.iterations = 400;
-  const Curves curves = compare("invented", samples, settings, 32, 3);
+  const Curves curves = compare("invented", samples, settings, {8, 4, 32}, {8, 4, 32}, 3);
   // That random points need more than all of theirs counts as more, too.
   for (const double level : {0.03, 0.02}) {
     INFO("at " << level);
@@ -141,11 +148,12 @@ TEST_CASE("study: an oracle that tries batches on the published profiles", "[.st
 TEST_CASE("study: selection on a function of four parameters", "[.study]") {
   const std::vector<Sample> samples = published_network_samples();
   if (samples.empty() || study_seeds() == 0) return;
-  LoopSettings settings{.holdout = 200, .first = 24, .retrain_after = 16, .most_lengthened = 0};
+  LoopSettings settings{.holdout = 200, .most_lengthened = 0};
   settings.fit.iterations = 1000;
   settings.fit.members = 4;
   settings.fit.hidden = {32, 32};
-  const Curves curves = compare("network", samples, settings, 200, study_seeds());
+  const Curves curves =
+      compare("network", samples, settings, {24, 16, 200}, {56, 64, 504}, study_seeds());
   print(curves);
   for (const double level : {0.02, 0.015, 0.01, 0.008, 0.006}) saved_to_rmse(curves, level);
   CHECK(saved_to_rmse(curves, 0.0053) <= 0.55);
