@@ -207,8 +207,7 @@ void TimeFit::adopt(const Mode& mode) {
   score_ = evidence(mode) + 2.0 * count;
   error_scale_ =
       std::sqrt((kErrorPriorDegrees + mode.penalised_squares) / (kErrorPriorDegrees + n));
-  spare_observations_ = std::max(0.0, n - count);
-  degrees_of_freedom_ = kErrorPriorDegrees + spare_observations_;
+  degrees_of_freedom_ = kErrorPriorDegrees + std::max(0.0, n - count);
 
   const auto cholesky = Cholesky::of(observation_covariance());
   SCAVENGER_CHECK(cholesky);
@@ -225,6 +224,13 @@ void TimeFit::adopt(const Mode& mode) {
   std::vector<std::size_t> open;
   for (std::size_t j = 0; j < free_.size(); ++j)
     if (!mode.held[j] && precision(j, j) > 0.0) open.push_back(j);
+  for (const std::size_t j : open) {
+    // The others' priors are hints, and pull at nothing.
+    const bool pulls = free_[j] == kOverlapShare || free_[j] == kStraggling;
+    const double mean = prior_of(free_[j], longest_seconds_, largest_batch_).mean;
+    open_.push_back(
+        {free_[j], prior_precision(free_[j]), pulls ? parameters_[free_[j]] - mean : 0.0});
+  }
   Matrix scaled(open.size(), open.size());
   const auto scale = [&](std::size_t j) { return std::sqrt(precision(open[j], open[j])); };
   for (std::size_t j = 0; j < open.size(); ++j)
@@ -263,7 +269,6 @@ void TimeFit::leave_each_out() {
     squares += weighted_residuals_[i] * weighted_residuals_[i] / precision;
     count += 1.0;
   }
-  if (count > 0.0) left_out_square_ = squares / count;
   squares /= error_scale_ * error_scale_;
   error_scale_ *=
       std::max(1.0, std::sqrt((kErrorPriorDegrees + squares) / (kErrorPriorDegrees + count)));
@@ -280,6 +285,20 @@ Matrix TimeFit::log_gradients(std::span<const Configuration> configurations) con
   return result;
 }
 
+// Of a parameter's prior. The base of synchronisation lies between nothing and all of the
+// synchronisation that there was.
+double TimeFit::prior_precision(TimeParameter parameter) const {
+  double deviation = prior_of(parameter, longest_seconds_, largest_batch_).deviation;
+  if (parameter == kSyncBase) {
+    double most_sync = 0.0;
+    for (const Configuration& c : configurations_)
+      most_sync = std::max(most_sync, evaluate(form_, parameters_, c).sync);
+    const double base_deviation = most_sync / std::sqrt(12.0);  // of a uniform distribution
+    if (base_deviation > 0.0) deviation = std::min(deviation, base_deviation);
+  }
+  return deviation > 0.0 ? 1.0 / (deviation * deviation) : 0.0;
+}
+
 Matrix TimeFit::parameter_precision(const Cholesky& observations) const {
   const Matrix gradients = log_gradients(configurations_);
   Matrix whitened(free_.size(), configurations_.size());
@@ -289,19 +308,11 @@ Matrix TimeFit::parameter_precision(const Cholesky& observations) const {
     const auto white = observations.whiten(column);
     std::copy(white.begin(), white.end(), whitened.row(j).begin());
   }
-  // The base of synchronisation lies between nothing and all of the synchronisation that there was.
-  double most_sync = 0.0;
-  for (const Configuration& c : configurations_)
-    most_sync = std::max(most_sync, evaluate(form_, parameters_, c).sync);
-  const double base_deviation = most_sync / std::sqrt(12.0);  // of a uniform distribution
   Matrix result(free_.size(), free_.size());
   for (std::size_t j = 0; j < free_.size(); ++j) {
     for (std::size_t k = 0; k < free_.size(); ++k)
       result(j, k) = dot(whitened.row(j), whitened.row(k));
-    double deviation = prior_of(free_[j], longest_seconds_, largest_batch_).deviation;
-    if (free_[j] == kSyncBase && base_deviation > 0.0)
-      deviation = std::min(deviation, base_deviation);
-    if (deviation > 0.0) result(j, j) += 1.0 / (deviation * deviation);
+    result(j, j) += prior_precision(free_[j]);
   }
   return result;
 }

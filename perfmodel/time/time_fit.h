@@ -33,6 +33,13 @@ struct TimeErrors {
   double repeat = 0.01;                // scatter between runs, beside a stated standard error
 };
 
+// A parameter that no bound holds, and what its prior says of it.
+struct OpenParameter {
+  TimeParameter parameter = kComputeBase;
+  double prior_precision = 0.0;
+  double above_prior = 0.0;  // its value less the prior's mean
+};
+
 class TimeFit final {
  public:
   // Requires checked observations with at least two K and two local batches.
@@ -45,16 +52,12 @@ class TimeFit final {
   // out over a scaled inverse chi-square prior with kPriorDegrees: Akaike's criterion, in a form
   // that is defined however few the points. Smaller is better; only differences mean anything.
   double score() const { return score_; }
+  std::span<const OpenParameter> open_parameters() const { return open_; }
   // Of the standard deviations above, as the observations suggest it: by their scatter about the
   // fit, or by how well each is predicted from the others where that is worse. And its degrees of
   // freedom.
   double error_scale() const { return error_scale_; }
   double degrees_of_freedom() const { return degrees_of_freedom_; }
-  // Mean square of the errors of predicting each observation from all others, in the standard
-  // deviations above without error_scale; 1 where no observation can be left out.
-  double left_out_square() const { return left_out_square_; }
-  // Observations beyond the number of parameters.
-  double spare_observations() const { return spare_observations_; }
 
   // ln of the seconds.
   double predict_log(const Configuration& configuration) const;
@@ -79,6 +82,7 @@ class TimeFit final {
   void adopt(const Mode& mode);
   void leave_each_out();
   Matrix log_gradients(std::span<const Configuration> configurations) const;
+  double prior_precision(TimeParameter parameter) const;
   Matrix parameter_precision(const Cholesky& observations) const;
 
   TimeForm form_;
@@ -94,8 +98,7 @@ class TimeFit final {
   double score_ = 0.0;
   double error_scale_ = 1.0;
   double degrees_of_freedom_ = 0.0;
-  double left_out_square_ = 1.0;
-  double spare_observations_ = 0.0;
+  std::vector<OpenParameter> open_;
   Matrix inverse_covariance_;               // Sigma^-1 of the observations
   std::vector<double> weighted_residuals_;  // Sigma^-1 (ln t - ln f)
   Matrix parameter_covariance_;             // over free_; zero for parameters held by their bounds

@@ -1,57 +1,121 @@
-// How far from its prediction a measurement of seconds per iteration may lie.
+// What a measurement of seconds per iteration may be, at configurations that were not measured.
 //
-// A fit of few observations knows little of its own errors, and how well any formula describes a
-// table differs from table to table. So an interval is Student's t with the posterior of a variance
-// (Gelman et al., Bayesian Data Analysis, 2.6): what tables that others measured showed, as a
-// prior, and with it how well this table's observations are each predicted from the others
-// (TimeFit::left_out_square). docs/design/perfmodel.md, "Intervals", has the formulas, how the
-// constants were found, and how often the intervals hold.
+// No formula describes a cluster exactly, and tables differ in what is rough about them:
+// synchronisation, computing at each batch, or every single configuration. So a fit is judged and
+// carried on under each of several roughnesses, 27 in all. Each has a share of the tables that
+// others measured, as a prior, and the observations say by their likelihood which ones they come
+// from. A prediction is the mixture of all: one Student distribution for each roughness.
+// docs/design/perfmodel.md, "Intervals", has the formulas, how the constants were found, and how
+// often the intervals hold.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <span>
+#include <vector>
 
+#include "perfmodel/fit/matrix.h"
 #include "perfmodel/time/observation.h"
+#include "perfmodel/time/time_fit.h"
 
 namespace scavenger::perfmodel {
 
-// Learnt from tables of others: maximum likelihood of measurements that were held out, each table
-// and each way of choosing observations counting alike
-// (test/unit/perfmodel/time/calibration_test.cpp).
+// Departures of one kind have this standard deviation, relative, on so many tables.
+struct RoughnessLevel {
+  double deviation = 0.0;
+  double share = 0.0;
+};
+using RoughnessLevels = std::array<RoughnessLevel, 3>;
+
+// The shares were learnt from tables of others: maximum likelihood of measurements that were held
+// out, each table and each way of choosing observations counting alike
+// (test/unit/perfmodel/time/calibration_test.cpp). Deviations and degrees are set.
 struct IntervalErrors {
-  // A table's errors are TimeErrors times a scale whose square follows a scaled inverse chi-square
-  // distribution over tables.
-  double prior_degrees = 1.8;  // what the prior weighs, in independent errors
-  double prior_square = 0.82;
-  // Relative departure of compute at a batch that is a factor of e from the nearest measured one,
-  // beside what the fit allows for; its variance grows with the logarithm of that factor.
-  double batch_departure = 0.087;
-  // Independent errors that an observation beyond the parameters shows when it is left out: errors
-  // with one left out have most of their observations in common. Set, not fitted.
-  double left_out_weight = 0.5;
+  RoughnessLevels sync = {{{0.03, 0.45}, {0.1, 0.48}, {0.9, 0.07}}};
+  RoughnessLevels compute = {{{0.02, 0.35}, {0.06, 0.46}, {0.6, 0.19}}};
+  RoughnessLevels own = {{{0.01, 0.15}, {0.03, 0.57}, {0.1, 0.28}}};  // of each configuration alone
+  // All deviations of a table are common multiples of these; the prior of that scale weighs as
+  // much as so many independent errors.
+  double scale_degrees = 4.0;
 };
 
-// The square of a table's scale of errors, after its observations.
-struct ErrorScale {
-  double square = 1.0;
-  double degrees = 1.0;  // of freedom
-};
-ErrorScale error_scale_after(const IntervalErrors& before, double left_out_square,
-                             double spare_observations);
+// Of ln(seconds), or of the logarithm of a ratio: one Student distribution for each roughness.
+struct StudentMixture {
+  std::vector<double> weights;  // they add up to 1
+  std::vector<double> means;
+  std::vector<double> variances;  // squares of the scales
+  std::vector<double> degrees;
 
-// What is known of ln(seconds) at one configuration. Variances.
-struct PointErrors {
-  double fit = 0.0;            // by the best form, for a scale of 1
-  double between_forms = 0.0;  // of the plausible forms about the best one
-  double measurement = 0.0;    // of a measurement, for a scale of 1
-  double compute_elasticity = 0.0;
-  double nearest_batch = 0.0;     // |ln| of the factor to the nearest measured local batch
-  double nearest_distance = 0.0;  // by how much ln(seconds) can differ from a measured one's
+  double mean() const;
+  // Half the width of the interval about `centre` that holds with this probability.
+  double reach(double centre, double confidence) const;
 };
-// Of ln(seconds), a new measurement's own scatter not included.
-double interval_variance(const IntervalErrors& errors, const ErrorScale& scale,
-                         const PointErrors& point);
 
-double nearest_batch(const Configuration& c, std::span<const Configuration> measured);
+class RoughPredictions final {
+ public:
+  // Of the observations that the fit was made from.
+  RoughPredictions(const TimeFit& fit, std::span<const TimeObservation> observations,
+                   const IntervalErrors& errors);
+
+  // ln(seconds) of a new measurement. `between_forms` is the variance of other plausible forms'
+  // predictions about this form's.
+  StudentMixture log_seconds(const Configuration& c, double between_forms) const;
+  // ln(seconds at a / seconds at b), without a measurement's scatter. `between_forms` is the
+  // covariance.
+  StudentMixture log_ratio(const Configuration& a, const Configuration& b,
+                           const Matrix& between_forms) const;
+  // ln of the observations' likelihood under each roughness, but for a constant: what the weights
+  // are made of beside the shares.
+  std::vector<double> log_evidences() const;
+
+ private:
+  // The fit under one roughness, to first order about its parameters.
+  struct Level {
+    double sync_variance = 0.0;
+    double compute_variance = 0.0;
+    double own_variance = 0.0;
+    double log_evidence = 0.0;
+    double weight = 0.0;
+    double degrees = 0.0;
+    double square = 1.0;             // of the scale of all deviations, after the observations
+    Matrix inverse{};                // Sigma^-1 of the observations
+    Matrix carried{};                // parameter x observation: slopes^T Sigma^-1
+    Matrix covariance{};             // of the parameters, in units_
+    std::vector<double> step{};      // of the parameters from the fit's, in units_
+    std::vector<double> weighted{};  // Sigma^-1 (residuals that are left after the step)
+  };
+  // One configuration beside the observations.
+  struct Place {
+    Configuration configuration{};
+    TimeParts parts{};
+    std::vector<double> slopes{};   // d ln f / d parameter, in units_
+    std::vector<double> sync{};     // covariance with each observation, for departures of 100 %
+    std::vector<double> compute{};  // likewise
+    double nearest = 0.0;           // by how much ln(seconds) can differ from a measured one's
+  };
+  struct Known {
+    std::vector<double> means;
+    Matrix covariance;
+  };
+
+  Place place(const Configuration& c) const;
+  void add_level(const RoughnessLevel& sync, const RoughnessLevel& compute,
+                 const RoughnessLevel& own, double prior_degrees);
+  Matrix observation_covariance(const Level& level) const;
+  Known predict(const Level& level, std::span<const Place> places, const Matrix& between) const;
+
+  TimeForm form_;
+  TimeParameters parameters_;
+  std::vector<OpenParameter> open_;
+  std::vector<double> units_;  // of the open parameters
+  std::vector<Configuration> measured_;
+  std::vector<TimeParts> measured_parts_;
+  std::vector<double> stated_variances_;
+  std::vector<double> residuals_;
+  std::vector<Place> observed_;
+  std::vector<Level> levels_;
+};
+
 // |ln| of the largest factor by which the formula's seconds can differ from those of the nearest
 // measured configuration: no term grows faster than (K - 1) b. One worker does not synchronise, and
 // says nothing of several.

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <set>
 
-#include "perfmodel/fit/student.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::perfmodel {
@@ -69,10 +68,7 @@ TimeModel::TimeModel(std::span<const TimeObservation> observations, const TimeMo
     sum += plausibilities_.back();
   }
   for (double& plausibility : plausibilities_) plausibility /= sum;
-  for (const TimeObservation& o : observations) measured_.push_back(o.configuration);
-  interval_scale_ = error_scale_after(options_.interval_errors, best().left_out_square(),
-                                      best().spare_observations());
-  quantile_ = student_quantile(options_.confidence, interval_scale_.degrees);
+  rough_.emplace(best(), observations, options_.interval_errors);
 
   const auto by_workers = [](const TimeObservation& a, const TimeObservation& b) {
     return a.configuration.workers < b.configuration.workers;
@@ -96,19 +92,14 @@ bool TimeModel::outside(const Configuration& configuration) const {
 }
 
 TimePrediction TimeModel::predict(const Configuration& configuration) const {
-  const double log_seconds = best().predict_log(configuration);
-  const PointErrors errors = point_errors(configuration);
-  const double scale = best().error_scale();
-  const double reach =
-      quantile_ * std::sqrt(interval_variance(options_.interval_errors, interval_scale_, errors) +
-                            interval_scale_.square * errors.measurement);
+  const double centre = best().predict_log(configuration);
+  const double reach = measured_later(configuration).reach(centre, options_.confidence);
   TimePrediction prediction;
   Estimate& seconds = prediction.seconds;
-  seconds.value = std::exp(log_seconds);
-  seconds.standard_error =
-      seconds.value * std::sqrt(scale * scale * errors.fit + errors.between_forms);
-  seconds.low = std::exp(log_seconds - reach);
-  seconds.high = std::exp(log_seconds + reach);
+  seconds.value = std::exp(centre);
+  seconds.standard_error = seconds.value * std::sqrt(log_covariance({&configuration, 1})(0, 0));
+  seconds.low = std::exp(centre - reach);
+  seconds.high = std::exp(centre + reach);
   const TimeParts parts = evaluate(best().form(), best().parameters(), configuration);
   prediction.compute_seconds = parts.compute * seconds.value / parts.seconds;
   prediction.exposed_sync_seconds = seconds.value - prediction.compute_seconds;
@@ -116,35 +107,23 @@ TimePrediction TimeModel::predict(const Configuration& configuration) const {
   return prediction;
 }
 
-PointErrors TimeModel::point_errors(const Configuration& configuration) const {
-  const double scale = best().error_scale();
-  const double scatter = options_.errors.unstated_measurement;
-  const double fit = best().log_covariance({&configuration, 1})(0, 0);
-  const TimeParts parts = evaluate(best().form(), best().parameters(), configuration);
+StudentMixture TimeModel::measured_later(const Configuration& configuration) const {
   Matrix between(1, 1);
   add_between_forms({&configuration, 1}, between);
-  return {.fit = fit / (scale * scale),
-          .between_forms = between(0, 0),
-          .measurement = scatter * scatter,
-          .compute_elasticity = parts.compute_elasticity,
-          .nearest_batch = nearest_batch(configuration, measured_),
-          .nearest_distance = nearest_distance(configuration, measured_)};
+  return rough_->log_seconds(configuration, between(0, 0));
 }
 
 Estimate TimeModel::ratio(const Configuration& a, const Configuration& b) const {
-  const double value = std::exp(best().predict_log(a) - best().predict_log(b));
-  if (a == b) return {value, 0.0, value, value};
+  if (a == b) return {1.0, 0.0, 1.0, 1.0};
   const Configuration both[] = {a, b};
+  Matrix between(2, 2);
+  add_between_forms(both, between);
+  const double centre = best().predict_log(a) - best().predict_log(b);
+  const double value = std::exp(centre);
+  const double reach = rough_->log_ratio(a, b, between).reach(centre, options_.confidence);
   const Matrix covariance = log_covariance(both);
   const double error =
       deviation_of_difference(covariance(0, 0), covariance(1, 1), covariance(0, 1));
-  // For the interval, errors are as much alike as the fit says.
-  const auto variance = [&](const Configuration& c) {
-    return interval_variance(options_.interval_errors, interval_scale_, point_errors(c));
-  };
-  const double of_a = variance(a), of_b = variance(b);
-  const double alike = std::sqrt(of_a * of_b / (covariance(0, 0) * covariance(1, 1)));
-  const double reach = quantile_ * deviation_of_difference(of_a, of_b, alike * covariance(0, 1));
   return {value, value * error, value * std::exp(-reach), value * std::exp(reach)};
 }
 

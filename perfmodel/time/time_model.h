@@ -5,10 +5,11 @@
 // (Scavenger's own, linear in K, before the others; without overlap before with), and the spread
 // between the plausible forms goes into the error bars.
 //
-// Standard errors are the fit's own. Intervals are time_interval.h's: they count on what the fit
-// cannot know, and hold as often as they say.
+// Values and standard errors, and so what is measured next, are the fit's own. Intervals are
+// time_interval.h's, which carries the best form on under each of several roughnesses.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,9 +53,9 @@ class TimeModel final {
   // Variance of ln(seconds) that a new measurement adds, where its own error is not stated.
   double measurement_variance() const;
 
-  // What an interval is made of: of the table, and at one configuration.
-  const ErrorScale& interval_scale() const { return interval_scale_; }
-  PointErrors point_errors(const Configuration& configuration) const;
+  // ln(seconds) of a new measurement: what an interval is made of.
+  StudentMixture measured_later(const Configuration& configuration) const;
+  const RoughPredictions& rough() const { return *rough_; }
 
   const TimeFit& best() const { return fits_[best_]; }
   // Every form that was tried, best or not.
@@ -69,9 +70,7 @@ class TimeModel final {
   std::vector<TimeFit> fits_;
   std::vector<double> plausibilities_;  // Akaike weights of fits_
   std::size_t best_ = 0;
-  std::vector<Configuration> measured_;
-  ErrorScale interval_scale_;
-  double quantile_ = 0.0;  // of Student's t, for the intervals
+  std::optional<RoughPredictions> rough_;  // by the best form; there once the constructor is done
   double fewest_workers_ = 0.0;
   double most_workers_ = 0.0;
   double smallest_batch_ = 0.0;  // local

@@ -1,5 +1,6 @@
 #include "test/unit/perfmodel/time/held_out.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -62,16 +63,16 @@ std::vector<HeldOut> rest_of(const TimeTable& table, const Chosen& chosen) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     if (chosen.contains(i)) continue;
     const Configuration& at = table.rows[i].configuration;
-    const Estimate seconds = model.predict(at).seconds;
-    const double error = seconds.standard_error / seconds.value;
+    const double log_measured = std::log(table.rows[i].seconds);
+    const double error = std::sqrt(model.log_covariance({&at, 1})(0, 0));
     rest.push_back(
         {.table = table.name,
          .source = table.source,
          .weight = 1.0,
-         .log_error = std::log(table.rows[i].seconds / seconds.value),
-         .errors = model.point_errors(at),
-         .left_out_square = model.best().left_out_square(),
-         .spare_observations = model.best().spare_observations(),
+         .log_error_of_fit = log_measured - model.best().predict_log(at),
+         .log_measured = log_measured,
+         .mixture = model.measured_later(at),
+         .log_evidences = model.rough().log_evidences(),
          .reach_of_fit = student_quantile(kConfidence, model.best().degrees_of_freedom()) *
                          std::sqrt(error * error + model.measurement_variance())});
   }
@@ -82,17 +83,18 @@ std::vector<HeldOut> rest_of(const TimeTable& table, const Chosen& chosen) {
 
 std::vector<HeldOut> hold_out(const std::vector<TimeTable>& tables) {
   std::vector<HeldOut> all;
-  const auto add = [&](std::vector<HeldOut> some) {
+  const auto add = [&](const char* given, std::vector<HeldOut> some) {
     for (HeldOut& one : some) {
+      one.given = given;
       one.weight = 1.0 / static_cast<double>(some.size());
       all.push_back(one);
     }
   };
   for (const TimeTable& table : tables) {
     const std::size_t rows = table.rows.size();
-    add(rest_of(table, four_corners(table)));
-    add(rest_of(table, six_corners(table)));
-    if (rows > 12) add(rest_of(table, nine_adaptive(table)));
+    add("four corners", rest_of(table, four_corners(table)));
+    add("six corners", rest_of(table, six_corners(table)));
+    if (rows > 12) add("nine by adaptive", rest_of(table, nine_adaptive(table)));
     if (rows > 30) continue;
     std::vector<HeldOut> each;
     for (std::size_t out = 0; out < rows; ++out) {
@@ -101,17 +103,28 @@ std::vector<HeldOut> hold_out(const std::vector<TimeTable>& tables) {
         if (i != out) others.insert(i);
       each.push_back(rest_of(table, others).front());
     }
-    add(std::move(each));
+    add("all others", std::move(each));
   }
   return all;
 }
 
-double reach(const HeldOut& held_out, const IntervalErrors& errors) {
-  const ErrorScale scale =
-      error_scale_after(errors, held_out.left_out_square, held_out.spare_observations);
-  return student_quantile(kConfidence, scale.degrees) *
-         std::sqrt(interval_variance(errors, scale, held_out.errors) +
-                   scale.square * held_out.errors.measurement);
+std::vector<double> shares_of(const IntervalErrors& errors) {
+  std::vector<double> shares;
+  for (const RoughnessLevel& sync : errors.sync)
+    for (const RoughnessLevel& compute : errors.compute)
+      for (const RoughnessLevel& own : errors.own)
+        shares.push_back(sync.share * compute.share * own.share);
+  return shares;
+}
+
+StudentMixture with_shares(const HeldOut& held_out, const std::vector<double>& shares) {
+  StudentMixture mixture = held_out.mixture;
+  const double most = *std::ranges::max_element(held_out.log_evidences);
+  double sum = 0.0;
+  for (std::size_t m = 0; m < shares.size(); ++m)
+    sum += mixture.weights[m] = shares[m] * std::exp(held_out.log_evidences[m] - most);
+  for (double& weight : mixture.weights) weight /= sum;
+  return mixture;
 }
 
 }  // namespace scavenger::perfmodel

@@ -13,11 +13,13 @@ namespace scavenger::perfmodel {
 struct HeldOut {
   std::string table;
   std::string source;
-  double weight = 0.0;     // 1 / predictions of its table with the same way of choosing
-  double log_error = 0.0;  // ln(measured / predicted)
-  PointErrors errors;
-  double left_out_square = 0.0;
-  double spare_observations = 0.0;
+  std::string given{};            // what the fit was given: "four corners", ...
+  double weight = 0.0;            // 1 / predictions of its table with the same way of choosing
+  double log_error_of_fit = 0.0;  // ln(measured / predicted) by the best form's fit alone
+  double log_measured = 0.0;
+  // With the shares that are shipped; with_shares() has it with others.
+  StudentMixture mixture{};
+  std::vector<double> log_evidences{};
   // Half the interval of ln(seconds) that the fit's own errors give, without time_interval.h: what
   // intervals were before.
   double reach_of_fit = 0.0;
@@ -28,7 +30,10 @@ struct HeldOut {
 // than twelve rows), and with each row left out in turn (tables of at most thirty rows).
 std::vector<HeldOut> hold_out(const std::vector<TimeTable>& tables);
 
-// Half of the 95 % interval of ln(seconds).
-double reach(const HeldOut& held_out, const IntervalErrors& errors);
+// The share of each roughness among tables, in the order of log_evidences.
+std::vector<double> shares_of(const IntervalErrors& errors);
+
+// Of ln(seconds), with these shares.
+StudentMixture with_shares(const HeldOut& held_out, const std::vector<double>& shares);
 
 }  // namespace scavenger::perfmodel

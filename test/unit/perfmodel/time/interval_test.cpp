@@ -150,22 +150,42 @@ TEST_CASE("A table whose observations do not predict each other has wide interva
 }
 
 TEST_CASE("Seconds do not differ from measured ones by more than workers and batches do") {
-  const IntervalErrors errors;
-  const PointErrors far{.fit = 100.0, .measurement = 1e-4, .nearest_distance = std::log(2.0)};
-  CHECK(interval_variance(errors, {}, far) ==
-        Approx(std::log(2.0) * std::log(2.0) / 3.0).epsilon(0.01));
   const Configuration measured[] = {{1, 32}, {5, 160}};
   CHECK(nearest_distance({3, 96}, measured) == Approx(std::log(2.0)));
   CHECK(nearest_distance({1, 64}, measured) == Approx(std::log(2.0)));
-  CHECK(nearest_batch({3, 192}, measured) == Approx(std::log(2.0)));
+  // Of one roughness, whose departures could be a hundred times as large.
+  TimeModelOptions rough;
+  rough.interval_errors.sync.fill({100.0, 1.0});
+  const std::vector<TimeObservation> observations{{{1, 32}, 1.0}, {{5, 160}, 1.5}, {{5, 320}, 2.0}};
+  const TimeModel model(observations, rough);
+  const StudentMixture seconds = model.measured_later({3, 96});
+  for (const double variance : seconds.variances)
+    CHECK(variance <= std::log(2.0) * std::log(2.0) / 3.0 * 1.5);
 }
 
-TEST_CASE("The scale of a table's errors lies between all tables' and its own") {
-  const IntervalErrors before{.prior_degrees = 2.0, .prior_square = 1.0, .left_out_weight = 0.5};
-  CHECK(error_scale_after(before, 9.0, 0.0).square == 1.0);
-  CHECK(error_scale_after(before, 9.0, 4.0).square == Approx(5.0));
-  CHECK(error_scale_after(before, 9.0, 4.0).degrees == Approx(4.0));
-  CHECK(error_scale_after(before, 9.0, 4000.0).square == Approx(9.0).epsilon(0.01));
+TEST_CASE("The interval of a mixture holds with its probability") {
+  const StudentMixture one{{1.0}, {2.0}, {0.25}, {6.0}};
+  CHECK(one.mean() == 2.0);
+  CHECK(one.reach(2.0, 0.95) == Approx(0.5 * student_quantile(0.95, 6.0)).epsilon(0.01));
+  // Half of it lies within 1e-3 of its mean, the other half is wide.
+  const StudentMixture two{{0.5, 0.5}, {0.0, 0.0}, {1e-8, 1.0}, {6.0, 6.0}};
+  CHECK(two.reach(0.0, 0.95) == Approx(student_quantile(0.9, 6.0)).epsilon(0.01));
+}
+
+TEST_CASE("A step at one batch, seen at two numbers of workers, is expected at a third") {
+  // Ten samples take longer than twenty: no form has that.
+  const auto seconds = [](double k, double b) {
+    return (0.1 + 0.01 * b + 0.02 * (k - 1.0)) * (b == 10.0 ? 2.0 : 1.0);
+  };
+  std::vector<TimeObservation> observations;
+  for (const double k : {1.0, 2.0, 8.0})
+    for (const double b : {5.0, 10.0, 20.0, 40.0})
+      if (k != 2.0 || b != 40.0) observations.push_back({{k, k * b}, seconds(k, b)});
+  const TimeModel model(observations);
+  const StudentMixture at_step = model.measured_later({4, 40});
+  const StudentMixture beyond = model.measured_later({4, 80});
+  CHECK(std::exp(at_step.mean()) == Approx(seconds(4, 10)).epsilon(0.15));
+  CHECK(std::exp(beyond.mean()) == Approx(seconds(4, 20)).epsilon(0.15));
 }
 
 }  // namespace scavenger::perfmodel
