@@ -224,7 +224,7 @@ provide_test_programs() {
   local program package service
   is_supported_system || return 0
   for program in chromium-headless-shell:chromium-headless-shell prometheus:prometheus sshd:openssh-server \
-                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl buildah:buildah xz:xz-utils; do
+                 slurmctld:slurm-wlm munged:munge curl:curl openssl:openssl buildah:buildah xz:xz-utils ip:iproute2; do
     package=${program#*:}
     ! PATH=$PATH:/usr/sbin command -v "${program%:*}" >/dev/null && ! { [ "$package" = chromium-headless-shell ] && command -v chromium >/dev/null; } || continue
     update_package_lists
@@ -232,7 +232,7 @@ provide_test_programs() {
       say "warning: this distribution has no package $package; the tests that use it will be skipped"
       continue
     fi
-    say "installing $package: tests of pages, metrics, images and providers of machines use it"
+    say "installing $package: tests of pages, metrics, images, networks and providers of machines use it"
     install_packages "$package"
     # The tests start one of their own; this machine is to have none that runs all the time.
     command -v systemctl >/dev/null || continue

@@ -147,8 +147,10 @@ class ComputeEngineTest(job.JobTest):
         said = " ".join(said.split())
         self.assertRegex(said, "3 workers in a row never joined the job, and nobody else is there")
         self.assertRegex(said, "/opt/nobody/bin/scavenger-worker: No such file or directory")
-        rented = [vm["name"] for vm in self.ledger()["vms"] if vm["running"] is not None and not vm["preempted"]]
-        self.assertEqual(len(rented), 3, rented)
+        # One that is preempted does not count, unless its worker had ended before.
+        preempted = {vm["name"]: vm["preempted"] for vm in self.ledger()["vms"] if vm["running"] is not None}
+        self.assertGreaterEqual(len(preempted), 3, preempted)
+        self.assertLessEqual(sum(not was for was in preempted.values()), 3, preempted)
         self.assertEqual(self.ledger()["violations"], [])
         self.assert_all_returned(timeout=1)
 
