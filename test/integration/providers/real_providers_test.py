@@ -211,7 +211,8 @@ class SlurmTest(ProviderTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=60), 130)
         # Slurm's own signal, or the known end, whichever came first: no third job was submitted.
-        self.assertEqual(len({event["name"].split("-")[1] for event in self.machines("ready")}), 2)
+        self.assertEqual(len({event["name"].split("-")[1] for event in self.machines("ready")}), 2,
+                         job.events(self.run_folder(), "machine"))
         names = self.slurm("squeue", "--noheader", "--states=all", "--format=%j").split()
         self.assertEqual(len([name for name in names if name.endswith(f"-{process.pid}")]), 2, names)
         self.assertEqual(job.events(self.run_folder(), "process_lost"), [])
