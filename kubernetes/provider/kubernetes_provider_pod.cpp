@@ -42,8 +42,7 @@ RefusalKind kind_of(FaultKind kind) {
 
 // Only the user can change what is refused so.
 bool is_final(RefusalKind kind) {
-  return kind == RefusalKind::kInvalid || kind == RefusalKind::kPermission ||
-         kind == RefusalKind::kBroken;
+  return kind == RefusalKind::kInvalid || kind == RefusalKind::kPermission;
 }
 
 Refusal refusal(RefusalKind kind, std::string what, std::string where, std::string remedy) {

@@ -131,12 +131,12 @@ std::optional<Refusal> pod_refusal(const PodView& pod, bool has_run) {
                     .where = where,
                     .remedy = "correct provider.image, programs or pod_template"},
                    std::nullopt);
-  if (pod.has_ended() && !ended_by_itself(pod))
-    return refusal(RefusalKind::kCapacity,
-                   {.what = "it ended before it was ready: it " + pod_loss(pod, false).how,
-                    .where = where,
-                    .remedy = ""},
-                   kImageAgainSeconds);
+  const MachineLoss loss = pod_loss(pod, false);
+  if (pod.has_ended() && loss.was_taken)
+    return refusal(
+        RefusalKind::kCapacity,
+        {.what = "it ended before it was ready: it " + loss.how, .where = where, .remedy = ""},
+        kImageAgainSeconds);
   return std::nullopt;
 }
 

@@ -36,8 +36,9 @@ struct PodView {
 
 PodView pod_view(const json& pod);
 
-// Why a Pod that does not run yet never will, or not soon; nothing: wait on. `has_run`: whether a
-// Pod with the same image has already run, so that the image cannot be wrong altogether.
+// Why a Pod that does not run yet never will, or not soon; nothing: wait on, or it has run and
+// ended_by_itself(). `has_run`: whether a Pod with the same image has already run, so that the
+// image cannot be wrong altogether.
 std::optional<Refusal> pod_refusal(const PodView& pod, bool has_run);
 
 // A notice that follows from the Pod itself; nothing: none.
