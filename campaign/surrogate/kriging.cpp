@@ -24,17 +24,15 @@ Kriging::Kriging(const CorrelationOfPoints& process, std::vector<std::vector<dou
   perfmodel::Matrix exact(n, n);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j) exact(i, j) = process_.covariance(units_[i], units_[j]);
-  const auto factor_with = [&](double noise) {
-    perfmodel::Matrix noisy = exact;
-    for (std::size_t i = 0; i < n; ++i) noisy(i, i) += noise / steps[i];
-    auto factor = perfmodel::Cholesky::of(noisy);
-    SCAVENGER_CHECK(factor);
-    return *std::move(factor);
-  };
+  std::map<double, perfmodel::Cholesky> factors;
   std::vector<double> least(values.size(), std::numeric_limits<double>::infinity());
   for (int step = 0; step < kNoises; ++step) {
     const double noise = kQuietest * std::pow(10.0, 0.5 * step);
-    const perfmodel::Cholesky factor = factor_with(noise);
+    perfmodel::Matrix noisy = exact;
+    for (std::size_t i = 0; i < n; ++i) noisy(i, i) += noise / steps[i];
+    auto factored = perfmodel::Cholesky::of(noisy);
+    SCAVENGER_CHECK(factored);
+    const perfmodel::Cholesky& factor = factors.emplace(noise, *std::move(factored)).first->second;
     for (std::size_t k = 0; k < values.size(); ++k) {
       const std::vector<double> white = factor.whiten(values[k]);
       // Minus the logarithm of the likelihood, where one variance of the process is its best.
@@ -45,8 +43,7 @@ Kriging::Kriging(const CorrelationOfPoints& process, std::vector<std::vector<dou
       noises_[k] = noise;
     }
   }
-  for (const double noise : noises_)
-    if (!factors_.contains(noise)) factors_.emplace(noise, factor_with(noise));
+  for (const double noise : noises_) factors_.insert(factors.extract(noise));
 }
 
 std::vector<double> Kriging::weights(std::size_t component, std::span<const double> left) const {

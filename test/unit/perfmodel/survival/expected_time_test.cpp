@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "perfmodel/survival/bathtub.h"
@@ -14,7 +13,7 @@
 namespace scavenger::perfmodel {
 namespace {
 
-constexpr CheckpointCost kNone{.seconds = std::numeric_limits<double>::infinity()};
+constexpr CheckpointCost kNone{.seconds = kInfinity};
 
 // One job, followed until it is done: the machines' lives are drawn.
 double played_seconds(const Survival& survival, const Work& work, double age,

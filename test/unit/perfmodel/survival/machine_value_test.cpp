@@ -1,7 +1,6 @@
 #include "perfmodel/survival/machine_value.h"
 
 #include <catch2/catch.hpp>
-#include <limits>
 #include <memory>
 
 #include "perfmodel/survival/bathtub.h"

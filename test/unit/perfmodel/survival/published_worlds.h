@@ -2,7 +2,6 @@
 // 24 h and without.
 #pragma once
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>

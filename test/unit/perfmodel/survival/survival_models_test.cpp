@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 
 #include "perfmodel/survival/bathtub.h"
 #include "perfmodel/survival/early_hazard.h"
