@@ -39,6 +39,27 @@ double compute_alike(const Configuration& a, const TimeParts& of_a, const Config
 
 }  // namespace
 
+std::vector<double> IntervalErrors::shares() const {
+  std::vector<double> shares;
+  for (const RoughnessLevel& of_sync : sync)
+    for (const RoughnessLevel& of_compute : compute)
+      for (const RoughnessLevel& of_own : own)
+        shares.push_back(of_sync.share * of_compute.share * of_own.share);
+  return shares;
+}
+
+std::vector<double> weigh_roughnesses(std::span<const double> shares,
+                                      std::span<const double> log_evidences) {
+  std::vector<double> weights;
+  for (std::size_t m = 0; m < shares.size(); ++m)
+    weights.push_back(std::log(shares[m]) + log_evidences[m]);
+  const double most = *std::ranges::max_element(weights);
+  double sum = 0.0;
+  for (double& weight : weights) sum += weight = std::exp(weight - most);
+  for (double& weight : weights) weight /= sum;
+  return weights;
+}
+
 double StudentMixture::mean() const {
   return std::inner_product(means.begin(), means.end(), weights.begin(), 0.0);
 }
@@ -95,12 +116,7 @@ RoughPredictions::RoughPredictions(const TimeFit& fit,
       for (const RoughnessLevel& own : errors.own)
         add_level(sync, compute, own, errors.scale_degrees);
 
-  double most = -1e300, sum = 0.0;
-  for (const Level& level : levels_)
-    most = std::max(most, std::log(level.weight) + level.log_evidence);
-  for (Level& level : levels_)
-    sum += level.weight = std::exp(std::log(level.weight) + level.log_evidence - most);
-  for (Level& level : levels_) level.weight /= sum;
+  weights_ = weigh_roughnesses(errors.shares(), log_evidences());
 }
 
 RoughPredictions::Place RoughPredictions::place(const Configuration& c) const {
@@ -134,8 +150,7 @@ void RoughPredictions::add_level(const RoughnessLevel& sync, const RoughnessLeve
   const std::size_t n = observed_.size(), count = open_.size();
   Level level{.sync_variance = sync.deviation * sync.deviation,
               .compute_variance = compute.deviation * compute.deviation,
-              .own_variance = own.deviation * own.deviation,
-              .weight = sync.share * compute.share * own.share};
+              .own_variance = own.deviation * own.deviation};
   const auto factors = Cholesky::of(observation_covariance(level));
   SCAVENGER_CHECK(factors);
   level.inverse = factors->inverse();
@@ -232,10 +247,9 @@ StudentMixture RoughPredictions::log_seconds(const Configuration& c, double betw
   const Place at[] = {place(c)};
   Matrix between(1, 1);
   between(0, 0) = between_forms;
-  StudentMixture mixture;
+  StudentMixture mixture{.weights = weights_};
   for (const Level& level : levels_) {
     const Known known = predict(level, at, between);
-    mixture.weights.push_back(level.weight);
     mixture.means.push_back(known.means[0]);
     mixture.variances.push_back(known.covariance(0, 0) + level.square * level.own_variance);
     mixture.degrees.push_back(level.degrees);
@@ -246,11 +260,10 @@ StudentMixture RoughPredictions::log_seconds(const Configuration& c, double betw
 StudentMixture RoughPredictions::log_ratio(const Configuration& a, const Configuration& b,
                                            const Matrix& between_forms) const {
   const Place both[] = {place(a), place(b)};
-  StudentMixture mixture;
+  StudentMixture mixture{.weights = weights_};
   for (const Level& level : levels_) {
     const Known known = predict(level, both, between_forms);
     const Matrix& covariance = known.covariance;
-    mixture.weights.push_back(level.weight);
     mixture.means.push_back(known.means[0] - known.means[1]);
     mixture.variances.push_back(
         std::max(1e-12, covariance(0, 0) + covariance(1, 1) - 2.0 * covariance(0, 1)));

@@ -37,14 +37,21 @@ struct IntervalErrors {
   // All deviations of a table are common multiples of these; the prior of that scale weighs as
   // much as so many independent errors.
   double scale_degrees = 4.0;
+
+  // Of each roughness: sync by compute by own, the last one fastest.
+  std::vector<double> shares() const;
 };
+
+// How probable each roughness is after the observations, of which these are the likelihoods.
+std::vector<double> weigh_roughnesses(std::span<const double> shares,
+                                      std::span<const double> log_evidences);
 
 // Of ln(seconds), or of the logarithm of a ratio: one Student distribution for each roughness.
 struct StudentMixture {
   std::vector<double> weights;  // they add up to 1
-  std::vector<double> means;
-  std::vector<double> variances;  // squares of the scales
-  std::vector<double> degrees;
+  std::vector<double> means{};
+  std::vector<double> variances{};  // squares of the scales
+  std::vector<double> degrees{};
 
   double mean() const;
   // Half the width of the interval about `centre` that holds with this probability.
@@ -75,7 +82,6 @@ class RoughPredictions final {
     double compute_variance = 0.0;
     double own_variance = 0.0;
     double log_evidence = 0.0;
-    double weight = 0.0;
     double degrees = 0.0;
     double square = 1.0;             // of the scale of all deviations, after the observations
     Matrix inverse{};                // Sigma^-1 of the observations
@@ -114,6 +120,7 @@ class RoughPredictions final {
   std::vector<double> residuals_;
   std::vector<Place> observed_;
   std::vector<Level> levels_;
+  std::vector<double> weights_;  // of levels_
 };
 
 // |ln| of the largest factor by which the formula's seconds can differ from those of the nearest

@@ -74,7 +74,7 @@ std::vector<Likelihoods> likelihoods_of(const Predictions& all) {
 }
 
 double log_likelihood(const std::vector<Likelihoods>& all, const IntervalErrors& errors) {
-  const std::vector<double> shares = shares_of(errors);
+  const std::vector<double> shares = errors.shares();
   double sum = 0.0;
   for (const Likelihoods& one : all)
     sum += one.weight * std::log(dot(shares, one.both) / dot(shares, one.before));
@@ -237,8 +237,8 @@ TEST_CASE("Intervals hold on tables of sources that their constants were not fou
     for (const std::string& name : distinct(here, &HeldOut::table)) {
       const auto table = select(here, [&](const HeldOut& one) { return one.table == name; });
       const Judged before = judge_fit(table);
-      const Judged now = judge(table, shares_of(constants));
-      by_given.add(table, shares_of(constants));
+      const Judged now = judge(table, constants.shares());
+      by_given.add(table, constants.shares());
       fmt::print("{:<40} {:>4} {:>5.1f}% | {:>5.1f}% {:>5.0f}% | {:>5.1f}% {:>5.0f}%{}\n", name,
                  now.points, 100 * now.error, 100 * before.share(), 100 * before.half_width,
                  100 * now.share(), 100 * now.half_width,

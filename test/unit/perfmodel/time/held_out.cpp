@@ -1,6 +1,5 @@
 #include "test/unit/perfmodel/time/held_out.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -108,22 +107,9 @@ std::vector<HeldOut> hold_out(const std::vector<TimeTable>& tables) {
   return all;
 }
 
-std::vector<double> shares_of(const IntervalErrors& errors) {
-  std::vector<double> shares;
-  for (const RoughnessLevel& sync : errors.sync)
-    for (const RoughnessLevel& compute : errors.compute)
-      for (const RoughnessLevel& own : errors.own)
-        shares.push_back(sync.share * compute.share * own.share);
-  return shares;
-}
-
 StudentMixture with_shares(const HeldOut& held_out, const std::vector<double>& shares) {
   StudentMixture mixture = held_out.mixture;
-  const double most = *std::ranges::max_element(held_out.log_evidences);
-  double sum = 0.0;
-  for (std::size_t m = 0; m < shares.size(); ++m)
-    sum += mixture.weights[m] = shares[m] * std::exp(held_out.log_evidences[m] - most);
-  for (double& weight : mixture.weights) weight /= sum;
+  mixture.weights = weigh_roughnesses(shares, held_out.log_evidences);
   return mixture;
 }
 

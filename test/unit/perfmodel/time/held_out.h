@@ -30,9 +30,6 @@ struct HeldOut {
 // than twelve rows), and with each row left out in turn (tables of at most thirty rows).
 std::vector<HeldOut> hold_out(const std::vector<TimeTable>& tables);
 
-// The share of each roughness among tables, in the order of log_evidences.
-std::vector<double> shares_of(const IntervalErrors& errors);
-
 // Of ln(seconds), with these shares.
 StudentMixture with_shares(const HeldOut& held_out, const std::vector<double>& shares);
 
