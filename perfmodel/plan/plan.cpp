@@ -19,7 +19,7 @@ HeldOutError leave_one_out(std::span<const TimeObservation> times) {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     try {
       const TimeModel model(rest);
-      const double predicted = model.predict(times[i].configuration).seconds.value;
+      const double predicted = model.seconds(times[i].configuration);
       const double off = std::abs(predicted / times[i].seconds - 1.0);
       sum += off;
       error.largest = std::max(error.largest, off);
@@ -135,7 +135,7 @@ StatisticalModel adopt_statistics(const PlanRequest& request, Plan& plan) {
 FitErrors fit_errors_of(const TimeModel& time, std::span<const TimeObservation> observations) {
   FitErrors errors;
   for (const TimeObservation& o : observations) {
-    const double off = time.predict(o.configuration).seconds.value / o.seconds - 1.0;
+    const double off = time.seconds(o.configuration) / o.seconds - 1.0;
     errors.lowest = std::min(errors.lowest, off);
     errors.highest = std::max(errors.highest, off);
   }
@@ -161,7 +161,7 @@ void add_speed(const TimeModel& time, double fewest_workers, PlanRow& row) {
   const Configuration base{fewest_workers, fewest_workers * at.local_batch(), 1.0};
   row.efficiency = time.ratio(base, at);
   // Unequal machines are slower or faster than those of the model.
-  const double faster = time.predict(at).seconds.value / seconds.value;
+  const double faster = time.seconds(at) / seconds.value;
   scale(faster, row.efficiency);
 }
 

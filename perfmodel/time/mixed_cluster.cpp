@@ -84,7 +84,7 @@ MixedPrediction predict_mixed(const TimeModel& model, std::span<const MachineGro
   for (const TimeParameter sync : {kSyncBase, kSyncSlope, kSyncPerSample})
     parameters[sync] /= slowest_link;
   const double mixed = evaluate(model.best().form(), parameters, configuration).seconds;
-  prediction.seconds = model.predict(configuration).seconds.value * mixed / as_measured;
+  prediction.seconds = model.seconds(configuration) * mixed / as_measured;
   return prediction;
 }
 

@@ -107,6 +107,10 @@ TimePrediction TimeModel::predict(const Configuration& configuration) const {
   return prediction;
 }
 
+double TimeModel::seconds(const Configuration& configuration) const {
+  return std::exp(best().predict_log(configuration));
+}
+
 StudentMixture TimeModel::measured_later(const Configuration& configuration) const {
   Matrix between(1, 1);
   add_between_forms({&configuration, 1}, between);

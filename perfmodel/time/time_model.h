@@ -44,6 +44,8 @@ class TimeModel final {
                      const TimeModelOptions& options = {});
 
   TimePrediction predict(const Configuration& configuration) const;
+  // The value alone: its interval takes some sixty times as long.
+  double seconds(const Configuration& configuration) const;
 
   // Seconds at `a` over seconds at `b`, whose errors are partly the same.
   Estimate ratio(const Configuration& a, const Configuration& b) const;
