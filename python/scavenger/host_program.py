@@ -12,6 +12,7 @@ import torch
 from scavenger import native, user_file
 from scavenger.devices import choice
 from scavenger.inspection import stepped_here
+from scavenger.loading import early_fork_server
 from scavenger.loading.loader_pool import (
     BuiltInSource,
     LoaderPool,
@@ -61,6 +62,8 @@ class Worker:
         if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
             source = self._own_data = self._data_of(file, config, settings)
             model.batches_ahead = source.batches_ahead
+        if not isinstance(source, PoolSource):
+            early_fork_server.end()
         model.place = self.describe_place(place)
         self._trainer = Trainer(file, self._state, settings, source,
                                 self._library.scavenger_worker_gradient_ready)
@@ -200,6 +203,7 @@ def compute_threads() -> Optional[Callable[..., None]]:
 
 def run() -> int:
     """Work until the job ends; return the exit code."""
+    early_fork_server.begin()
     library = native.load()
     return serve(library, Worker(library), compute_threads())
 

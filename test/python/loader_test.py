@@ -150,6 +150,29 @@ class LoaderTest(unittest.TestCase):
         self.pool._loaders[0].process.kill()
         self.assertEqual(self.take(2, 3).tolist(), [[2, 2], [3, 3]])
 
+    def test_that_process_is_a_fork_of_the_worker(self):
+        """Another Python would import PyTorch once more."""
+        code = """
+            import pathlib, sys
+            from multiprocessing import forkserver
+            from scavenger.loading import early_fork_server
+            from scavenger.loading.loader_pool import TRAINING, LoaderPool, importing_loaders
+            if not hasattr(forkserver._forkserver, "_forkserver_authkey"):
+                early_fork_server.begin()
+                pid = forkserver._forkserver._forkserver_pid
+                pool = LoaderPool(importing_loaders(pathlib.Path(sys.argv[1]), 1, 100))
+                assert pool.take(TRAINING, [2, 3], 0).tolist() == [[2, 2], [3, 3]]
+                assert forkserver._forkserver._forkserver_pid == pid
+                assert pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() == pathlib.Path("/proc/self/cmdline").read_bytes()
+                for loader in pool._loaders:
+                    loader.process.kill()
+                early_fork_server.end()
+                assert not pathlib.Path(f"/proc/{pid}").exists()
+        """
+        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), self.folder / "train.py"], text=True, timeout=PATIENCE_SECONDS,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
     def test_samples_that_get_each_process_killed_are_named(self):
         from scavenger.loading.loader_pool import LoaderLost
         with self.assertRaises(LoaderLost) as raised:
