@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly kThreaded='invariants|live_page|net|page|process|ps_collective|ps_core|ps_host|ps_shm|ps_tcp|worker'
 readonly kSmallUnit='base|fuzz|net|protocol|ps_shm'
-readonly kSmallThreads='net|ps_shm'
+readonly kSmallThreads='ps_shm'
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_init_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1

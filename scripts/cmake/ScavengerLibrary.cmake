@@ -81,11 +81,10 @@ function(scavenger_program name)
   add_dependencies(programs ${name})
 endfunction()
 
-# A test in Python: exit code 0 passed, 77 skipped (it says why). ARGS follow the script's name. Most start programs that
-# keep two processors busy, so it counts as two of the tests that run at once.
+# A test in Python: exit code 0 passed, 77 skipped (it says why). ARGS follow the script's name.
 function(scavenger_python_test name)
   cmake_parse_arguments(arg "" "SCRIPT" "ARGS" ${ARGN})
   scavenger_test_name(${name})
   add_test(NAME ${name} COMMAND ${SCAVENGER_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGS})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()

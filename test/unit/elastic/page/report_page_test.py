@@ -241,6 +241,8 @@ class OneRun(ReportTest):
                 page = chromium.open(file.as_uri(), dark=dark)
                 for details in page.locator("details").all():
                     details.locator("summary").click()
+                # Further rows of a table are like these, and there are thousands, which take axe-core a minute.
+                page.evaluate("document.querySelectorAll('tbody tr:nth-child(n + 9)').forEach((row) => row.remove())")
                 found = Axe().run(page).response["violations"]
                 told = [f"{rule['id']}: {rule['help']}: {node['target']} {node['failureSummary']}" for rule in found for node in rule["nodes"][:3]]
                 self.assertEqual(told, [], "\n".join(told))
