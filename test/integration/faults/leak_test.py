@@ -14,7 +14,7 @@ import job  # noqa: E402
 
 CONFIG = [job.CONFIGS / "synthetic_mlp.json", "--quiet", "--set", "stop.target=null", "--set", "evaluation.every_epochs=100000",
           "--set", "stop.max_epochs=1000000", "--set", "faults.max_losses=100000"]
-WARM_UP = 300  # changes of membership: the report folds those of long ago above 128 of them
+WARM_UP = 160  # changes of membership: the report folds those of long ago above 128 of them
 WARM_UP_LOSSES = 15  # the first ones load code and make buffers that stay
 # Found before the mend: 15 KiB for each resize and 69 KiB for each loss, for ever. Now: 0.0 and 0.3.
 KIB_PER_RESIZE = 5

@@ -64,7 +64,7 @@ LOADER_KILLED = r"a loader process ended with exit code -9 \(killed: perhaps mem
 
 @unittest.skipUnless(memory_limit.can_limit(), "needs root and the memory controller of cgroup version 1")
 class MemoryTest(user_code.UserCodeTest):
-    orphans_seconds = 60  # the process that loaders are forked from imports PyTorch before it looks whether its worker lives
+    orphans_seconds = 60  # from Python 3.14 on, the process that loaders are forked from imports PyTorch first
 
     def setUp(self):
         super().setUp()
