@@ -9,7 +9,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly kThreaded='invariants|live_page|net|page|process|ps_collective|ps_core|ps_host|ps_shm|ps_tcp|worker'
-readonly kSmallUnit='base|fuzz|net|protocol|ps_shm'
+readonly kSmallUnit='base|net|protocol|ps_shm'
 readonly kSmallThreads='ps_shm'
 export ASAN_OPTIONS=detect_stack_use_after_return=1:strict_init_order=1
 export UBSAN_OPTIONS=print_stacktrace=1
@@ -68,7 +68,6 @@ run_unit() {
 }
 
 run_small() {
-  local -x SCAVENGER_FUZZ_INPUTS=200
   local status=0
   build_and_run asan "$kSmallUnit" "$(nproc)" || status=1
   build_and_run tsan "$kSmallThreads" 1 || status=1
