@@ -65,10 +65,7 @@ class StagesTest(unittest.TestCase):
             self.assertEqual(case["values"]["largest difference of weights"], 0.0)  # on the CPU both are the same passes
 
     def test_jobs(self):
-        stages = ["workers", "all_reduce", "hierarchy", "python"]
-        if os.environ.get("SCAVENGER_LONG_TESTS"):
-            stages += ["synchronisation", "copies"]  # of which nothing is judged on a CPU
-        found = self.check(*stages)
+        found = self.check("workers", "all_reduce", "hierarchy", "synchronisation", "copies", "python")
         for stage, case in (("workers", "equal results"), ("all_reduce", "equal results"), ("hierarchy", "host by host"),
                             ("python", "equal results, mlp")):
             for check in found[stage]["cases"][case]["checks"]:

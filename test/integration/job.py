@@ -18,8 +18,6 @@ CONFIGS = SOURCE / "configs"
 SHARED_DATA = pathlib.Path(os.environ.get("SCAVENGER_SHARED_DATA", SOURCE.parent / "shared" / "data"))
 FASHION = pathlib.Path("/usr/share/datasets/fashion-mnist")
 programs = pathlib.Path(".")
-# For what takes minutes, and what a smaller test looks at, too.
-only_long = unittest.skipUnless(os.environ.get("SCAVENGER_LONG_TESTS"), "takes minutes: SCAVENGER_LONG_TESTS=1 runs it")
 
 
 class JobTest(unittest.TestCase):

@@ -25,7 +25,6 @@ class TargetTest(job.JobTest):
     def test_mnist_cnn_reaches_97_percent(self):
         self.reach("mnist_cnn.json", "mnist")
 
-    @job.only_long
     @unittest.skipUnless((job.SHARED_DATA / "cifar10").exists(), "the shared data is not here")
     def test_cifar10_cnn_reaches_55_percent(self):
         self.reach("cifar10_cnn.json", "cifar10")

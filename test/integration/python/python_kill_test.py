@@ -1,7 +1,7 @@
 """A job in Python that is killed with SIGKILL at random instants and resumed has the bits of one that was not; one that is resized
 while it trains has the losses of one that was not, and each pause is told.
 
-Bounded by default; `SCAVENGER_LONG_TESTS=1 python_kill_test.py BUILD/bin --count 50` is the long run. SCAVENGER_TEST_SEED repeats one.
+Bounded by default; `python_kill_test.py BUILD/bin --count 50` is the long run. SCAVENGER_TEST_SEED repeats one.
 """
 
 import json
@@ -91,6 +91,10 @@ class PythonKillTest(user_code.UserCodeTest):
         process.wait()
         return f"{before} to {self.iterations_logged(run)}"
 
+    def skip_unless_long(self):
+        if count == 1:
+            self.skipTest("only with --count")
+
     def check_kills(self, optimizer):
         seed = int(os.environ.get("SCAVENGER_TEST_SEED", time.time_ns() % 10**6))
         print(f"SCAVENGER_TEST_SEED={seed}")
@@ -113,8 +117,8 @@ class PythonKillTest(user_code.UserCodeTest):
         self.assertEqual(job.read_safetensors(job.checkpoints(run)[-1] / "optimizer.safetensors"),
                          job.read_safetensors(job.checkpoints(whole)[-1] / "optimizer.safetensors"), story)
 
-    @job.only_long  # python_test kills one, too
     def test_kills_of_a_job_with_parameter_servers(self):
+        self.skip_unless_long()  # python_test kills one, too
         self.check_kills(SGD)
 
     def test_kills_of_a_job_whose_workers_step(self):
@@ -152,12 +156,11 @@ class PythonKillTest(user_code.UserCodeTest):
     def losses_of(self, run):
         return {event["first"] + i: loss for event in job.events(run, "iterations") for i, loss in enumerate(event["loss"])}
 
-    @job.only_long  # optimizers_test resizes one, too
     def test_resizes_of_a_job_with_parameter_servers(self):
         self.check_resizes(SGD)
 
-    @job.only_long
     def test_resizes_of_a_job_whose_workers_step(self):
+        self.skip_unless_long()
         self.check_resizes(IN_PYTHON)
 
 

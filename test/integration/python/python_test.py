@@ -76,7 +76,7 @@ class PythonTest(user_code.UserCodeTest):
         model.load_state_dict(safetensors.torch.load_file(pathlib.Path(__file__).parent / "start.safetensors"))
         return model""") + user_code.LOSS)
         model = {"type": "mlp", "hidden": [HIDDEN], "start": {"weights": str(self.folder / "start.safetensors")}}
-        for workers in (1, 4):  # parity_test has two
+        for workers in (1, 2, 4):
             built_in = self.weights_of(f"native{workers}", python, "--workers", workers, "--set",
                                        f"model={json.dumps(model)}")
             own = self.weights_of(f"python{workers}", python, "--workers", workers)

@@ -85,11 +85,12 @@ class ScriptTest(user_code.UserCodeTest):
     if scavenger.rank == 0:
         torch.save(model.state_dict(), "after_the_loop.pt")
 """)
-        in_file = self.weights_of("file", self.folder / "file.json", "--workers", 2)
-        own = self.weights_of("own", script, "--workers", 2)
-        self.assertEqual(in_file, own)
-        self.check_after_the_loop(own)
-        accuracy = job.events(self.run_folder("own"), "evaluation")[-1]["accuracy"]
+        for workers in (1, 2):
+            in_file = self.weights_of(f"file{workers}", self.folder / "file.json", "--workers", workers)
+            own = self.weights_of(f"own{workers}", script, "--workers", workers)
+            self.assertEqual(in_file, own)
+            self.check_after_the_loop(own)
+        accuracy = job.events(self.run_folder("own2"), "evaluation")[-1]["accuracy"]
         self.assertGreater(accuracy, 0.25)
 
     def check_after_the_loop(self, weights):
@@ -162,34 +163,16 @@ class ScriptTest(user_code.UserCodeTest):
     def test_mistakes_are_told_before_anything_starts(self):
         for source, words in [
                 (BEGIN + "\n    raise ValueError('the answer is 42')\n", "ValueError: the answer is 42"),
+                (BEGIN, "the script ended without a loop"),
+                (MODEL_FILE, "run scavenger-train with a configuration that names it as model.file"),
                 (BEGIN + LOOP.replace(", max_iterations=40", ""), "the job would never end"),
                 (BEGIN + LOOP.replace("batch_size=64", "batch_size=5000"), "more than the 512 training samples"),
-                (BEGIN + LOOP.replace("batch_size=64", "batch_size=0"), "batch_size")]:
+                (BEGIN + LOOP.replace("batch_size=64", "batch_size=0"), "batch_size"),
+                ("import no_such_module", "No module named 'no_such_module'")]:
             with self.subTest(words):
                 said = self.said_of(source)
                 self.assert_told_once(said, words)
                 self.assertFalse(self.run_folder().exists(), "something has started")
-
-    def description_of(self, source):
-        """What the process that looks at a script answers: here a fork of this one, which has imported PyTorch."""
-        from scavenger import script_description
-        asked, answer = self.folder / "asked.json", self.folder / "answer"
-        asked.write_text(json.dumps({"file": str(self.script(source)), "arguments": []}))
-        child = os.fork()
-        if child == 0:
-            sys.stdin = asked.open()
-            os.dup2(os.open(answer, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), 1)
-            os._exit(script_description.main())
-        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 2)
-        return answer.read_text()
-
-    def test_what_a_script_lacks_is_told(self):
-        for source, words in [
-                (BEGIN, "the script ended without a loop"),
-                (MODEL_FILE, "run scavenger-train with a configuration that names it as model.file"),
-                ("import no_such_module", "No module named 'no_such_module'")]:
-            with self.subTest(words):
-                self.assert_told_once(self.description_of(source), words)
 
     def test_a_script_that_does_not_come_to_its_loop_is_told_of(self):
         script = self.script(BEGIN + "\n    import time\n    time.sleep(100000)\n" + LOOP)
@@ -283,7 +266,7 @@ def train_it(width):
     for inputs, targets in scavenger.loader(Rows(), batch_size=32, epochs=2):
         scavenger.step(torch.nn.functional.cross_entropy(model(inputs), targets))
 
-run = scavenger.run(train_it, "8", workers=1)
+run = scavenger.run(train_it, "8", workers=2)
 print("ended", run.exit_code, run.report["status"], run.folder)
 stream = (number for number in range(3))
 try:
