@@ -62,8 +62,7 @@ class Worker:
         if config["data"]["train"]["format"] in user_file.PYTHON_FORMATS:
             source = self._own_data = self._data_of(file, config, settings)
             model.batches_ahead = source.batches_ahead
-        if not isinstance(source, PoolSource):
-            early_fork_server.end()
+        early_fork_server.end()
         model.place = self.describe_place(place)
         self._trainer = Trainer(file, self._state, settings, source,
                                 self._library.scavenger_worker_gradient_ready)

@@ -150,28 +150,74 @@ class LoaderTest(unittest.TestCase):
         self.pool._loaders[0].process.kill()
         self.assertEqual(self.take(2, 3).tolist(), [[2, 2], [3, 3]])
 
-    def test_that_process_is_a_fork_of_the_worker(self):
-        """Another Python would import PyTorch once more."""
-        code = """
-            import pathlib, sys
+    def run_with_fork(self, code):
+        """Runs it in a process that has begun the process that loaders are forked from, and has no threads."""
+        begin = """
+            import os, pathlib, signal, sys
             from multiprocessing import forkserver
             from scavenger.loading import early_fork_server
             from scavenger.loading.loader_pool import TRAINING, LoaderPool, importing_loaders
-            if not hasattr(forkserver._forkserver, "_forkserver_authkey"):
-                early_fork_server.begin()
-                pid = forkserver._forkserver._forkserver_pid
+            if hasattr(forkserver._forkserver, "_forkserver_authkey"):
+                sys.exit(0)
+            early_fork_server.begin()
+            pid = early_fork_server._waiting.pid
+            def load():
                 pool = LoaderPool(importing_loaders(pathlib.Path(sys.argv[1]), 1, 100))
                 assert pool.take(TRAINING, [2, 3], 0).tolist() == [[2, 2], [3, 3]]
-                assert forkserver._forkserver._forkserver_pid == pid
-                assert pathlib.Path(f"/proc/{pid}/cmdline").read_bytes() == pathlib.Path("/proc/self/cmdline").read_bytes()
                 for loader in pool._loaders:
                     loader.process.kill()
-                early_fork_server.end()
-                assert not pathlib.Path(f"/proc/{pid}").exists()
         """
-        done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), self.folder / "train.py"], text=True, timeout=PATIENCE_SECONDS,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        words = [sys.executable, "-c", textwrap.dedent(begin) + textwrap.dedent(code), self.folder / "train.py"]
+        done = subprocess.run(words, text=True, timeout=PATIENCE_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_that_process_is_a_fork_of_the_worker(self):
+        """Another Python would import PyTorch once more."""
+        self.run_with_fork("""
+            load()
+            assert forkserver._forkserver._forkserver_pid == pid
+            words = [pathlib.Path(f"/proc/{name}/cmdline").read_bytes() for name in (pid, "self")]
+            assert words[0] == words[1]
+            early_fork_server.end()
+            assert pathlib.Path(f"/proc/{pid}").exists(), "it is used"
+            forkserver._forkserver._stop()
+            assert not pathlib.Path(f"/proc/{pid}").exists()
+        """)
+
+    def test_a_fork_that_was_killed_is_done_without(self):
+        self.run_with_fork("""
+            os.kill(pid, signal.SIGKILL)
+            load()
+            assert forkserver._forkserver._forkserver_pid != pid
+        """)
+
+    def test_a_fork_that_nobody_uses_is_ended_also_if_it_stands_still(self):
+        self.run_with_fork("""
+            os.kill(pid, signal.SIGSTOP)
+            early_fork_server.end()
+            assert not pathlib.Path(f"/proc/{pid}").exists()
+            load()
+        """)
+
+    def test_a_fork_ends_with_its_worker(self):
+        code = ("import sys\n"
+                "from scavenger.loading import early_fork_server\n"
+                "early_fork_server.begin()\n"
+                "print(early_fork_server._waiting.pid if early_fork_server._waiting else 0, flush=True)\n"
+                "sys.stdin.read()\n")
+        with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
+            pid = int(worker.stdout.readline())
+            worker.kill()
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while pid and self.is_alive(pid):
+            self.assertLess(time.monotonic(), deadline, "the fork outlives its worker")
+            time.sleep(0.01)
+
+    def is_alive(self, pid):
+        try:
+            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
 
     def test_samples_that_get_each_process_killed_are_named(self):
         from scavenger.loading.loader_pool import LoaderLost

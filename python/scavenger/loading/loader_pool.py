@@ -15,6 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, 
 import torch.multiprocessing
 
 from scavenger import batches, native
+from scavenger.loading import early_fork_server
 from scavenger.loading.loader_process import Loaded, Request, run
 from scavenger.problems import Failure, UserError, sample_text
 
@@ -71,6 +72,7 @@ def importing_loaders(path: Optional[pathlib.Path], seed: int, train_samples: in
     """
     context: Any = torch.multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([run.__module__])  # PyTorch is imported once for all of them
+    early_fork_server.use()
     arguments = (str(path or ""), data, seed, train_samples)
     while True:
         yield _importing_loader(arguments)
