@@ -13,6 +13,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly kSuite=bookworm kPython=3.11 kUser=65532
+# Compiled files hold by the content of their source: all files of the image get the same time.
+readonly compile_options=(-q --invalidation-mode unchecked-hash)
 readonly kMirror=${SCAVENGER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
 fail() { echo "build_image.sh: $1; $2" >&2; exit 2; }
@@ -58,7 +60,7 @@ make_base() {
   mkdir -p build/image
   debootstrap --variant=minbase --include="$packages" "$kSuite" "$root.new" "$kMirror" >"$work/debootstrap.log" 2>&1 ||
     fail "debootstrap failed: $(tail -n 1 "$work/debootstrap.log")" "set SCAVENGER_DEBIAN_MIRROR to a mirror that this machine reaches"
-  [ -z "$wheel" ] || chroot "$root.new" python3 -m compileall -q -f --invalidation-mode unchecked-hash "/usr/lib/python$kPython"
+  [ -z "$wheel" ] || chroot "$root.new" python3 -m compileall -f "${compile_options[@]}" "/usr/lib/python$kPython"
   rm -rf "$root.new"/var/cache/apt/* "$root.new"/var/lib/apt/lists/* "$root.new"/var/log/* \
     "$root.new"/usr/share/{doc-base,info,locale,man}/* "$root.new"/dev/*
   find "$root.new/usr/share/doc" -type f ! -name copyright -delete
@@ -77,19 +79,18 @@ install_prefix() {
   cp -a --no-preserve=ownership "$prefix" "$work/root/opt/scavenger"
 }
 
-# compile_imports FOLDER: a process in a container cannot keep what Python compiles, and would compile PyTorch each time, for
-# seconds. By content, not by time: all files of the image get the same time.
+# compile_imports FOLDER: a process in a container cannot keep what Python compiles, and would compile PyTorch each
+# time, for seconds.
 compile_imports() {
   local interpreter=$torch/../../../bin/python  # of a virtual environment
   [ -x "$interpreter" ] || interpreter=python$kPython
-  command -v "$interpreter" >/dev/null || fail "there is no $interpreter to compile the packages" "install Python $kPython"
+  command -v "$interpreter" >/dev/null || fail "there is no $interpreter" "install Python $kPython"
   PYTHONPATH=$1 "$interpreter" -B -S -c 'import sys, scavenger.inspection, scavenger.script_worker, scavenger.trainer
 for module in list(sys.modules.values()):
     file = getattr(module, "__file__", None) or ""
     if file.startswith(sys.argv[1]) and file.endswith(".py"): print(file)' "$1" >"$work/imports" ||
     fail "the packages of the image cannot be imported" "see the lines above"
-  env -u PYTHONPYCACHEPREFIX "$interpreter" -m compileall -q --invalidation-mode unchecked-hash \
-    -s "$work/root" -p / -i "$work/imports"
+  env -u PYTHONPYCACHEPREFIX "$interpreter" -m compileall "${compile_options[@]}" -s "$work/root" -p / -i "$work/imports"
 }
 
 # The packages that PyTorch for a CPU imports, from the folder of --torch, and the wheel.
