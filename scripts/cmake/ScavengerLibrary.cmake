@@ -56,7 +56,6 @@ function(scavenger_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} scavenger_catch_main scavenger_flags)
-  target_compile_options(${name} PRIVATE ${SCAVENGER_TEST_FLAGS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test
     UNITY_BUILD ${SCAVENGER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   scavenger_test_name(${name})
