@@ -227,14 +227,18 @@ awaitable<std::string> SlurmProvider::address_of(MachineId id, JobPointer job) {
                  "address",    "show",
                  "dev",        settings_.interface};
   const CommandResult result = co_await run_slurm(std::move(words));
-  const auto own = interface_address(result.output);
-  if (!own)
-    refuse(is_wanted(id) ? RefusalKind::kBroken : RefusalKind::kCapacity,
-           fmt::format("node {} tells no address of its interface {}: {}", node,
-                       settings_.interface, result.failure()),
-           "provider.interface", "name one that all nodes have, or leave it out", kAgainSeconds);
-  node_addresses_[node] = *own;
-  co_return *own;
+  if (const auto own = interface_address(result.output)) co_return node_addresses_[node] = *own;
+  const std::string what = fmt::format("node {} tells no address of its interface {}: {}", node,
+                                       settings_.interface, result.failure());
+  const bool has_answered =
+      result.succeeded() || result.output.find("does not exist") != std::string::npos;
+  if (!has_answered || !is_wanted(id))  // Slurm did not run it, or it was cut off
+    refuse(RefusalKind::kUnreachable, what, "provider.interface", "see whether srun works there",
+           kAgainSeconds);
+  // If any node has told one, a later job may be on such a node. If none has, it is the name.
+  refuse(RefusalKind::kBroken, what, "provider.interface",
+         "name one that all nodes have, or leave it out",
+         node_addresses_.empty() ? std::nullopt : std::optional(kAgainSeconds));
 }
 
 awaitable<Machine> SlurmProvider::machine_in(MachineId id, JobPointer job, bool is_early) {

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -217,6 +218,18 @@ class SlurmTest(ProviderTest):
         self.assertEqual(len([name for name in names if name.endswith(f"-{process.pid}")]), 2, names)
         self.assertEqual(job.events(self.run_folder(), "process_lost"), [])
         self.assertEqual(job.report(self.run_folder())["totals"]["iterations_repeated"], 0)
+        self.assert_no_job_is_left()
+
+    def test_an_interface_that_no_node_has_ends_the_job_with_the_remedy(self):
+        """The nodes here are this machine, so `ip` is asked there for another interface than the one that was named."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "ip").write_text(f'#!/bin/sh\nexec {shutil.which("ip")} -oneline address show dev nosuch0\n')
+        (folder / "ip").chmod(0o755)
+        self.extra = {**self.extra, "PATH": f"{folder}:{self.extra['PATH']}"}
+        said = self.train(*ENDLESS, "--run", self.run_folder(), *self.provider(type="slurm", interface="lo"), check=None)
+        self.assertIn('Device "nosuch0" does not exist', said)
+        self.assertIn("name one that all nodes have, or leave it out", said)
         self.assert_no_job_is_left()
 
     def state_of(self, number):
