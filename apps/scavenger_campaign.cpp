@@ -74,6 +74,7 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->excludes(resume);
   app.add_option("--set", arguments.overrides,
                  "Replaces a value of the configuration: --set machines.count=4")
+      ->allow_extra_args(false)
       ->excludes(resume);
   app.add_option("--max-cost", arguments.max_cost, "Dollars, over all resumes (stop.max_cost)")
       ->check(kPositive);

@@ -202,7 +202,8 @@ class GcpCommand final {
         ->required()
         ->check(CLI::ExistingPath);
     command.add_option("--job", job_, "Only of this job, as list shows it");
-    command.add_option("--zone", zones_, "Other zones than those of SOURCE");
+    command.add_option("--zone", zones_, "Another zone than those of SOURCE; may be repeated")
+        ->allow_extra_args(false);
   }
 
   CLI::App* command_ = nullptr;

@@ -137,7 +137,8 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--max-time", arguments.max_time,
                  "90s, 45m, 3h: what the job may take, over all resumes (stop.max_seconds)");
   app.add_option("--set", arguments.overrides,
-                 "Replace a value of the configuration: --set optimizer.learning_rate=0.05");
+                 "Replace a value of the configuration: --set optimizer.learning_rate=0.05")
+      ->allow_extra_args(false);  // else it takes CONFIG, or the -- before a script's words
   app.add_option("--run", arguments.run, "The run folder of a new job (runs/NAME where free)")
       ->check(kNamed)
       ->excludes(resume);

@@ -48,6 +48,7 @@ class BadInputTest(job.JobTest):
 
     def test_a_wrong_type_a_wrong_range_and_a_missing_key(self):
         self.refuse(SYNTHETIC, "--set", "seed=many", says=["--set seed=many", "seed"])
+        self.refuse("--set", "seed=many", SYNTHETIC, says=["--set seed=many", "seed"])
         self.refuse(SYNTHETIC, "--set", "optimizer.learning_rate=-1", says=["optimizer.learning_rate", "-1"])
         self.refuse(SYNTHETIC, "--set", "data.train=null", says=["train"])
 
@@ -66,6 +67,8 @@ class BadInputTest(job.JobTest):
         for line, says in ((("scavenger-plan", "--price", "-1"), '"-1" is no number from 0 on'),
                            (("scavenger-plan", "--samples", "0"), '"0" is no number above 0'),
                            (("scavenger-ctl", "r2", "stat"), 'there is no command "stat"; did you mean "status"?'),
+                           (("scavenger-campaign", "--set", "machines.count=0", job.CONFIGS / "electrolyte_small.json"), "machines.count"),
+                           (("scavenger-ctl", "gcp", "list", "--zone", "us-central1-c", "nowhere.json"), "nowhere.json"),
                            (("scavenger-ctl", "status", "r2"), "the run folder comes first: scavenger-ctl r2 status"),
                            (("scavenger-ctl", "resize", "--workers", "x"), '"x" is no number above 0'),
                            (("scavenger-md", "fluid", "--until", "9", "--folder", ""), "--folder: the name is empty"),

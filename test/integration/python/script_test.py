@@ -371,7 +371,7 @@ except scavenger.problems.UserError as error:
         text = self.folder / "text.txt"
         text.write_text((job.SOURCE / "README.md").read_text()[:12000])
         said = self.train(job.SOURCE / "examples" / "language_model" / name, "--workers", 2, "--run",
-                          self.run_folder(), "--", "--text", text, "--width", 32, "--layers", 1, "--length", 32,
+                          self.run_folder(), "--set", "checkpoint.every_epochs=1", "--", "--text", text, "--width", 32, "--layers", 1, "--length", 32,
                           "--epochs", 12, *arguments, timeout=600)
         losses = [event["loss"] for event in job.events(self.run_folder(), "evaluation")]
         self.assertLess(losses[-1], losses[0] - 0.3, said)
