@@ -36,6 +36,18 @@ SlurmEndStep slurm_end_step(const SlurmJob& job, double seconds_left,
   return step;
 }
 
+std::shared_ptr<SlurmJob> slurm_job_instead_of(const SlurmJob& job, const SlurmJobs& jobs,
+                                               double now_seconds, const SlurmSettings& settings) {
+  const double late =
+      now_seconds - slurm_replace_seconds(settings.replace_seconds, job.whole_seconds);
+  const auto found = std::ranges::find_if(jobs, [&](const std::shared_ptr<SlurmJob>& other) {
+    return other.get() != &job && other->kind == job.kind && other->has_room() &&
+           (!other->runs || other->runs_since > late) &&
+           other->places - other->workers.size() >= job.staying_workers();
+  });
+  return found == jobs.end() ? nullptr : *found;
+}
+
 std::shared_ptr<SlurmJob> slurm_job_with_room(const SlurmJobs& jobs, const SlurmKind& kind) {
   std::shared_ptr<SlurmJob> best;
   for (const auto& job : jobs) {

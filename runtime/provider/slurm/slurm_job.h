@@ -57,6 +57,13 @@ struct SlurmEndStep {
 SlurmEndStep slurm_end_step(const SlurmJob& job, double seconds_left,
                             const SlurmSettings& settings);
 
+// Returns a job that has places for all workers that stay in `job`, so that no replacement has to
+// be submitted: one that waits, or began so lately that it does not end about when `job` does.
+// Another worker may have caused it, who left by Slurm's signal a moment before the end was seen to
+// come. Null: there is none.
+std::shared_ptr<SlurmJob> slurm_job_instead_of(const SlurmJob& job, const SlurmJobs& jobs,
+                                               double now_seconds, const SlurmSettings& settings);
+
 // Returns the job of this kind in which a further worker is placed: one that runs before one that
 // waits, and then a replacement, because it is cancelled if nobody takes it. Null: a new job.
 std::shared_ptr<SlurmJob> slurm_job_with_room(const SlurmJobs& jobs, const SlurmKind& kind);

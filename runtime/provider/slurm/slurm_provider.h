@@ -55,6 +55,7 @@ class SlurmProvider final : public Lessor {
   awaitable<void> submit_counted(JobPointer job);
   awaitable<void> attend(JobPointer job);
   awaitable<void> note_start(JobPointer job);
+  void add_replacement(const JobPointer& job, double seconds_left);
   awaitable<void> submit_replacement(JobPointer job);
   void note_end_ahead(const JobPointer& job, double seconds_left);
   awaitable<void> drop(JobPointer job);

@@ -99,17 +99,22 @@ awaitable<void> SlurmProvider::note_start(JobPointer job) {
 void SlurmProvider::note_end_ahead(const JobPointer& job, double seconds_left) {
   const SlurmEndStep step = slurm_end_step(*job, seconds_left, settings_);
   if (step.submits_replacement) {
-    log_info("Slurm job {} ends in {:.0f} s: another one is submitted", job->number, seconds_left);
-    job->replacement = add_job(*job->kind);
-    job->replacement->is_spare = true;
-    job->replacement->replaces = job;
-    spawn(io(), submit_replacement(job));
+    job->replacement = slurm_job_instead_of(*job, jobs_, clock_.now_seconds(), settings_);
+    if (!job->replacement) add_replacement(job, seconds_left);
   }
   if (!step.tells_workers) return;
   job->has_notice = true;
   for (const MachineId id : std::set(job->workers))
     tell_notice(id, {seconds_left, fmt::format("Slurm job {} ends by its time limit in {:.0f} s",
                                                job->number, seconds_left)});
+}
+
+void SlurmProvider::add_replacement(const JobPointer& job, double seconds_left) {
+  log_info("Slurm job {} ends in {:.0f} s: another one is submitted", job->number, seconds_left);
+  job->replacement = add_job(*job->kind);
+  job->replacement->is_spare = true;
+  job->replacement->replaces = job;
+  spawn(io(), submit_replacement(job));
 }
 
 void SlurmProvider::note_leaving(MachineId id) {

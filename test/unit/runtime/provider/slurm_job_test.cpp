@@ -79,6 +79,28 @@ TEST_CASE("slurm_job: who leaves already has a replacement") {
   CHECK(step_of(queue, *job, 10.0) == Step{false, false});
 }
 
+TEST_CASE("slurm_job: the job of a worker that left a moment before serves the others, too") {
+  Queue queue;
+  const auto job = queue.add(0, true, {1, 2});
+  const auto instead = [&](double now_seconds) {
+    return slurm_job_instead_of(*job, queue.jobs, now_seconds, queue.settings);
+  };
+  CHECK(instead(3300.0) == nullptr);
+  job->leaving = {1};
+  const auto further = queue.add(0, false, {3});
+  CHECK(instead(3300.0) == further);
+  job->leaving = {};
+  CHECK(instead(3300.0) == nullptr);  // it has one place for two
+  further->workers = {};
+  CHECK(instead(3300.0) == further);
+  further->runs = true;  // since the same time as the job
+  CHECK(instead(3300.0) == nullptr);
+  further->runs_since = 3299.0;
+  CHECK(instead(3300.0) == further);
+  further->kind = &queue.kind(1);
+  CHECK(instead(3300.0) == nullptr);
+}
+
 TEST_CASE("slurm_job: a short job is replaced before its workers are told, and not at once") {
   Queue queue;
   const auto job = queue.add(0, true, {1});
