@@ -42,7 +42,7 @@ bool NoiseEstimator::add(const NoiseIteration& iteration) {
   const auto moments = estimate_moments(iteration.parts, iteration.batch_sqr_norm);
   if (!moments) return false;
   enter_phase(iteration.learning_rate);
-  average(*moments, std::clamp(iteration.spacing, 1U, options_.batch_mean_iterations));
+  average(*moments, std::max(iteration.spacing, 1U));
   watch_stability(iteration, *moments);
   return true;
 }
@@ -50,7 +50,7 @@ bool NoiseEstimator::add(const NoiseIteration& iteration) {
 void NoiseEstimator::average(const GradientMoments& moments, std::uint32_t spacing) {
   Averages& now = averages_;
   now.age += spacing;
-  const double decay = std::exp(-static_cast<double>(spacing) / window());
+  const double decay = std::exp(-static_cast<double>(spacing) / window(spacing));
   now.gradient = decay * now.gradient + moments.gradient_sqr_norm;
   now.trace = decay * now.trace + moments.trace_per_sample;
   now.weight = decay * now.weight + 1.0;
@@ -63,10 +63,11 @@ void NoiseEstimator::average(const GradientMoments& moments, std::uint32_t spaci
   if (now.batch_length >= options_.batch_mean_iterations) finish_batch();
 }
 
-double NoiseEstimator::window() const {
-  const double least = 2.0 * options_.batch_mean_iterations;
-  return std::min(options_.window_iterations,
-                  std::max(least, options_.window_share * averages_.age));
+// The longest window has as many batch means if each is of one iteration that was measured.
+double NoiseEstimator::window(double spacing) const {
+  const double batch = options_.batch_mean_iterations;
+  const double most = options_.window_iterations * std::max(1.0, spacing / batch);
+  return std::min(most, std::max(2.0 * batch, options_.window_share * averages_.age));
 }
 
 void NoiseEstimator::watch_stability(const NoiseIteration& iteration,
@@ -107,7 +108,8 @@ void NoiseEstimator::finish_batch() {
     const double trace = mean.trace_per_sample - now.previous_batch_mean.trace_per_sample;
     // The difference of means over n and m iterations has 1/n + 1/m of one iteration's variance.
     const double scale = 1.0 / (1.0 / n + 1.0 / now.previous_batch);
-    const double decay = std::exp(-static_cast<double>(now.batch_length) / window());
+    const double decay =
+        std::exp(-static_cast<double>(now.batch_length) / window(now.batch_length));
     BatchMeanErrors& errors = now.errors;
     errors.gradient_gradient = decay * errors.gradient_gradient + scale * gradient * gradient;
     errors.trace_trace = decay * errors.trace_trace + scale * trace * trace;

@@ -21,7 +21,8 @@
 namespace scavenger::noise {
 
 struct NoiseOptions {
-  // Time constant of the averages: iteration i back has weight exp(-i / window).
+  // Time constant of the averages: iteration i back has weight exp(-i / window). Longer if measured
+  // iterations are further apart than a batch mean is long: it holds as many batch means.
   double window_iterations = 1000.0;
   // While that is shorter, this share of the phase's iterations so far (but two batch means). The
   // first gradients are much larger than all that follow: a long average would go on seeing little
@@ -44,8 +45,9 @@ struct NoiseIteration {
   std::span<const PartNorm> parts;
   double batch_sqr_norm = 0.0;  // |sum_k (b_k / B) g_k|^2
   double learning_rate = 0.0;
-  // Iterations since the last one that was added: if not every iteration can be measured, each
-  // that is counts for those that it follows, up to a batch mean's length.
+  // Iterations since the last one that was added: if not every iteration can be measured, what was
+  // measured before is forgotten by all that have passed, and one after so many iterations that
+  // they fill a batch mean is a batch mean of its own.
   std::uint32_t spacing = 1;
 };
 
@@ -122,7 +124,7 @@ class NoiseEstimator final {
   void average(const GradientMoments& moments, std::uint32_t spacing);
   void watch_stability(const NoiseIteration& iteration, const GradientMoments& moments);
   void finish_batch();
-  double window() const;
+  double window(double spacing) const;
   RatioEstimate averaged_ratio() const;
   double degrees_of_freedom() const;
 

@@ -126,6 +126,21 @@ TEST_CASE("The first iterations' large gradients are soon forgotten") {
   CHECK(estimator.estimate()->noise_scale.value > 0.7 * 50.0);
 }
 
+TEST_CASE("Rare measurements forget the first one by the iterations that have passed") {
+  const std::vector<double> halves = {512, 512};
+  NoiseEstimator estimator;
+  KnownGradients first(19, kDimensions, 100.0 * kGradient, kTrace);
+  feed(estimator, first, halves, 1);
+  KnownGradients later(20, kDimensions, kGradient, kTrace);
+
+  for (int i = 0; i < 4; ++i) {
+    later.draw(halves);
+    estimator.add({later.parts, later.batch_sqr_norm, 0.1, 300});
+  }
+
+  CHECK(estimator.estimate()->noise_scale.value > 0.4 * 50.0);
+}
+
 TEST_CASE("A resize keeps what was learned: the pooled average spans both configurations") {
   NoiseEstimator estimator(long_window());
   KnownGradients problem(14, kDimensions, kGradient, kTrace);
