@@ -20,11 +20,19 @@ std::optional<perfmodel::MeasuredPace> pace_of(const SeriesStatistics& series) {
                                  series.moments().count()};
 }
 
-// That the job stood still for this membership, if nobody was lost.
-std::optional<double> change_seconds_of(const RunNumbers& numbers, const PhaseNumbers& phase) {
-  for (const auto& timed : numbers.recoveries.list.latest)
-    if (timed.fact.membership_epoch == phase.membership.membership_epoch && timed.fact.lost.empty())
-      return timed.fact.seconds;
+// How long the job stood still for this membership, if nobody was lost. What is logged lasts until
+// the end of the first iteration, which is taken out as one like those that were measured. If none
+// was, `usual_seconds` are of the move, or half of it all if that is less.
+std::optional<double> change_seconds_of(const RunNumbers& numbers, const PhaseNumbers& phase,
+                                        const std::optional<perfmodel::MeasuredPace>& pace,
+                                        double usual_seconds) {
+  for (const auto& timed : numbers.recoveries.list.latest) {
+    const fact::Recovery& recovery = timed.fact;
+    if (recovery.membership_epoch != phase.membership.membership_epoch || !recovery.lost.empty())
+      continue;
+    return pace ? std::max(0.0, recovery.seconds - pace->seconds)
+                : std::min(usual_seconds, 0.5 * recovery.seconds);
+  }
   return std::nullopt;
 }
 
@@ -102,7 +110,8 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
     const bool has_moved =
         !result.stays.empty() && result.stays.back().configuration != stay.configuration;
     if (has_moved) {
-      if (const auto seconds = change_seconds_of(numbers, phase)) {
+      const double usual = changes.or_else(kUsualChangeSeconds);
+      if (const auto seconds = change_seconds_of(numbers, phase, stay.whole, usual)) {
         stay.change_seconds = *seconds;
         changes.add(*seconds);
       }

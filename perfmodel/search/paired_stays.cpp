@@ -26,6 +26,7 @@ std::optional<SeenRatio> ratio_seen(const Stay& stay, const MeasuredPace& before
                      variance_of(*stay.whole) + variance_of(before)};
   if (stay.iterations == 0) return std::nullopt;
   const double seconds = stay.whole ? stay.whole->seconds : mean_pace(stay);
+  if (!(seconds > 0.0)) return std::nullopt;
   const double log_ratio = std::log(seconds / before.seconds);
   const double deviation = kRoughDeviation + kRoughSlowShare * std::max(0.0, log_ratio);
   return SeenRatio{log_ratio, deviation * deviation / static_cast<double>(stay.iterations) +

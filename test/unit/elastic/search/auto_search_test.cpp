@@ -8,6 +8,7 @@
 #include "elastic/report/savings.h"
 #include "elastic/search/search_replay.h"
 #include "elastic/search/stored_models.h"
+#include "perfmodel/search/paired_stays.h"
 #include "test/unit/elastic/search/virtual_job.h"
 
 namespace scavenger::elastic {
@@ -61,6 +62,23 @@ TEST_CASE("It finds what is several times faster, within its budget at every mom
   }
   CHECK(time_of(job) < before / 3.0);
   CHECK(looks_of(job) > 1);
+}
+
+TEST_CASE("A stay has the seconds of all of its iterations, the first one with them") {
+  VirtualJob job = auto_job(Policy::kMinimumTime, scaling_truth(), 3);
+  std::size_t moves = 0;
+  for (int i = 0; i < 600; ++i) {
+    job.train(0.5);
+    const SearchStays known = search_stays(job.numbers(), 0.1, {}, false);
+    moves = known.stays.size() - 1;
+    for (const perfmodel::Stay& stay : known.stays)
+      if (stay.iterations > 0) {
+        const auto& at = stay.configuration;
+        const double pace = job.truth.iteration_seconds(at.workers, at.global_batch);
+        CHECK(perfmodel::mean_pace(stay) == Approx(pace).epsilon(stay.whole ? 0.1 : 0.6));
+      }
+  }
+  CHECK(moves > 3);
 }
 
 TEST_CASE("Each part of the training loss has the batch of its membership") {

@@ -146,6 +146,8 @@ class VirtualJob final {
   Truth truth;
 
  private:
+  static constexpr double kMoveSeconds = 0.03;
+
   void log_membership(const std::string& reason) {
     fact::Membership membership;
     membership.membership_epoch = ++epoch_;
@@ -178,12 +180,16 @@ class VirtualJob final {
     iteration_ += series.count;
     position_ += std::uint64_t{series.count} * batch_size_;
     log(series);
+    const bool has_moved = std::exchange(moves_, false);
     for (RunEvent& event : continue_search(setting_, summary_.numbers())) {
       std::optional<fact::SearchStep> step;
       if (const auto* found = std::get_if<fact::SearchStep>(&event)) step = *found;
       log(std::move(event));
       if (step) go_to(*step);
     }
+    if (has_moved)
+      log(fact::Recovery{
+          series.membership_epoch, {}, series.first, 0, kMoveSeconds + series.seconds[0]});
   }
 
   void go_to(const fact::SearchStep& step) {
@@ -191,8 +197,8 @@ class VirtualJob final {
     workers_ = step.workers;
     batch_size_ = step.batch_size;
     log_membership("search: " + step.reason);
-    time_ += 0.03;
-    log(fact::Recovery{epoch_, {}, iteration_, 0, 0.03});
+    time_ += kMoveSeconds;
+    moves_ = true;
   }
 
   const SearchSetting setting_;
@@ -200,6 +206,7 @@ class VirtualJob final {
   RunSummary summary_;
   std::vector<LoggedEvent> events_;
   double time_ = 0.0;
+  bool moves_ = false;  // until the first iteration of a membership has ended
   std::uint32_t epoch_ = 0;
   std::uint32_t workers_;
   std::uint32_t batch_size_;

@@ -145,6 +145,19 @@ TEST_CASE("What earlier jobs measured of the noise counts for more than the firs
   CHECK_FALSE(noise_of_earlier_jobs({}));
 }
 
+TEST_CASE("A look whose seconds are not known leaves all that is known of the others") {
+  Begun job(100.0);
+  Stay visit = visit_begun({2.0, 64.0}, 0.5, 1);
+  visit.seconds = 0.0;
+  job.stays.push_back(visit);
+  job.stays.push_back(stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 1000, 100.0));
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds = job.situation.elapsed_dollars = 200.0;
+  for (const RelativeObjective& one : relative_objectives(job.situation))
+    CHECK(std::isfinite(one.expected));
+  CHECK(advise(job.situation).move == SearchMove::kLook);
+}
+
 TEST_CASE("A visit is charged with what it took longer than the same progress at the base") {
   std::vector<Stay> stays{stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 100, 10.0),
                           stay_at({2.0, 64.0}, StayKind::kVisit, 0.15, 10, 1.5)};
