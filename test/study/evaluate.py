@@ -119,7 +119,7 @@ class Evaluation:
         def row(workers, batch_size):
             with machines.taken(workers if workers == 1 else machines.all):
                 report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers,
-                                  "--batch-size", batch_size)
+                                  "--batch-size", batch_size, "--search", "off")
             measured = report["configurations"][0]["iteration_seconds"]["mean"]
             return {"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)}
 
@@ -133,7 +133,7 @@ class Evaluation:
         report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
                           "--search", mode, "--policy", a.policy, *more)
         steps = report["search_steps"]["latest"]
-        return {"mode": mode, **self.summary(report), "settled": steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps],
+        return {"mode": mode, **self.summary(report), "settled": bool(steps) and steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps],
                 "prediction": report["prediction"]}
 
 

@@ -35,11 +35,12 @@ TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 
          {"type": "numb", "cores": 0.4, "link_megabits": 100, "price_per_hour": 0.30}]
 PRICES = {one["type"]: one["price_per_hour"] for one in TYPES}
 JOBS = {"link": ("[512,512]", 256), "core": ("[96,96]", 2048), "both": ("[256,256]", 1024)}
+MIXES = [("slim", "fatpipe"), ("small", "medium"), ("slim", "small"), ("medium", "numb")]
 SEED = 17  # of the speeds, beside the number of the trial
 
 
-def provider(types, seed, slow=(), **more):
-    machines = [{**one, "count": 8} for one in types]
+def provider(types, seed, slow=(), count=8, **more):
+    machines = [{**one, "count": count} for one in types]
     return json.dumps({"type": "emulated", "machines": machines, **more,
                        "speeds": {"spread": 0.05, "seed": SEED + seed, "slow": list(slow)}})
 
@@ -68,7 +69,7 @@ def totals(run):
 def seconds_of(run, workers):
     """Mean seconds per iteration with so many workers, the first iterations left out."""
     found = [one for one in totals(run)["configurations"] if one["workers"] == workers]
-    return found[0]["iteration_seconds"]["mean"] if found else None
+    return max(found, key=lambda one: one["iterations"])["iteration_seconds"]["mean"] if found else None
 
 
 def truth(options, job, seed, folder):
@@ -116,6 +117,25 @@ def predictions(options, run, known):
     return predicted
 
 
+def mixes(options, job, seed, run, folder):
+    """{mix: error of its predicted seconds} of the mixes that a plan offers."""
+    errors = {}
+    for pair in MIXES:
+        name = " + ".join(pair)
+        machines = provider([one for one in TYPES if one["type"] in pair], seed, count=1)
+        config = json.loads((run / "config.json").read_text())
+        catalogue = folder / f"{name}.json"
+        catalogue.write_text(json.dumps({**config, "provider": json.loads(machines)}))
+        done = subprocess.run([options.programs / "scavenger-plan", "vms", run, "--catalog", catalogue, "--mix", "2", "--policy", "min-time",
+                               "--json"], stdout=subprocess.PIPE, text=True)
+        rows = json.loads(done.stdout)["rows"] if done.returncode in (0, 1) else []
+        predicted = [row["iteration_seconds"] for row in rows if len(row["groups"]) == 2]
+        if predicted:
+            train(options, folder / name, job, 3 * options.truth_iterations, ["provider=" + machines, "cluster.workers=2"])
+            errors[name] = predicted[0] / seconds_of(folder / name, 2) - 1
+    return errors
+
+
 def study(options, job, seed):
     folder = options.out / f"{job}_{seed}"
     folder.mkdir(parents=True)
@@ -135,17 +155,22 @@ def study(options, job, seed):
             "replaced": len([step for step in steps if step["phase"] == "replacing"]),
             "overhead_cost": report["cost"] / (options.iterations * own) - 1,
             "overhead_time": report["seconds"] / (options.iterations * (known.get(chosen) or there)) - 1,
-            "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "seconds": report["seconds"]}
+            "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "mixes": mixes(options, job, seed, run, folder), "seconds": report["seconds"]}
+
+
+def errors_text(errors):
+    sizes = [abs(error) for error in errors.values()]
+    return f"{statistics.mean(sizes):.1%}, {max(sizes):.1%} of {len(sizes)}" if sizes else "-"
 
 
 def show(results):
-    print("\n| job, seed | best fixed | chosen | regret of cost | auditions, replaced | overhead: cost, time | errors: mean, largest | load |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("\n| job, seed | best fixed | chosen | regret of cost | auditions, replaced | overhead: cost, time | errors: mean, largest | of mixes | "
+          "load |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for one in results:
-        errors = [abs(error) for error in one["errors"].values()]
-        text = f"{statistics.mean(errors):.1%}, {max(errors):.1%} of {len(errors)}" if errors else "-"
+        text, of_mixes = (errors_text(one[what]) for what in ("errors", "mixes"))
         print(f"| {one['job']}, {one['seed']} | {one['best']} | {one['chosen']} | {one['regret']:.1%} | {one['auditions']}, "
-              f"{one['replaced']} | {one['overhead_cost']:.1%}, {one['overhead_time']:.1%} | {text} | {one['load']:.1f} |")
+              f"{one['replaced']} | {one['overhead_cost']:.1%}, {one['overhead_time']:.1%} | {text} | {of_mixes} | {one['load']:.1f} |")
 
 
 def main():
