@@ -102,15 +102,21 @@ void JobNoise::end_phase(const std::optional<NoiseNumbers>& before) {
 
 void JobNoise::add_halves(const std::vector<fact::HalfBatches>& half_batches,
                           double learning_rate) {
-  for (const fact::HalfBatches& halves : half_batches)
+  for (const fact::HalfBatches& halves : half_batches) {
+    // Rare, so each is a batch mean of its own.
+    constexpr std::uint64_t kBatchMean = noise::NoiseOptions{}.batch_mean_iterations;
+    const bool follows = last_halves_ && halves.iteration > *last_halves_;  // not after a loss
+    const std::uint64_t since = follows ? halves.iteration - *last_halves_ : kBatchMean;
+    last_halves_ = halves.iteration;
+    const auto spacing = static_cast<std::uint32_t>(
+        std::clamp<std::uint64_t>(since, kBatchMean, std::numeric_limits<std::uint32_t>::max()));
     for (std::size_t g = 0; g < groups_.size() && g < halves.whole_sqr_norm.size(); ++g) {
       const noise::PartNorm parts[] = {
           {static_cast<double>(halves.first_samples), halves.first_sqr_norm[g]},
           {static_cast<double>(halves.second_samples), halves.second_sqr_norm[g]}};
-      // Rare, so each is a batch mean of its own.
-      groups_[g].add({parts, halves.whole_sqr_norm[g], learning_rate,
-                      noise::NoiseOptions{}.batch_mean_iterations});
+      groups_[g].add({parts, halves.whole_sqr_norm[g], learning_rate, spacing});
     }
+  }
 }
 
 std::vector<GroupNoise> JobNoise::groups() const {

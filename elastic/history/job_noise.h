@@ -74,6 +74,7 @@ class JobNoise final {
   std::vector<NoiseNumbers> ended_;
   std::vector<std::string> group_names_;
   std::vector<noise::NoiseEstimator> groups_;
+  std::optional<std::uint64_t> last_halves_;  // iteration
   double half_batch_seconds_ = 0.0;
   std::uint32_t announced_phase_ = 0;
 };

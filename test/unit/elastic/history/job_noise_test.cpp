@@ -152,4 +152,25 @@ TEST_CASE("each group of parameters has noise of its own") {
   CHECK(noise_scale(noise) == Approx(50.0).epsilon(0.25));  // both have the same
 }
 
+TEST_CASE("rare measurements forget the first one, of a group as of the whole") {
+  JobNoise noise;
+  noise.set_groups({"layers.0"});
+  const fact::Membership membership = sample_membership(1, {64});
+  for (std::uint64_t at = 0; at <= 1200; at += 300) {
+    const double gradient = at == 0 ? 100.0 : 1.0, trace = 64.0;  // halves of 32, a batch of 64
+    fact::Iterations made = sample_iterations(1, at, 300, 1);
+    made.learning_rate = 0.1;
+    made.half_batches.push_back({at,
+                                 32,
+                                 32,
+                                 0.001,
+                                 {gradient + trace / 32.0},
+                                 {gradient + trace / 32.0},
+                                 {gradient + trace / 64.0}});
+    noise.add(membership, made);
+  }
+  CHECK(noise_scale(noise) > 0.4 * 64.0);
+  CHECK(noise.groups()[0].estimate.noise_scale.value == Approx(noise_scale(noise)).epsilon(0.05));
+}
+
 }  // namespace scavenger::elastic
