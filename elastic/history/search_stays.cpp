@@ -20,20 +20,27 @@ std::optional<perfmodel::MeasuredPace> pace_of(const SeriesStatistics& series) {
                                  series.moments().count()};
 }
 
-// How long the job stood still for this membership, if nobody was lost. What is logged lasts until
-// the end of the first iteration, which is taken out as one like those that were measured. If none
-// was, `usual_seconds` are of the move, or half of it all if that is less.
-std::optional<double> change_seconds_of(const RunNumbers& numbers, const PhaseNumbers& phase,
-                                        const std::optional<perfmodel::MeasuredPace>& pace,
-                                        double usual_seconds) {
+struct Change {
+  double seconds = 0.0;
+  bool is_told = false;
+};
+
+// How long the job stood still for this membership; nothing if somebody was lost. What is logged
+// lasts until the end of the first iteration, which is taken out as one like those that were
+// measured. If none was, `usual_seconds` are of the move, or half of it all if that is less; so it
+// is also before the move is logged, which is after its first iteration.
+std::optional<Change> change_of(const RunNumbers& numbers, const PhaseNumbers& phase,
+                                const std::optional<perfmodel::MeasuredPace>& pace,
+                                double usual_seconds) {
   for (const auto& timed : numbers.recoveries.list.latest) {
     const fact::Recovery& recovery = timed.fact;
-    if (recovery.membership_epoch != phase.membership.membership_epoch || !recovery.lost.empty())
-      continue;
-    return pace ? std::max(0.0, recovery.seconds - pace->seconds)
-                : std::min(usual_seconds, 0.5 * recovery.seconds);
+    if (recovery.membership_epoch != phase.membership.membership_epoch) continue;
+    if (!recovery.lost.empty()) return std::nullopt;
+    const double seconds = pace ? std::max(0.0, recovery.seconds - pace->seconds)
+                                : std::min(usual_seconds, 0.5 * recovery.seconds);
+    return Change{seconds, true};
   }
-  return std::nullopt;
+  return Change{std::min(usual_seconds, 0.5 * phase.seconds), false};
 }
 
 // The place of the last step that was taken when the membership began; nothing before the first.
@@ -111,9 +118,9 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
         !result.stays.empty() && result.stays.back().configuration != stay.configuration;
     if (has_moved) {
       const double usual = changes.or_else(kUsualChangeSeconds);
-      if (const auto seconds = change_seconds_of(numbers, phase, stay.whole, usual)) {
-        stay.change_seconds = *seconds;
-        changes.add(*seconds);
+      if (const auto change = change_of(numbers, phase, stay.whole, usual)) {
+        stay.change_seconds = change->seconds;
+        if (change->is_told) changes.add(change->seconds);
       }
       const double more = per_second - result.stays.back().dollars_per_second;
       if (place && more > 0.0) {
