@@ -66,7 +66,7 @@ class ScriptTest(user_code.UserCodeTest):
         return path
 
     def weights_of(self, name, *arguments):
-        self.train(*arguments, "--quiet", "--run", self.run_folder(name))
+        self.train("--quiet", "--run", self.run_folder(name), *arguments)
         return job.last_weights(self.run_folder(name))
 
     def seen(self):
