@@ -119,7 +119,7 @@ TEST_CASE("Noise measured at one batch size predicts iterations at another bette
     std::string fitted;
     for (const ScoredForm& score : held_out_scores(runs))
       fitted += " " + std::string(name_of(score.form)) + " " +
-                std::to_string(static_cast<int>(100 * score.held_out_error + 0.5)) + " %";
+                std::to_string(std::lround(100.0 * score.held_out_error)) + " %";
     WARN(target.model << " to " << target.metric << ", " << errors.pairs << " pairs: noise_scale "
                       << 100 * errors.noise_scale << " %, scavenger " << 100 * errors.scavenger
                       << " %, constant epochs " << 100 * errors.constant << " %; B_s" << scales
