@@ -60,11 +60,11 @@ test_programs() {  # PATTERN: the targets of these names
 run_threads() { build_and_run tsan "$kThreaded" 1; }
 build_and_run() {  # PRESET PATTERN HOW_MANY_AT_ONCE
   build "$1" $(test_programs "$2") || return
-  ctest --test-dir "build/$1" -R "^($2)_test$" -L unit --parallel "$3" --output-on-failure --timeout 1800
+  ctest --test-dir "build/$1" -R "^($2)_test$" -L unit --parallel "$3" --output-on-failure
 }
 run_unit() {
   build asan unit_tests || return
-  SCAVENGER_FUZZ_INPUTS=2000 ctest --test-dir build/asan -L unit --parallel "$(nproc)" --output-on-failure --timeout 1800
+  SCAVENGER_FUZZ_INPUTS=2000 ctest --test-dir build/asan -L unit --parallel "$(nproc)" --output-on-failure
 }
 
 run_small() {

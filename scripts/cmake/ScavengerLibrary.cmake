@@ -60,7 +60,12 @@ function(scavenger_test name)
     UNITY_BUILD ${SCAVENGER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   scavenger_test_name(${name})
   add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS unit)
+  # Under a sanitizer, and not optimized, what fits numbers takes many times as long.
+  set(limit_seconds 300)
+  if(SCAVENGER_SANITIZE)
+    set(limit_seconds 1800)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${limit_seconds} SKIP_RETURN_CODE 77 LABELS unit)
   set_property(GLOBAL APPEND PROPERTY SCAVENGER_UNIT_TESTS ${name})
 endfunction()
 
