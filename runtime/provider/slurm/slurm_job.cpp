@@ -29,8 +29,9 @@ SlurmEndStep slurm_end_step(const SlurmJob& job, double seconds_left,
   SlurmEndStep step;
   if (job.staying_workers() == 0) return step;
   const double replace = slurm_replace_seconds(settings.replace_seconds, job.whole_seconds);
-  step.submits_replacement = !job.replacement && seconds_left <= replace && seconds_left > 0.0;
-  const bool is_replaced = job.replacement && job.replacement->runs;
+  const bool has_replacement = job.replacement && !job.replacement->is_dropped;
+  step.submits_replacement = !has_replacement && seconds_left <= replace && seconds_left > 0.0;
+  const bool is_replaced = has_replacement && job.replacement->runs;
   step.tells_workers = is_replaced || seconds_left <= slurm_notice_seconds(settings.notice_seconds,
                                                                            job.whole_seconds);
   return step;

@@ -62,6 +62,9 @@ TEST_CASE("slurm_job: first the replacement, and notice when it runs or the end 
   CHECK(step_of(queue, *job, 60.0) == Step{false, true});
   spare->runs = true;
   CHECK(step_of(queue, *job, 200.0) == Step{false, true});
+  spare->runs = false;
+  spare->is_dropped = true;  // whoever took it first has left it
+  CHECK(step_of(queue, *job, 200.0) == Step{true, false});
   job->has_notice = true;
   CHECK(step_of(queue, *job, 30.0) == Step{false, false});
 }
