@@ -11,6 +11,13 @@
 namespace scavenger::elastic {
 namespace {
 
+// Iterations since the last measurement; 1 if there was none, or if iterations were lost since.
+std::uint32_t spacing_after(std::optional<std::uint64_t> last, std::uint64_t iteration) {
+  if (!last || iteration <= *last) return 1;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(iteration - *last, std::numeric_limits<std::uint32_t>::max()));
+}
+
 double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -39,9 +46,7 @@ void NoiseMeter::add(const fact::Membership& membership, const fact::Iterations&
 
 void NoiseMeter::add_norms(const noise::NoiseIteration& iteration, std::uint64_t index) {
   noise::NoiseIteration spaced = iteration;
-  if (last_ && index > *last_)
-    spaced.spacing = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(index - *last_, std::numeric_limits<std::uint32_t>::max()));
+  spaced.spacing = spacing_after(last_, index);
   if (estimator_.add(spaced)) last_ = index;
 }
 
@@ -104,12 +109,9 @@ void JobNoise::add_halves(const std::vector<fact::HalfBatches>& half_batches,
                           double learning_rate) {
   for (const fact::HalfBatches& halves : half_batches) {
     // Rare, so each is a batch mean of its own.
-    constexpr std::uint64_t kBatchMean = noise::NoiseOptions{}.batch_mean_iterations;
-    const bool follows = last_halves_ && halves.iteration > *last_halves_;  // not after a loss
-    const std::uint64_t since = follows ? halves.iteration - *last_halves_ : kBatchMean;
+    const std::uint32_t spacing = std::max(spacing_after(last_halves_, halves.iteration),
+                                           noise::NoiseOptions{}.batch_mean_iterations);
     last_halves_ = halves.iteration;
-    const auto spacing = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(since, kBatchMean, std::numeric_limits<std::uint32_t>::max()));
     for (std::size_t g = 0; g < groups_.size() && g < halves.whole_sqr_norm.size(); ++g) {
       const noise::PartNorm parts[] = {
           {static_cast<double>(halves.first_samples), halves.first_sqr_norm[g]},

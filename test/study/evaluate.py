@@ -133,8 +133,8 @@ class Evaluation:
         report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
                           "--search", mode, "--policy", a.policy, *more)
         steps = report["search_steps"]["latest"]
-        return {"mode": mode, **self.summary(report), "settled": bool(steps) and steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps],
-                "prediction": report["prediction"]}
+        return {"mode": mode, **self.summary(report), "settled": bool(steps) and steps[-1]["phase"] == "settled",
+                "steps": [step["reason"] for step in steps], "prediction": report["prediction"]}
 
 
 def prediction_error(prediction, table):

@@ -104,13 +104,18 @@ def trained_on(run):
     return found
 
 
+def planned_rows(options, run, catalogue, *words):
+    """What `scavenger-plan vms` makes of the run; nothing if it makes nothing of it."""
+    words = ["vms", run, "--catalog", catalogue, "--policy", "min-time", "--json", *words]
+    done = subprocess.run([options.programs / "scavenger-plan", *map(str, words)], stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)["rows"] if done.returncode in (0, 1) else []
+
+
 def predictions(options, run, known):
     """{(type, K): predicted seconds} of configurations of the truth on which the run has not trained, on types that it knows."""
     had, predicted = trained_on(run), {}
     for workers in options.workers:
-        words = ["vms", run, "--catalog", run, "--max-vms", str(workers), "--policy", "min-time", "--json"]
-        done = subprocess.run([options.programs / "scavenger-plan", *map(str, words)], stdout=subprocess.PIPE, text=True)
-        for row in json.loads(done.stdout)["rows"] if done.returncode in (0, 1) else []:
+        for row in planned_rows(options, run, run, "--max-vms", workers):
             at = row["groups"][0]["type"], int(row["vms"])
             if at in known and at not in had and row["evidence"] != "catalogue":
                 predicted[at] = row["iteration_seconds"]
@@ -120,15 +125,13 @@ def predictions(options, run, known):
 def mixes(options, job, seed, run, folder):
     """{mix: error of its predicted seconds} of the mixes that a plan offers."""
     errors = {}
+    config = json.loads((run / "config.json").read_text())
     for pair in MIXES:
         name = " + ".join(pair)
         machines = provider([one for one in TYPES if one["type"] in pair], seed, count=1)
-        config = json.loads((run / "config.json").read_text())
         catalogue = folder / f"{name}.json"
         catalogue.write_text(json.dumps({**config, "provider": json.loads(machines)}))
-        done = subprocess.run([options.programs / "scavenger-plan", "vms", run, "--catalog", catalogue, "--mix", "2", "--policy", "min-time",
-                               "--json"], stdout=subprocess.PIPE, text=True)
-        rows = json.loads(done.stdout)["rows"] if done.returncode in (0, 1) else []
+        rows = planned_rows(options, run, catalogue, "--mix", 2)
         predicted = [row["iteration_seconds"] for row in rows if len(row["groups"]) == 2]
         if predicted:
             train(options, folder / name, job, 3 * options.truth_iterations, ["provider=" + machines, "cluster.workers=2"])
@@ -155,7 +158,8 @@ def study(options, job, seed):
             "replaced": len([step for step in steps if step["phase"] == "replacing"]),
             "overhead_cost": report["cost"] / (options.iterations * own) - 1,
             "overhead_time": report["seconds"] / (options.iterations * (known.get(chosen) or there)) - 1,
-            "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "mixes": mixes(options, job, seed, run, folder), "seconds": report["seconds"]}
+            "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "mixes": mixes(options, job, seed, run, folder),
+            "seconds": report["seconds"]}
 
 
 def errors_text(errors):
