@@ -77,8 +77,8 @@ class ParityTest(user_code.UserCodeTest):
         print(f"{workers} workers: {furthest} is {apart[furthest]:.1e} apart, and the weights {moved:.1e} from the start")
         self.assertLess(apart[furthest], 1e-5)
         self.assertGreater(moved, 1e-4)
-        # Of a worker's own part of the batch: the smaller it is, the more they follow the weights' differences.
-        self.assertLess(max((apart[name] for name in statistics), default=0.0), 2e-4)
+        # Of a worker's own part of the batch: with a quarter of it they follow the weights' differences more.
+        self.assertLess(max((apart[name] for name in statistics), default=0.0), 2e-4 if workers == 4 else 1e-4)
 
     def test_resnet18(self):
         self.check({"type": "resnet18"}, "resnet18()", RESNET, 3e-5)
