@@ -226,7 +226,8 @@ awaitable<std::string> SlurmProvider::address_of(MachineId id, JobPointer job) {
                  "ip",         "-oneline",
                  "address",    "show",
                  "dev",        settings_.interface};
-  const CommandResult result = co_await run_slurm(std::move(words));
+  CommandResult result = co_await run_slurm(std::move(words));
+  result.output = step_output(result.output);
   if (const auto own = interface_address(result.output)) co_return node_addresses_[node] = *own;
   const std::string what = fmt::format("node {} tells no address of its interface {}: {}", node,
                                        settings_.interface, result.failure());

@@ -172,6 +172,16 @@ std::optional<std::string> interface_address(std::string_view printed) {
   return found;
 }
 
+std::string step_output(std::string_view printed) {
+  std::string output;
+  for (const std::string_view line : lines_of(printed)) {
+    const bool is_end =
+        line.starts_with("srun: error: ") && line.find("Exited with exit code") != line.npos;
+    if (!is_end) output.append(line).append("\n");
+  }
+  return output;
+}
+
 std::optional<std::string> slurm_node_address(std::string_view printed) {
   constexpr std::string_view kField = "NodeAddr=";
   for (const std::string_view line : lines_of(printed))

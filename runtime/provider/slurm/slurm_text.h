@@ -47,6 +47,10 @@ std::vector<std::string> slurm_node_names(std::string_view printed);
 // of IPv4 first; nothing if it has none.
 std::optional<std::string> interface_address(std::string_view printed);
 
+// Returns what a step's command printed, without srun's own line about how the command ended, which
+// comes before or after it.
+std::string step_output(std::string_view printed);
+
 struct NamedSlurmJob {
   std::string job;
   std::string name;  // any text, including blanks

@@ -65,6 +65,15 @@ TEST_CASE("An interface has the address that others reach, of IPv4 first") {
   CHECK_FALSE(interface_address("Device \"ib0\" does not exist.\n"));
 }
 
+TEST_CASE("What a step's command printed is told apart from how srun says that it ended") {
+  const std::string own = "Device \"ib0\" does not exist.\n";
+  const std::string end = "srun: error: w1: task 0: Exited with exit code 1\n";
+  CHECK(step_output(own + end) == own);
+  CHECK(step_output(end + own) == own);
+  CHECK(step_output("srun: error: Unable to create step\n") ==
+        "srun: error: Unable to create step\n");
+}
+
 TEST_CASE("The address of a node is one of its fields") {
   CHECK(slurm_node_address("NodeName=n7 NodeAddr=10.0.0.7 NodeHostName=n7\n") == "10.0.0.7");
   CHECK_FALSE(slurm_node_address("NodeName=n7 NodeAddr= NodeHostName=n7\n"));
