@@ -84,7 +84,7 @@ class CampaignJob(job.JobTest):
         text = path.read_text() if path.exists() else ""
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
-    def wait_for(self, name, count=1, timeout=60):
+    def wait_for(self, name, count=1, timeout=180):
         deadline = time.monotonic() + timeout
         while sum(line["event"] == name for line in self.log()) < count:
             self.assertLess(time.monotonic(), deadline, f"no {count} events {name}")

@@ -43,7 +43,7 @@ class JobTest(unittest.TestCase):
             if "changed" in path.parent.name:
                 continue
             done = subprocess.run([str(programs / "scavenger-plan"), "replay", str(path.parent)], text=True,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
             self.assertEqual(done.returncode, 0, done.stdout)
 
     def command(self, *arguments):
@@ -73,7 +73,7 @@ class JobTest(unittest.TestCase):
     def run_folder(self, name="run"):
         return self.folder / name
 
-    def wait_for_event(self, run, name, count=1, timeout=60):
+    def wait_for_event(self, run, name, count=1, timeout=180):
         """For "iterations", blocks of them count, too."""
         logged = (lambda: trained(run)) if name == "iterations" else (lambda: events(run, name))
         deadline = time.monotonic() + timeout

@@ -22,7 +22,7 @@ def status(run):
 
 
 def wait_for_state(run, *states):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while time.monotonic() < deadline:
         if status(run).get("state") in states:
             return

@@ -60,6 +60,6 @@ class UserCodeTest(job.JobTest):
                            check=True, stdout=subprocess.DEVNULL, timeout=120)
             self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
         subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertEqual([event["workers"] for event in job.events(run, "membership")], [1, 2, 1])
         return run

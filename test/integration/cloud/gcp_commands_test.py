@@ -68,7 +68,7 @@ class WithoutCredentials(job.JobTest):
     def said_by(self, *options, check=2, **provider):
         asked = {"type": "gcp", "project": "demo", "zones": ["us-central1-a"], "machine_types": ["n2d-standard-2"],
                  "programs": "/opt/scavenger/bin"} | provider
-        said = self.train(job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(asked), *options, check=check, timeout=60)
+        said = self.train(job.CONFIGS / "gcp_spot.json", "--run", self.run_folder(), "--set", "provider=" + json.dumps(asked), *options, check=check, timeout=180)
         self.assertFalse(self.run_folder().exists(), said)
         return " ".join(said.split())
 
@@ -87,7 +87,7 @@ class WithoutCredentials(job.JobTest):
         document["provider"]["project"] = "demo"
         config = self.folder / "config.json"
         config.write_text(json.dumps(document))
-        done = subprocess.run([str(job.programs / "scavenger-ctl"), "gcp", "list", config], env=self.environment(), text=True, timeout=60,
+        done = subprocess.run([str(job.programs / "scavenger-ctl"), "gcp", "list", config], env=self.environment(), text=True, timeout=180,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("no credentials are given", " ".join(done.stdout.split()))
@@ -123,7 +123,7 @@ class CommandsOnComputeEngine(job.JobTest):
         user, terminal = pty.openpty()
         if typed is not None:
             os.write(user, typed.encode())
-        done = subprocess.run([str(job.programs / words[0]), *map(str, words[1:])], env=self.environment(), text=True, timeout=60,
+        done = subprocess.run([str(job.programs / words[0]), *map(str, words[1:])], env=self.environment(), text=True, timeout=180,
                               stdin=terminal if typed is not None else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         os.close(user)
         os.close(terminal)

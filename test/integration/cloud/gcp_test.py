@@ -57,7 +57,7 @@ class ComputeEngineTest(job.JobTest):
         with urllib.request.urlopen(self.endpoint + "/fake/ledger") as reply:
             return json.load(reply)
 
-    def assert_all_returned(self, timeout=60):
+    def assert_all_returned(self, timeout=180):
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and any(vm["gone"] is None for vm in self.ledger()["vms"]):
             time.sleep(0.5)
@@ -160,12 +160,12 @@ class ComputeEngineTest(job.JobTest):
         training = {event["name"] for event in job.events(self.run_folder(), "machine") if event["change"] == "ready"}
         vm = next(vm for vm in self.ledger()["vms"] if vm["name"] in training and vm["gone"] is None)
         urllib.request.urlopen(f"{self.endpoint}/fake/maintain?zone={vm['zone']}&name={vm['name']}").close()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         console = self.folder / "vms" / vm["name"] / "console.log"
         while time.monotonic() < deadline and "maintenance-event: TERMINATE_ON_HOST_MAINTENANCE" not in console.read_text():
             time.sleep(0.2)
         self.assertIn("maintenance-event: TERMINATE_ON_HOST_MAINTENANCE", console.read_text())
-        self.wait_for_event(self.run_folder(), "membership", 2, timeout=60)
+        self.wait_for_event(self.run_folder(), "membership", 2, timeout=180)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=120)
         self.assert_all_returned(timeout=1)

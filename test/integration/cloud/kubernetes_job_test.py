@@ -65,7 +65,7 @@ class AppliedJobTest(job.JobTest):
 
     def assert_nothing_is_left(self):
         """Secrets go a moment after their Pods."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             ledger = self.cluster.ask("ledger")
             left = [pod["name"] for pod in ledger["pods"] if "scavenger.dev/job" in pod["labels"] and pod["gone"] is None]
@@ -125,7 +125,7 @@ class AppliedJobTest(job.JobTest):
         self.apply(stop={"max_epochs": 1000})
         self.wait_for_event(self.run_place, "iterations", timeout=120)
         self.cluster.ask("taint", node=self.pods(True)[0]["node"], key="ToBeDeletedByClusterAutoscaler")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while "its node has the taint ToBeDeletedByClusterAutoscaler" not in (reasons := [event["reason"] for event in job.events(self.run_place, "machine")]):
             self.assertLess(time.monotonic(), deadline, reasons)
             time.sleep(0.1)

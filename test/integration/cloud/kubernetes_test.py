@@ -51,7 +51,7 @@ class KubernetesTest(job.JobTest):
                 "--set", "cluster.threads_per_worker=1", "--set", "limits.start_seconds=120"]
 
     def assert_all_returned(self, cluster):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         ledger = cluster.ask("ledger")
         while time.monotonic() < deadline and (any(pod["gone"] is None for pod in ledger["pods"]) or ledger["secrets"]):
             time.sleep(0.2)
@@ -105,7 +105,7 @@ class KubernetesTest(job.JobTest):
 
     def wait_for_ends(self, names):
         """What the report will say of the ends of these Pods."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             ends = {event["name"]: event for event in job.events(self.run_folder(), "machine") if event["change"] in ("lost", "released")}
             if names <= set(ends):

@@ -64,7 +64,7 @@ class DynamicBatchingTest(job.JobTest):
 
     def assert_replay_decides_the_same(self, run):
         replay = job.programs.parent / "test" / "batching_replay"
-        done = subprocess.run([str(replay), str(run)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        done = subprocess.run([str(replay), str(run)], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def assert_begins_with_what_is_known(self, new, known):

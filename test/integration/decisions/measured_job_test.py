@@ -150,7 +150,7 @@ class PlanTest(PlanRunner):
         self.assertIn("others may read", self.plan("list", "--store", url, "--token-file", "wrong", check=2))
         self.plan("forget", *remote, identity)
         service.terminate()
-        self.assertEqual(service.wait(timeout=30), 0)
+        self.assertEqual(service.wait(timeout=180), 0)
         self.assertIn("does not answer", self.plan("list", *remote, check=1))
 
     def test_a_simulation_says_what_each_search_finds(self):

@@ -19,7 +19,7 @@ ENDLESS = [*CONFIG, "--set", "stop.max_epochs=1000000"]
 class SearchTest(job.JobTest):
     def program(self, name, *arguments, check=0):
         done = subprocess.run([str(job.programs / name), *map(str, arguments)], text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=self.environment())
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180, env=self.environment())
         if check is not None:
             self.assertEqual(done.returncode, check, done.stdout)
         return done.stdout
@@ -35,7 +35,7 @@ class SearchTest(job.JobTest):
 
     def stop(self, run, process):
         self.program("scavenger-ctl", run, "stop")
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
 
     def assert_arrives(self, run, step):

@@ -75,13 +75,13 @@ class BadInputTest(job.JobTest):
                            (("scavenger-export", "", "x"), "RUN: the name is empty"),
                            (("scavenger-predict", ""), "RUN: the name is empty"),
                            (("scavenger-plan", "x.csv", "--html", ""), "--html: the name is empty")):
-            done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=60)
+            done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=180)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(says, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
     def plan_refuses(self, *words, says):
-        done = subprocess.run([job.programs / "scavenger-plan", *map(str, words)], text=True, capture_output=True, timeout=60)
+        done = subprocess.run([job.programs / "scavenger-plan", *map(str, words)], text=True, capture_output=True, timeout=180)
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn(says, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

@@ -101,7 +101,7 @@ class ControllerKillTest(job.JobTest):
                 self.segments = shared_segments()
                 run = self.run_folder(f"run{phase}")
                 process = self.start(*CONFIG, *SEARCH, "--run", run)
-                deadline = time.monotonic() + 60
+                deadline = time.monotonic() + 180
                 while not any(step["phase"] == name for step in job.events(run, "search_step")):
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.005)

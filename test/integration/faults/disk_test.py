@@ -25,12 +25,12 @@ class FullOutputTest(job.JobTest):
                       ["scavenger-ctl", "--generate-completion", "bash"], ["scavenger-report", "--help"],
                       ["scavenger-campaign", job.CONFIGS / "electrolyte_small.json", "--print-config"]):
             with open("/dev/full", "wb") as full:
-                done = subprocess.run([job.programs / words[0], *map(str, words[1:])], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+                done = subprocess.run([job.programs / words[0], *map(str, words[1:])], stdout=full, stderr=subprocess.PIPE, text=True, timeout=180)
             self.assertEqual(done.returncode, 1, words)
             self.assertEqual(done.stderr.count("standard output: cannot be written"), 1, done.stderr)
         # Who has read enough is no error.
         done = subprocess.run(f"{job.programs}/scavenger-train {SYNTHETIC} --print-config | head -n 1; exit ${{PIPESTATUS[0]}}", shell=True,
-                              executable="/bin/bash", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+                              executable="/bin/bash", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=180)
         self.assertEqual((done.stdout, done.stderr), ("{\n", ""))
 
 
@@ -187,7 +187,7 @@ class EditedConfigurationTest(job.JobTest):
                  "optimizer.type": with_change(adam)}
         for name, text in edits.items():
             path.write_text(text)
-            output = self.train("--resume", run, "--set", "stop.max_iterations=null", check=2, timeout=60)
+            output = self.train("--resume", run, "--set", "stop.max_iterations=null", check=2, timeout=180)
             self.assertIn(f"{name} differs from that of the checkpoint", output)
             self.assertIn("config.json", output)
 

@@ -80,7 +80,7 @@ class LeakTest(job.JobTest):
     def iteration(self):
         """As the job says. Its log may keep iterations back: hundreds of changes use up its bytes of some minutes."""
         answer = subprocess.run([str(job.programs / "scavenger-ctl"), str(self.log.path.parent), "status"], check=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=60, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=180, text=True,
                                 env=self.environment())
         return int(re.search(r"iteration (\d+)", answer.stdout)[1])
 
@@ -89,7 +89,7 @@ class LeakTest(job.JobTest):
         for number in range(count):
             subprocess.run([str(job.programs / "scavenger-ctl"), str(self.log.path.parent), "resize", "--workers",
                             "2" if number % 40 == 39 else "1", "--batch-size", ("96", "64")[number % 2], "--wait"],
-                           check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60,
+                           check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=180,
                            env=self.environment())
 
     def lose(self, count):
@@ -122,7 +122,7 @@ class LeakTest(job.JobTest):
         self.lose(WARM_UP_LOSSES)
         self.assertLess(self.growth(process, self.lose, 20), KIB_PER_LOSS)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
         self.log.update()
         self.assertGreaterEqual(self.log.memberships, WARM_UP + 100 + WARM_UP_LOSSES + 20)
 

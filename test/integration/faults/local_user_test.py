@@ -86,7 +86,7 @@ class OtherUserTest(job.JobTest):
             self.assertEqual(outcome, "PermissionError")
         self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 2)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
 
 
 if __name__ == "__main__":

@@ -21,10 +21,10 @@ class ResizeAtStartTest(job.JobTest):
         process = self.start(*ENDLESS, "--workers", 6, "--batch-size", 96, "--run", run, *settings)
         self.wait_for_worker(run)
         subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "resize", "--workers", "1"], check=True,
-                       stdout=subprocess.DEVNULL, timeout=60, env=self.environment())
+                       stdout=subprocess.DEVNULL, timeout=180, env=self.environment())
         self.wait_for_event(run, "iterations", timeout=120)
         subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "stop"], check=True, stdout=subprocess.DEVNULL,
-                       timeout=60, env=self.environment())
+                       timeout=180, env=self.environment())
         output, _ = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 130, output)
 

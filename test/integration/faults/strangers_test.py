@@ -31,7 +31,7 @@ class StrangerTest(job.JobTest):
         iterations = len(job.trained(self.run_path))
         self.wait_for_event(self.run_path, "iterations", count=iterations + 2)  # training goes on
         self.process.send_signal(signal.SIGINT)
-        output, _ = self.process.communicate(timeout=30)
+        output, _ = self.process.communicate(timeout=180)
         self.assertEqual(self.process.returncode, 130, output)
 
     def answer_to(self, endpoint, sent):

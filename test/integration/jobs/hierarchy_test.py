@@ -64,11 +64,11 @@ class HierarchyTest(job.JobTest):
             self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
         for workers in (4, 1, 2):
             done = subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "resize", "--workers", str(workers), "--wait"],
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, env=self.environment())
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180, env=self.environment())
             self.assertEqual(done.returncode, 0, done.stdout)
             self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
         done = 0
         for event in job.trained(run):

@@ -20,7 +20,7 @@ NO_TIMELY_CHECKPOINT = ["--set", "checkpoint.every_epochs=1000000"]
 
 def ctl(run, *words):
     done = subprocess.run([str(job.programs / "scavenger-ctl"), str(run), *words], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
     return done.returncode, done.stdout
 
 
@@ -31,7 +31,7 @@ class SignalTest(job.JobTest):
         self.wait_for_event(run, "iterations")
         for one in signals:
             process.send_signal(one)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         end = job.events(run, "end")[-1]
         self.assertEqual((process.returncode, end["status"]), (130, "interrupted"), output)
         self.assertEqual(job.checkpoints(run)[-1].name, f"iteration_{end['iteration']:09d}")
@@ -56,7 +56,7 @@ class SignalTest(job.JobTest):
         process.send_signal(signal.SIGHUP)
         self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 3)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
 
     def test_a_reader_that_goes_away_ends_no_job(self):
         run = self.run_folder()
@@ -83,7 +83,7 @@ class PauseTest(job.JobTest):
 
     def wait_until_it_is_paused(self, run):
         """A checkpoint that it was writing when the pause came is finished first, and its state says so."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while ": paused;" not in (said := ctl(run, "status")[1]):
             self.assertIn(": checkpointing;", said)
             self.assertLess(time.monotonic(), deadline, said)
@@ -111,7 +111,7 @@ class PauseTest(job.JobTest):
         self.assertEqual([one["paused"] for one in pauses[:3]], [True] * 3)
         self.wait_for_event(run, "iterations", count=len(job.trained(run)) + 2)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertIn("paused after iteration", output)
         self.assertIn("goes on from iteration", output)
         report = job.report(run)
@@ -203,7 +203,7 @@ class StartTest(job.JobTest):
     def test_what_is_no_file_is_refused_at_once(self):
         os.mkfifo(self.folder / "pipe.json")
         for path in ("/dev/zero", self.folder / "pipe.json"):
-            self.assertIn("not a regular file", self.train(path, check=2, timeout=60))
+            self.assertIn("not a regular file", self.train(path, check=2, timeout=180))
 
 
 class ListenerTest(job.JobTest):
@@ -221,7 +221,7 @@ class ListenerTest(job.JobTest):
         for one in idle:
             one.close()
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
 
 
 if __name__ == "__main__":

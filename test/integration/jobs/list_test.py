@@ -19,7 +19,7 @@ class ListTest(job.JobTest):
 
     def list(self, *arguments):
         done = subprocess.run([str(job.programs / "scavenger-ctl"), "list", *map(str, arguments)], env=self.environment(),
-                              cwd=self.folder, capture_output=True, text=True, timeout=60)
+                              cwd=self.folder, capture_output=True, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 

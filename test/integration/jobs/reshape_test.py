@@ -17,7 +17,7 @@ ENDLESS = [*CONFIG, "--set", "stop.max_epochs=100000"]
 class ReshapeTest(job.JobTest):
     def ctl(self, run, *arguments, check=0):
         done = subprocess.run([str(job.programs / "scavenger-ctl"), str(run), *map(str, arguments)], text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180,
                               env=self.environment())
         if check is not None:
             self.assertEqual(done.returncode, check, done.stdout)
@@ -31,7 +31,7 @@ class ReshapeTest(job.JobTest):
 
     def stop(self, run, process):
         self.ctl(run, "stop")
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
 
     def assert_no_sample_is_lost(self, run):

@@ -48,7 +48,7 @@ class ResumeTest(job.JobTest):
         self.wait_for_event(run, "iterations")
 
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=180)
 
         self.assertEqual(process.returncode, 130, output)
         end = job.events(run, "end")[-1]

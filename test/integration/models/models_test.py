@@ -225,7 +225,7 @@ class OwnWeightsTest(ModelsTest):
         self.assertGreater(memberships[1]["first_iteration"], 5)
         self.wait_for_event(run, "iterations", len(job.trained(run)) + 3)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.export(run, result)
         counted = int.from_bytes(job.read_safetensors(result)["norm.num_batches_tracked"], "little")
         # One less where the iteration in which it was killed was done, but not by those that are left.

@@ -41,11 +41,11 @@ class LiveJob(JobTest):
 
     def stop(self, process):
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130)
 
     def ask(self, method, target, body=None, token=None, **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=180)
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
         if token:
             headers["Authorization"] = "Bearer " + token
@@ -167,7 +167,7 @@ class InTheBrowser(LiveJob):
             page.wait_for_function("(last) => Page.runs[0].totals.iterations > last", arg=before, timeout=30000)
             page.click("#control-stop")
             page.click("dialog button[value=yes]")
-            process.communicate(timeout=60)
+            process.communicate(timeout=180)
             self.assertEqual(process.returncode, 130)
             page.wait_for_function("() => document.querySelectorAll('.controls button').length === 0", timeout=15000)
             # A refusal is an answer to a request: Chromium writes it down, and nothing else.
@@ -244,7 +244,7 @@ class Strangers(LiveJob):
             for one in idle:
                 one.close()
         # Its places come back.
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
             try:
                 if self.ask("GET", "/metrics", token=self.token)[0] == 200:
@@ -302,7 +302,7 @@ class Metrics(LiveJob):
             finally:
                 connection.close()
 
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         result = []
         while not result and time.monotonic() < deadline:
             try:

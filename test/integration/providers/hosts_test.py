@@ -60,7 +60,7 @@ class HostsTest(job.JobTest):
 
     def finish(self, process):
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
 
     def processes(self, role):
@@ -104,7 +104,7 @@ class HostsTest(job.JobTest):
 
         for address, port in endpoints:
             answer = subprocess.run(self.hosts[2].command(sys.executable, "-c", ASK, address, port),
-                                    input=hello * 10, capture_output=True, timeout=30)
+                                    input=hello * 10, capture_output=True, timeout=180)
             self.assertEqual(answer.returncode, 0, answer.stderr)
             self.assertLess(len(answer.stdout), 20, answer.stdout)  # an alert of TLS at most
 

@@ -92,7 +92,7 @@ class MachinesTest(job.JobTest):
 
     def finish(self, process):
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
         self.assertEqual(left_of(process.pid), [])
 
@@ -175,7 +175,7 @@ class NoticeTest(job.JobTest):
                 signal.SIGTERM)
         memberships = self.wait_for_event(self.run_folder(), "membership", count=3)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=30), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
         self.assertEqual([event["workers"] for event in memberships[:3]], [2, 1, 2])
         self.assertEqual(job.events(self.run_folder(), "process_lost"), [])
         self.assertEqual(job.report(self.run_folder())["totals"]["iterations_repeated"], 0)

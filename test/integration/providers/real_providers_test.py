@@ -51,7 +51,7 @@ class ProviderTest(job.JobTest):
         os.kill(next(event["pid"] for event in joined if event["role"] == "worker"), signal.SIGKILL)
         self.wait_for_event(self.run_folder(), "membership", count=3, timeout=120)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
         report = job.report(self.run_folder())
         self.assertEqual(report["totals"]["iterations_repeated"], 0)
@@ -87,7 +87,7 @@ class SshTest(ProviderTest):
         refused = self.wait_for_event(self.run_folder(), "machine", count=4)
         self.assertTrue(any("/no/such/scavenger-worker" in event["reason"] for event in refused))
         output.send_signal(signal.SIGINT)
-        self.assertEqual(output.wait(timeout=30), 130)
+        self.assertEqual(output.wait(timeout=180), 130)
 
     def test_many_workers_start_over_one_connection(self):
         process = self.start(*ENDLESS[:-1 - ENDLESS[::-1].index("--workers")], "--workers", 4, *ENDLESS[ENDLESS.index("--workers") + 2:],
@@ -96,7 +96,7 @@ class SshTest(ProviderTest):
         said = (self.server.folder / "log").read_text()
         begun = said.count("Accepted publickey") - self.accepted
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertEqual(begun, 1, said)
         self.assertEqual(list(pathlib.Path("/tmp").glob(f"scavenger-ssh-{process.pid}-*")), [])
 
@@ -111,7 +111,7 @@ class SshTest(ProviderTest):
         process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh(prelude=["echo no module cuda >&2; false"]))
         refused = self.wait_for_event(self.run_folder(), "machine", count=4)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertTrue(any("no module cuda" in event["reason"] for event in refused), refused)
         self.assertEqual([event for event in job.events(self.run_folder(), "process_started") if event["role"] == "worker"], [])
 
@@ -120,7 +120,7 @@ class SshTest(ProviderTest):
         process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())
         refused = self.wait_for_event(self.run_folder(), "machine", count=4)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertTrue(any("host key" in event["reason"] and "known_hosts" in event["reason"] for event in refused), refused)
 
     def install(self, *words, check=0):
@@ -164,7 +164,7 @@ class SlurmTest(ProviderTest):
         cls.extra["SCAVENGER_TEST_SLURM"] = "1"
 
     def assert_no_job_is_left(self):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 180
         while self.cluster.jobs() and time.monotonic() < deadline:
             time.sleep(0.2)
         self.assertEqual(self.cluster.jobs(), [])
@@ -187,7 +187,7 @@ class SlurmTest(ProviderTest):
         subprocess.run(["scancel", "--signal=TERM", name.split("-")[1]], env=self.environment(), check=True)
         memberships = self.wait_for_event(self.run_folder(), "membership", count=3)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
         self.assertEqual([event["reason"] for event in memberships[1:3]], ["a worker leaves", "a worker has come"])
         self.assertEqual(job.report(self.run_folder())["totals"]["iterations_repeated"], 0)
         self.assert_no_job_is_left()
@@ -210,7 +210,7 @@ class SlurmTest(ProviderTest):
         done = len(job.trained(self.run_folder()))
         self.wait_for_event(self.run_folder(), "iterations", count=done + 2)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=60), 130)
+        self.assertEqual(process.wait(timeout=180), 130)
         # Slurm's own signal, or the known end, whichever came first: no third job was submitted.
         self.assertEqual(len({event["name"].split("-")[1] for event in self.machines("ready")}), 2,
                          job.events(self.run_folder(), "machine"))

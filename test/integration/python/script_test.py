@@ -129,7 +129,7 @@ class ScriptTest(user_code.UserCodeTest):
                            check=True, stdout=subprocess.DEVNULL, timeout=120)
             self.wait_for_event(run, "iterations", len(job.trained(run)) + 2)
         subprocess.run([job.programs / "scavenger-ctl", run, "stop"], check=True, stdout=subprocess.DEVNULL)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         done = job.events(run, "end")[-1]["iteration"]
         self.assertEqual(sum(event["count"] for event in job.trained(run)), done)
         self.assertEqual({iteration for iteration, _, _ in self.seen()}, set(range(done)))
@@ -181,7 +181,7 @@ class ScriptTest(user_code.UserCodeTest):
         self.assertIn("train.py has not come to its loop over scavenger.loader() yet, after 10 s", said)
         self.assertFalse(self.run_folder().exists(), "something has started")
         process.send_signal(signal.SIGINT)
-        self.assertNotEqual(process.wait(timeout=60), 0)
+        self.assertNotEqual(process.wait(timeout=180), 0)
 
     def test_a_loop_that_is_left_ends_the_job(self):
         said = self.said_of(BEGIN + LOOP + "        break\n", "--workers", 1, check=None)
@@ -356,7 +356,7 @@ except scavenger.problems.UserError as error:
         self.assertEqual(pool.take(TRAINING, [1, 3], 0).tolist(), [[1.0], [3.0]])
         self.assertEqual(pool.take(EVALUATION, [8, 9], 0), "ab")
         pool.request(TRAINING, [4, 5], 0)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not begun.exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         pool.hang_seconds = 1.0

@@ -81,7 +81,7 @@ class WheelTest(job.JobTest):
         path = self.folder / "campaign.json"
         path.write_text(json.dumps(config))
         refused = subprocess.run([venv / "bin" / "scavenger-campaign", path], cwd=self.folder, text=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=180)
         self.assertEqual(refused.returncode, 2, refused.stdout)
         self.assertIn("scavenger-worker, which trains the surrogate", refused.stdout)
         del config["surrogate"], config["selection"]

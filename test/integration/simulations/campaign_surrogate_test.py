@@ -41,7 +41,7 @@ class CampaignSurrogateTest(CampaignJob):
             surrogate={"target_rmse": 0.04, "first_results": 5, "retrain_results": 5, "members": 2, "hidden": [16],
                        "iterations": 500, "learning_rate": 0.02})
         process = self.start_campaign(config, "--run", self.run_folder())
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not self.processes("scavenger-train"):
             self.assertLess(time.monotonic(), deadline, "no training")
             time.sleep(0.02)
@@ -111,7 +111,7 @@ class CampaignSurrogateTest(CampaignJob):
         """Between simulated points they are the engine's profile, within their error bars."""
         def predict(*arguments):
             return subprocess.run([job.programs / "scavenger-predict", self.run_folder(), *arguments], env=self.environment(),
-                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=180)
         done = predict("--at", "c=20.5")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()

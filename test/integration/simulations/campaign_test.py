@@ -103,7 +103,7 @@ class CampaignTest(CampaignJob):
         self.wait_for("segment_kept", 2)
         self.wait_for("segment_began", 3)
         process.send_signal(signal.SIGINT)
-        text = process.communicate(timeout=60)[0]
+        text = process.communicate(timeout=180)[0]
         self.assertEqual(process.returncode, 130, text)
         self.assertEqual(self.report()["spent"]["redone"]["seconds"], 0, text)
         self.campaign("--resume", self.run_folder())

@@ -54,7 +54,7 @@ class SimulationTest(unittest.TestCase):
                 except subprocess.TimeoutExpired:
                     process.kill()
                     kills += 1
-                process.communicate(timeout=60)
+                process.communicate(timeout=180)
             code, text = self.run_to_end(name, *steps, "--checkpoint-every", 200)
             self.assertEqual(code, 0, text)
             self.assertEqual(self.content(name), self.content("whole"))
@@ -70,12 +70,12 @@ class SimulationTest(unittest.TestCase):
         self.assertIn("stopped early", text)
         stop.unlink()
         process = self.start("stopped", "--until", 10**9)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not (self.folder / "stopped" / "state.bin").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
         time.sleep(0.2)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         reached = job.json.loads((self.folder / "stopped" / "result.json").read_text())["steps"]
         self.assertGreater(reached, 0)
@@ -84,7 +84,7 @@ class SimulationTest(unittest.TestCase):
         self.assertEqual(self.content("stopped"), self.content("whole"))
 
     def wait_for_file(self, name, file):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not (self.folder / name / file).exists() and time.monotonic() < deadline:
             time.sleep(0.02)
 
@@ -92,7 +92,7 @@ class SimulationTest(unittest.TestCase):
         process = self.start("left", "--until", 10**9)
         self.wait_for_file("left", "lock")
         process.send_signal(signal.SIGHUP)
-        process.communicate(timeout=60)
+        process.communicate(timeout=180)
         self.assertEqual(process.returncode, 128 + signal.SIGHUP)
         self.assertTrue((self.folder / "left" / "state.bin").exists())
 
@@ -103,7 +103,7 @@ class SimulationTest(unittest.TestCase):
         self.assertEqual(code, 2, text)
         self.assertIn("another process is working in this folder", text)
         first.send_signal(signal.SIGTERM)
-        first.communicate(timeout=60)
+        first.communicate(timeout=180)
 
     def test_a_simulation_that_diverges_says_so(self):
         code, text = self.run_to_end("diverged", "--until", 5000, "--time-step", 0.05, "--friction", 0)
@@ -114,7 +114,7 @@ class SimulationTest(unittest.TestCase):
     def refused(self, *arguments):
         """What a simulation with these settings alone is told, in one line."""
         words = [job.programs / "scavenger-md", "electrolyte", "--folder", self.folder / "wrong", *arguments]
-        done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=180)
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertEqual(done.stdout.count("\n"), 1, done.stdout)
         return done.stdout
@@ -128,12 +128,12 @@ class SimulationTest(unittest.TestCase):
     def test_the_state_of_another_simulation_is_refused_with_what_differs(self):
         small = ("--side", 5, "--concentration", 0.5, "--folder", self.folder / "taken", "--until", 10)
         words = [job.programs / "scavenger-md", "electrolyte", "--slit", 2, *small]
-        subprocess.run(list(map(str, words)), check=True, stdout=subprocess.DEVNULL, timeout=60)
-        done = subprocess.run([*map(str, words), "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=60)
+        subprocess.run(list(map(str, words)), check=True, stdout=subprocess.DEVNULL, timeout=180)
+        done = subprocess.run([*map(str, words), "--seed", "7"], stderr=subprocess.PIPE, text=True, timeout=180)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("another simulation: --seed 1, not 7; use another folder", done.stderr)
         words[3] = 3
-        done = subprocess.run(list(map(str, words)), stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(list(map(str, words)), stderr=subprocess.PIPE, text=True, timeout=180)
         self.assertIn("another simulation: --slit 2, not 3; use another folder", done.stderr)
 
 
