@@ -9,7 +9,7 @@ namespace {
 using perfmodel::Stay;
 using perfmodel::StayKind;
 
-constexpr double kUsualChangeSeconds = 0.25;
+constexpr double kUsualChangeSeconds = 0.15;
 constexpr double kUsualStartSeconds = 1.0;          // of a process
 constexpr double kUsualMachineStartSeconds = 60.0;  // of a machine
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "perfmodel/search/look_budget.h"
 #include "perfmodel/search/paired_stays.h"
 #include "runtime/base/check.h"
 
@@ -43,43 +44,26 @@ bool is_time_for_another(std::span<const Stay> stays, double elapsed_seconds) {
   return stays.back().seconds >= rest * elapsed_seconds;
 }
 
-Expense allowed(const SearchSituation& now) {
-  return {now.budget * now.elapsed_seconds, now.budget * now.elapsed_dollars};
-}
+// A look at a candidate.
+struct Offer {
+  std::size_t candidate = 0;
+  double gain = 0.0;  // shares of what is left
+  double cost = 0.0;
+  double seconds = 0.0;
+  bool is_affordable = false;       // the budget bears it
+  bool is_affordable_soon = false;  // once the job has run for twice as long
 
-// Whether the policy's share of the budget bears it.
-bool fits(const SearchSituation& now, const Expense& expense) {
-  const Expense most = allowed(now);
-  const bool time_fits = expense.seconds <= most.seconds;
-  const bool cost_fits = expense.dollars <= most.dollars;
-  switch (now.policy) {
-    case Policy::kMinimumTime:
-      return time_fits;
-    case Policy::kMinimumCost:
-      return cost_fits;
-    case Policy::kKnee:
-      break;
-  }
-  return time_fits && cost_fits;
-}
+  double net() const { return gain - cost; }
+};
 
-double left_seconds(const SearchSituation& now) {
-  return now.left_seconds.value_or(now.elapsed_seconds);
-}
-
-// Of the policy's objective of what is left, where the job goes on at the base.
-double share_of_left(const SearchSituation& now, const Stay& base, const Expense& cost) {
-  const double of_time = cost.seconds / left_seconds(now);
-  const double of_cost = cost.dollars / (left_seconds(now) * base.dollars_per_second);
-  switch (now.policy) {
-    case Policy::kMinimumTime:
-      return of_time;
-    case Policy::kMinimumCost:
-      return of_cost;
-    case Policy::kKnee:
-      break;
-  }
-  return of_time + of_cost;
+// A look that gains much may cost more than the budget has yet, since machines have to start. What
+// is spent on others until then, which gain little, puts it off.
+double gain_to_save_for(std::span<const Offer> offers) {
+  constexpr double kWorthIt = 0.5;  // of the gain that is waited for
+  double most = 0.0;
+  for (const Offer& one : offers)
+    if (!one.is_affordable && one.is_affordable_soon) most = std::max(most, kWorthIt * one.net());
+  return most;
 }
 
 class Look final {
@@ -105,11 +89,6 @@ class Look final {
   std::vector<RelativeObjective> objectives() const;
 
  private:
-  struct Offer {
-    double gain = 0.0;
-    double cost = 0.0;
-    double seconds = 0.0;
-  };
   // Of a look: it goes on, or it ends, having seen what it was to see, or not.
   enum class Progress { kGoesOn, kSeenEnough, kBrokenOff };
 
@@ -121,14 +100,14 @@ class Look final {
   double iterations_factor(std::size_t i, double power) const;
   double price_factor(std::size_t i) const;
   double objective_factor(std::size_t i) const;
-  double power() const { return now_.policy == Policy::kKnee ? 2.0 : 1.0; }
   RelativeObjective objective(std::size_t i) const;
   Expense cost_of_moves(std::size_t i) const;
   Expense cost_of_look(std::size_t i, double iterations, double ratio) const;
   Offer offer(std::size_t i) const;
   double affordable_seconds(std::size_t i) const;
   std::optional<Offer> offer_of_progress(std::size_t i, double samples_before) const;
-  bool may_look(std::size_t i) const;
+  bool may_look(std::size_t i, double times_elapsed) const;
+  std::vector<Offer> worthwhile_offers() const;
   Expense one_report_more(const Stay& visit, std::size_t i) const;
   bool may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const;
   bool is_worth_going_on(const Stay& visit, std::size_t i) const;
@@ -140,7 +119,8 @@ class Look final {
 
   const SearchSituation& now_;
   const Stay& base_;
-  std::vector<Configuration> configurations_;  // of the candidates
+  const double power_ = now_.policy == Policy::kKnee ? 2.0 : 1.0;  // of seconds in the objective
+  std::vector<Configuration> configurations_;                      // of the candidates
   std::size_t base_place_ = 0;
   double smallest_batch_ = 0.0;
   double look_variance_ = 0.0;  // of the logarithm of a ratio that one more look measures
@@ -176,7 +156,7 @@ double Look::price_factor(std::size_t i) const {
 }
 
 double Look::objective_factor(std::size_t i) const {
-  const double iterations = iterations_factor(i, power());
+  const double iterations = iterations_factor(i, power_);
   return now_.policy == Policy::kMinimumTime ? iterations : iterations * price_factor(i);
 }
 
@@ -187,9 +167,9 @@ RelativeObjective Look::objective(std::size_t i) const {
   const double centre = ratio.mean(), reach = kNormal95 * ratio.deviation();
   const double iterations = iterations_factor(i, 1.0), factor = objective_factor(i);
   const double seconds = iterations * ratio.expected(1.0);
-  return {.expected = factor * ratio.expected(power()),
-          .low = factor * std::exp(power() * (centre - reach)),
-          .high = factor * std::exp(power() * (centre + reach)),
+  return {.expected = factor * ratio.expected(power_),
+          .low = factor * std::exp(power_ * (centre - reach)),
+          .high = factor * std::exp(power_ * (centre + reach)),
           .pace = std::exp(centre),
           .pace_low = std::exp(centre - reach),
           .pace_high = std::exp(centre + reach),
@@ -226,12 +206,13 @@ Expense Look::cost_of_look(std::size_t i, double iterations, double ratio) const
   return {lost.seconds + moves.seconds, lost.dollars + moves.dollars};
 }
 
-Look::Offer Look::offer(std::size_t i) const {
+Offer Look::offer(std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double expected = ratio.expected(1.0);
   const double iterations = kDiscarded + kExpectedIterations;
   Offer offer;
-  offer.gain = ratio.expected_gain(objective_factor(i), power(), look_variance_);
+  offer.candidate = i;
+  offer.gain = ratio.expected_gain(objective_factor(i), power_, look_variance_);
   offer.cost = share_of_left(now_, base_, cost_of_look(i, iterations, expected));
   offer.seconds = iterations * expected * pace_at_end(base_)->seconds + 2.0 * now_.change_seconds;
   return offer;
@@ -258,7 +239,7 @@ double Look::affordable_seconds(std::size_t i) const {
 
 // A look that is long enough to tell what a sample is worth at that batch: the best of some
 // lengths; nothing where the loss tells nothing. What it costs is what is expected to be lost.
-std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples_before) const {
+std::optional<Offer> Look::offer_of_progress(std::size_t i, double samples_before) const {
   const double x = std::log(batch_of(i) / base_.configuration.global_batch);
   if (x == 0.0 || now_.known_epochs_ratio) return std::nullopt;
   constexpr double kCaution = 1.0;        // the error that a look will leave is not known well
@@ -267,35 +248,41 @@ std::optional<Look::Offer> Look::offer_of_progress(std::size_t i, double samples
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double pace = pace_at_end(base_)->seconds * ratio.expected(1.0);
   const double factor = objective_factor(i);
-  const double slower = std::max(0.0, 1.0 - 1.0 / (factor * ratio.expected(power())));
+  const double slower = std::max(0.0, 1.0 - 1.0 / (factor * ratio.expected(power_)));
   const double unknown = std::pow(x * progress_->deviation(), 2.0);
   std::optional<Offer> best;
   for (double seconds = longest; seconds > kShortestLook * now_.elapsed_seconds; seconds /= 2.0) {
     const auto error = progress_->error_after(samples_before + seconds / pace * batch_of(i));
     if (!error) return std::nullopt;
     Offer one;
-    one.gain = ratio.expected_gain(factor, power(), look_variance_,
+    one.candidate = i;
+    one.gain = ratio.expected_gain(factor, power_, look_variance_,
                                    unknown * unknown / (unknown + *error * *error));
     one.cost = kCaution *
                (slower * seconds + (samples_before > 0.0 ? 1.0 : 2.0) * now_.change_seconds) /
                left_seconds(now_);
     one.seconds = seconds + 2.0 * now_.change_seconds;
-    if (!best || one.gain - one.cost > best->gain - best->cost) best = one;
+    if (!best || one.net() > best->net()) best = one;
   }
   return best;
 }
 
-// Where a look was broken off, there is another one once it may be as slow as that. Else it would
-// be broken off again, and tell as little.
-bool Look::may_look(std::size_t i) const {
+// Whether the budget bears the first iterations there, if it is slow. If it does not bear more of
+// them, the look is broken off, and they tell at least how slow it is. After that, there is another
+// look once the budget bears all that a measurement takes at that pace: else it would be broken off
+// again, and tell as little.
+bool Look::may_look(std::size_t i, double times_elapsed) const {
+  constexpr double kFirstIterations = 2.0;
   const LogRatio ratio = times_->ratio(i, base_place_);
+  double iterations = kFirstIterations;
   double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());
-  if (const auto seen = pace_before_break_off(now_.stays, configurations_[i]))
+  if (const auto seen = pace_before_break_off(now_.stays, configurations_[i])) {
+    iterations = kDiscarded + static_cast<double>(kFewestMeasured);
     pessimist = std::max(pessimist, *seen / pace_at_end(base_)->seconds);
-  const Expense cost =
-      cost_of_look(i, kDiscarded + static_cast<double>(kFewestMeasured), pessimist);
+  }
+  const Expense cost = cost_of_look(i, iterations, pessimist);
   const Expense before = charged(now_.stays);
-  return fits(now_, {before.seconds + cost.seconds, before.dollars + cost.dollars});
+  return fits(now_, {before.seconds + cost.seconds, before.dollars + cost.dollars}, times_elapsed);
 }
 
 // If the next iterations are as slow as those before.
@@ -332,7 +319,7 @@ bool Look::is_worth_going_on(const Stay& visit, std::size_t i) const {
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double rest = share_of_left(now_, base_, {reports * each.seconds, reports * each.dollars});
   return rest < share_of_left(now_, base_, cost_of_moves(i)) ||
-         rest < ratio.expected_gain(objective_factor(i), power(), look_variance_);
+         rest < ratio.expected_gain(objective_factor(i), power_, look_variance_);
 }
 
 bool Look::is_worth_for_progress(const Stay& visit, std::size_t i) const {
@@ -348,8 +335,8 @@ Look::Progress Look::progress_of(const Stay& visit, std::size_t i, const Expense
   if (visit.whole->iterations < kFewestOfSurprise && is_surprise(visit, i))
     return Progress::kGoesOn;
   const LogRatio ratio = times_->ratio(i, base_place_);
-  const double centre = std::log(objective_factor(i)) + power() * ratio.mean();
-  const bool is_clear = std::abs(centre) > kClear * power() * ratio.deviation();
+  const double centre = std::log(objective_factor(i)) + power_ * ratio.mean();
+  const bool is_clear = std::abs(centre) > kClear * power_ * ratio.deviation();
   return is_clear ? Progress::kSeenEnough : Progress::kGoesOn;
 }
 
@@ -358,7 +345,7 @@ Look::Progress Look::progress_of(const Stay& visit, std::size_t i, const Expense
 bool Look::is_better(const Stay& visit, std::size_t i, const RelativeObjective& objective) const {
   if (objective.expected >= 1.0 || is_measured(visit)) return objective.expected < 1.0;
   const double ratio_seen = mean_pace(visit) / pace_at_end(base_)->seconds;
-  return visit.iterations > 0 && objective_factor(i) * std::pow(ratio_seen, power()) < 1.0;
+  return visit.iterations > 0 && objective_factor(i) * std::pow(ratio_seen, power_) < 1.0;
 }
 
 SearchAdvice Look::end_look(SearchAdvice advice) const {
@@ -377,24 +364,36 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
   return advice;
 }
 
+// Looks that gain more than they cost, whether the budget bears them now or not.
+std::vector<Offer> Look::worthwhile_offers() const {
+  constexpr double kSoon = 2.0;
+  std::vector<Offer> offers;
+  for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
+    if (i == base_place_) continue;
+    Offer one = offer(i);
+    if (const auto longer = offer_of_progress(i, 0.0); longer && !(one.net() > 0.0)) one = *longer;
+    if (one.gain < kLeastGain || !(one.net() > 0.0)) continue;
+    one.is_affordable = may_look(i, 1.0);
+    one.is_affordable_soon = may_look(i, kSoon);
+    offers.push_back(one);
+  }
+  return offers;
+}
+
 SearchAdvice Look::begin_look(SearchAdvice advice) const {
   advice.candidate = base_place_;
   const auto pace = pace_at_end(base_);
   if (!pace || pace->iterations < kFewestMeasured) return advice;
   if (!is_time_for_another(now_.stays, now_.elapsed_seconds)) return advice;
+  const std::vector<Offer> offers = worthwhile_offers();
+  const double saved_for = gain_to_save_for(offers);
   double most = 0.0;
-  for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
-    if (i == base_place_) continue;
-    Offer one = offer(i);
-    double per_second = (one.gain - one.cost) / one.seconds;
-    if (const auto longer = offer_of_progress(i, 0.0); longer && !(per_second > 0.0)) {
-      one = *longer;
-      per_second = (one.gain - one.cost) / one.seconds;
-    }
-    if (one.gain < kLeastGain || !(per_second > most) || !may_look(i)) continue;
+  for (const Offer& one : offers) {
+    const double per_second = one.net() / one.seconds;
+    if (!one.is_affordable || one.net() < saved_for || !(per_second > most)) continue;
     most = per_second;
     advice.move = SearchMove::kLook;
-    advice.candidate = i;
+    advice.candidate = one.candidate;
     advice.expected_gain = one.gain;
     advice.expected_cost = one.cost;
   }

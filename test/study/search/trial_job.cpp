@@ -176,7 +176,7 @@ double TrialJob::mean_change_seconds() const {
     sum += stays_[i].change_seconds;
     ++count;
   }
-  return count > 0.0 ? sum / count : 0.25;
+  return count > 0.0 ? sum / count : 0.15;
 }
 
 std::optional<MeasuredNoise> TrialJob::noise() const {
