@@ -68,6 +68,7 @@ void RentedJob::on_ready(MachineId id, const Machine& machine) {
   if (!open_.contains(id) || rented_now_.contains(id))
     breaches_.push_back("ready twice, or after its end");
   rented_now_[id] = {clock_.now_seconds(), machine.price.per_hour};
+  if (!first_ready_seconds_) first_ready_seconds_ = clock_.now_seconds();
   ++rented_;
 }
 
@@ -92,13 +93,13 @@ void RentedJob::on_released(MachineId id) {
 
 awaitable<void> RentedJob::live() {
   asio::steady_timer timer(io_);
-  const double until = clock_.now_seconds() + plan_.seconds;
   const double reserve =
       kReserveSeconds / 3600.0 * plan_.workers * provider_.price("", plan_.spot)->per_hour;
   while (end_ == End::kNone) {
     timer.expires_after(std::chrono::milliseconds(static_cast<int>(kLookSeconds * 1000)));
     co_await timer.async_wait(use_awaitable);
-    if (clock_.now_seconds() >= until) stop(End::kTarget);
+    if (first_ready_seconds_ && clock_.now_seconds() >= *first_ready_seconds_ + plan_.seconds)
+      stop(End::kTarget);
     if (cost_so_far() + reserve >= plan_.max_cost) stop(End::kCostLimit);
   }
 }

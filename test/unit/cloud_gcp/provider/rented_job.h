@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct RentedJobPlan {
   std::string name;
   unsigned workers = 1;
   bool spot = true;
-  double seconds = 1.0;     // ours, with all workers or without
+  double seconds = 1.0;     // ours, from the first VM on
   double time_scale = 1.0;  // seconds of the cloud in one of ours
   double max_cost = 1e9;    // dollars
 };
@@ -71,6 +72,7 @@ class RentedJob final : public ProviderListener {
   std::set<MachineId> open_;  // asked for, and not ended
   std::map<MachineId, Rented> rented_now_;
   bool has_begun_ = false;
+  std::optional<double> first_ready_seconds_;  // of the clock
   End end_ = End::kNone;
   std::string message_;
   double cost_ = 0.0;
