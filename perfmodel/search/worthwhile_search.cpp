@@ -272,7 +272,7 @@ std::optional<Offer> Look::offer_of_progress(std::size_t i, double samples_befor
 // look once the budget bears all that a measurement takes at that pace: else it would be broken off
 // again, and tell as little.
 bool Look::may_look(std::size_t i, double times_elapsed) const {
-  constexpr double kFirstIterations = 2.0;
+  constexpr double kFirstIterations = 4.0;
   const LogRatio ratio = times_->ratio(i, base_place_);
   double iterations = kFirstIterations;
   double pessimist = std::exp(ratio.mean() + kPessimist * ratio.deviation());

@@ -352,15 +352,15 @@ TEST_CASE("A neighbour who slows down everything changes no choice") {
 }
 
 TEST_CASE("What is saved for a look that gains much is not spent on one that gains little") {
-  Begun job(100.0);
+  Begun job(300.0);
   job.candidates = {{{1.0, 64.0}, 1.0}, {{1.0, 128.0}, 1.0}, {{4.0, 64.0}, 4.0}};
   job.situation.candidates = job.candidates;
   job.situation.policy = Policy::kKnee;
   job.situation.noise = MeasuredNoise{5.0, 4.5, 5.5};
   job.situation.left_seconds = 1000.0;
   CHECK(advise(job.situation).candidate == 2);
-  // Three machines that start for two seconds cost six dollars. The budget has five yet.
-  job.situation.start_seconds = 2.0;
+  // Three machines that start for four seconds cost 12 of the 15 dollars of the budget.
+  job.situation.start_seconds = 4.0;
   CHECK(advise(job.situation).move == SearchMove::kNone);
   job.candidates.pop_back();
   job.situation.candidates = job.candidates;
