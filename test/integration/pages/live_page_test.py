@@ -116,7 +116,7 @@ class InTheBrowser(LiveJob):
             self.assertEqual(page.url, self.address + "/")  # the token is not left in sight
             seen = column(page, "loss", "iteration")
             self.assertEqual(column(page, "workers-k", "workers"), [2.0])
-            page.wait_for_function("(last) => Page.runs[0].totals.iterations > last + 200", arg=seen[-1], timeout=30000)
+            page.wait_for_function("(last) => Page.runs[0].totals.iterations > last + 200", arg=seen[-1], timeout=120000)
             self.assertGreater(column(page, "loss", "iteration")[-1], seen[-1])
             self.assertIn("live", page.inner_text(".link"))
             # A second one, and a reload by the cookie alone, show the same from the beginning.
@@ -125,8 +125,8 @@ class InTheBrowser(LiveJob):
             self.assertLessEqual(min(column(page, "loss", "iteration")), 64)
             page.wait_for_timeout(300)
             self.stop(process)
-            page.wait_for_function("() => document.querySelector('.link').textContent.includes('ended')", timeout=15000)
-            page.wait_for_function("() => document.querySelector('.badge').textContent === 'interrupted'", timeout=15000)  # drawn with the next frame
+            page.wait_for_function("() => document.querySelector('.link').textContent.includes('ended')", timeout=60000)
+            page.wait_for_function("() => document.querySelector('.badge').textContent === 'interrupted'", timeout=60000)  # drawn with the next frame
             # The page's last state is the log's.
             shown = page.evaluate("Page.runs[0].totals")
             self.assertEqual(shown["iterations"], report(self.run)["totals"]["iterations"])
@@ -140,11 +140,13 @@ class InTheBrowser(LiveJob):
             page = chromium.open(self.url)
             page.click("#control-resize")
             page.click("dialog button[value=no]")
+            page.wait_for_selector("dialog", state="detached")  # until then nothing else on the page takes clicks
             self.assertEqual(job_status(self.run)["wanted_workers"], 2)
             page.click("#control-resize")
             page.fill("dialog input[name=workers]", "3")
             page.fill("dialog input[name=batch_size]", "96")
             page.click("dialog button[value=yes]")
+            page.wait_for_selector("dialog", state="detached")
             page.wait_for_function("() => Page.runs[0].phases.at(-1).workers === 3 && Page.runs[0].phases.at(-1).batch_size === 96", timeout=60000)
             self.assertIn("resized by the user", page.inner_text("#decisions-table"))
             page.click("#control-resize")
@@ -153,23 +155,24 @@ class InTheBrowser(LiveJob):
             page.wait_for_function("() => document.querySelector('.answer').textContent.includes('too small')")
             self.assertIn("too small", page.inner_text("dialog"))  # which is still there, for another try
             page.click("dialog button[value=no]")
+            page.wait_for_selector("dialog", state="detached")
             written = len(events(self.run, "checkpoint"))
             page.click("#control-checkpoint")
             page.click("dialog button[value=yes]")
             self.wait_for_event(self.run, "checkpoint", written + 1)
             page.click("#control-pause")
             page.click("dialog button[value=yes]")
-            page.wait_for_function("() => document.querySelector('#control-pause').textContent === 'Continue'", timeout=30000)
-            page.wait_for_function("() => document.querySelector('.badge').textContent === 'paused'", timeout=30000)
+            page.wait_for_function("() => document.querySelector('#control-pause').textContent === 'Continue'", timeout=120000)
+            page.wait_for_function("() => document.querySelector('.badge').textContent === 'paused'", timeout=120000)
             before = self.iteration()
             page.click("#control-pause")
             page.click("dialog button[value=yes]")
-            page.wait_for_function("(last) => Page.runs[0].totals.iterations > last", arg=before, timeout=30000)
+            page.wait_for_function("(last) => Page.runs[0].totals.iterations > last", arg=before, timeout=120000)
             page.click("#control-stop")
             page.click("dialog button[value=yes]")
             process.communicate(timeout=180)
             self.assertEqual(process.returncode, 130)
-            page.wait_for_function("() => document.querySelectorAll('.controls button').length === 0", timeout=15000)
+            page.wait_for_function("() => document.querySelectorAll('.controls button').length === 0", timeout=60000)
             # A refusal is an answer to a request: Chromium writes it down, and nothing else.
             self.assertEqual([error for error in chromium.errors if "409" not in error], [])
 
@@ -179,8 +182,8 @@ class InTheBrowser(LiveJob):
             page = chromium.open(self.url.replace("127.0.0.1", "[::1]"))
             before = column(page, "loss", "iteration")[-1]
             line.cut()
-            page.wait_for_function("() => document.querySelector('.link').textContent.includes('trying again')", timeout=15000)
-            page.wait_for_function("() => document.querySelector('.link').textContent.startsWith('live')", timeout=30000)
+            page.wait_for_function("() => document.querySelector('.link').textContent.includes('trying again')", timeout=60000)
+            page.wait_for_function("() => document.querySelector('.link').textContent.startsWith('live')", timeout=120000)
             page.wait_for_function("(last) => Page.runs[0].totals.iterations > last + 500", arg=before, timeout=60000)
             self.assertGreaterEqual(sum(request.endswith("/events") for request in chromium.requests), 2)
             iterations = column(page, "loss", "iteration")
