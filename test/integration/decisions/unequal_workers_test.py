@@ -22,7 +22,7 @@ MOST_ADJUSTMENTS = 10
 NEAR = 1.10  # longest / shortest
 STEADY = 1.05  # the same: less is no reason to adjust
 FEWEST = 15  # iterations, before a mean says something
-ENOUGH = 800  # iterations, in which the times come together however much the machine's neighbours make them scatter
+ENOUGH = 2000  # iterations, in which the times come together however much the machine's neighbours make them scatter
 
 
 class UnequalMachinesTest(job.JobTest):
