@@ -15,9 +15,9 @@
 // takes a twentieth of a second by the last one's pace, or one iteration if that takes longer. (A
 // visit that goes on after 32 iterations reports as rarely as the job does elsewhere.) M is what
 // the moves there and back took longer than was to be expected when the visit began: the mean of
-// those before. A visit begins only where the pessimist's charge fits. It is broken off at the
-// first report after which the charge so far, one more iteration as slow as those before, and the
-// way back would not fit any more.
+// those before. A visit begins only where the pessimist's charge for its first iterations fits. It
+// is broken off at the first report after which the charge so far, one more iteration as slow as
+// those before, and the way back would not fit any more.
 #pragma once
 
 #include <cstddef>

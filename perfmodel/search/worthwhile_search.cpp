@@ -106,7 +106,7 @@ class Look final {
   Offer offer(std::size_t i) const;
   double affordable_seconds(std::size_t i) const;
   std::optional<Offer> offer_of_progress(std::size_t i, double samples_before) const;
-  bool may_look(std::size_t i, double times_elapsed) const;
+  Expense charged_if_slow(std::size_t i) const;
   std::vector<Offer> worthwhile_offers() const;
   Expense one_report_more(const Stay& visit, std::size_t i) const;
   bool may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const;
@@ -267,11 +267,11 @@ std::optional<Offer> Look::offer_of_progress(std::size_t i, double samples_befor
   return best;
 }
 
-// Whether the budget bears the first iterations there, if it is slow. If it does not bear more of
-// them, the look is broken off, and they tell at least how slow it is. After that, there is another
-// look once the budget bears all that a measurement takes at that pace: else it would be broken off
+// All that will be charged after the first iterations there, if it is slow. If the budget does not
+// bear more of them, the look is broken off, and they tell at least how slow it is. After that it
+// has to bear all that a measurement takes at that pace: else the next look would be broken off
 // again, and tell as little.
-bool Look::may_look(std::size_t i, double times_elapsed) const {
+Expense Look::charged_if_slow(std::size_t i) const {
   constexpr double kFirstIterations = 4.0;
   const LogRatio ratio = times_->ratio(i, base_place_);
   double iterations = kFirstIterations;
@@ -282,7 +282,7 @@ bool Look::may_look(std::size_t i, double times_elapsed) const {
   }
   const Expense cost = cost_of_look(i, iterations, pessimist);
   const Expense before = charged(now_.stays);
-  return fits(now_, {before.seconds + cost.seconds, before.dollars + cost.dollars}, times_elapsed);
+  return {before.seconds + cost.seconds, before.dollars + cost.dollars};
 }
 
 // If the next iterations are as slow as those before.
@@ -373,8 +373,9 @@ std::vector<Offer> Look::worthwhile_offers() const {
     Offer one = offer(i);
     if (const auto longer = offer_of_progress(i, 0.0); longer && !(one.net() > 0.0)) one = *longer;
     if (one.gain < kLeastGain || !(one.net() > 0.0)) continue;
-    one.is_affordable = may_look(i, 1.0);
-    one.is_affordable_soon = may_look(i, kSoon);
+    const Expense expense = charged_if_slow(i);
+    one.is_affordable = fits(now_, expense);
+    one.is_affordable_soon = fits(now_, expense, kSoon);
     offers.push_back(one);
   }
   return offers;

@@ -217,6 +217,7 @@ class VmsTest(job.JobTest):
         self.finish(process)
         self.assertIn(chosen["batch_size"], (256, 1024))
         self.assertIn(f"B = {chosen['batch_size']}", chosen["reason"])
+        self.assertIn(chosen["machine_type"], ("narrow", "wide"))
         self.assert_nothing_was_thrown_away((64, 256, 1024))
 
     def test_a_second_job_of_the_model_begins_with_what_the_first_has_measured(self):
