@@ -27,7 +27,6 @@
 #include "elastic/planning/vm_catalogue.h"
 #include "elastic/vms/recurring_job.h"
 #include "elastic/vms/spot_tables.h"
-#include "elastic/vms/vm_calibration.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
@@ -363,14 +362,14 @@ class VmsCommand final {
     question_.policy = perfmodel::parse_policy(policy_);
     if (!max_time_.empty()) question_.limits.max_seconds = parse_duration(max_time_, "--max-time");
     if (sources_.samples_per_epoch > 0.0) question_.samples_per_epoch = sources_.samples_per_epoch;
-    std::size_t unscored = 0;
-    const std::vector<elastic::VmType> types = machines(unscored);
+    const elastic::OfferedTypes offered = elastic::offered_types(catalogue(), narrowing_);
+    question_.other_types = offered.features;
     elastic::KnownModel known = elastic::gather_model(sources_);
     if (!lifetimes_.empty()) elastic::add_spot_lives(lifetimes_, zone_, known);
-    elastic::VmPlan made = elastic::make_vm_plan(known, types, question_);
-    if (unscored > 0)
-      made.notes.push_back(
-          fmt::format("{} types without a score in {} were left out", unscored, scores_));
+    elastic::VmPlan made = elastic::make_vm_plan(known, offered.types, question_);
+    if (offered.unscored > 0)
+      made.notes.push_back(fmt::format("{} types without a score in {} were left out",
+                                       offered.unscored, narrowing_.scores));
     if (!page_.empty()) write_output_file(page_, elastic::vm_plan_page(made, known.title));
     std::cout << (json_ ? elastic::vm_plan_json(made, known.title)
                         : elastic::vm_plan_text(made, known.title));
@@ -382,13 +381,13 @@ class VmsCommand final {
     command_->add_option("--catalog", catalog_,
                          "gcp, a CSV file, or the machines of a configuration or a run folder");
     command_->add_option("--region", region_, "Of --catalog gcp");
-    command_->add_option("--coremark", scores_, "Scores of the types of --catalog gcp")
+    command_->add_option("--coremark", narrowing_.scores, "Scores of the types of --catalog gcp")
         ->check(CLI::ExistingFile);
     command_
-        ->add_option("--calibrations", calibrations_,
+        ->add_option("--calibrations", narrowing_.calibrations,
                      "What types do, as scavenger-ctl calibrate has measured it")
         ->check(CLI::ExistingFile);
-    command_->add_option("--types", patterns_, "Only these: n2d-*,c3-*");
+    command_->add_option("--types", narrowing_.patterns, "Only these: n2d-*,c3-*");
     command_->add_option("--max-vms", question_.most_vms, "In all")->check(CLI::Range(1.0, 1000.0));
     command_->add_option("--max-vcpus", question_.most_vcpus, "Of all VMs together: a quota")
         ->check(kPositive);
@@ -409,40 +408,29 @@ class VmsCommand final {
             ->needs(spot);
     command_->add_option("--zone", zone_, "Only its rows of this zone count")->needs(lives);
     command_
-        ->add_option("--spot-prices", spot_prices_,
+        ->add_option("--spot-prices", narrowing_.spot_prices,
                      "A table of prices over time: machine_type,first_seen_date,usd_hour_spot")
         ->check(CLI::ExistingFile)
         ->needs(spot);
+    command_->add_option("--start-seconds", question_.start_seconds, "Until a new VM computes (90)")
+        ->check(kNotNegative);
     command_
         ->add_option("--fixed-price", question_.fixed_price_per_hour,
                      "Dollars per hour of the machine of the controller and its shards")
         ->check(kNotNegative);
   }
 
-  std::vector<elastic::VmType> machines(std::size_t& unscored) const {
-    std::vector<elastic::VmType> types =
-        catalog_ == "gcp"
-            ? elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()))
-            : elastic::vm_types_at(catalog_);
-    if (!patterns_.empty())
-      std::erase_if(types, [this](const elastic::VmType& type) {
-        return !elastic::fits_patterns(type.features.name, patterns_);
-      });
-    if (!scores_.empty()) unscored = elastic::score_types(types, scores_);
-    if (!spot_prices_.empty() && elastic::price_spot_types(types, spot_prices_) == 0)
-      throw InputError({.what = "it has no price of any type to choose from",
-                        .where = spot_prices_,
-                        .remedy = "name machine types as the catalogue does"});
-    if (!calibrations_.empty())
-      elastic::apply_calibrations(types, elastic::read_calibrations(calibrations_));
-    return types;
+  std::vector<elastic::VmType> catalogue() const {
+    if (catalog_ != "gcp") return elastic::vm_types_at(catalog_);
+    return elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()));
   }
 
   CLI::App* command_ = nullptr;
   elastic::PlanSources sources_;
   elastic::VmQuestion question_;
-  std::string catalog_ = "gcp", region_ = "us-central1", patterns_, policy_ = "min-cost", max_time_;
-  std::string scores_, calibrations_, page_, lifetimes_, zone_, spot_prices_;
+  elastic::VmNarrowing narrowing_;
+  std::string catalog_ = "gcp", region_ = "us-central1", policy_ = "min-cost", max_time_;
+  std::string page_, lifetimes_, zone_;
   bool json_ = false;
 };
 

@@ -30,6 +30,10 @@ struct KnownModel {
   // What each sample of a pass adds to a worker's memory, the largest that was measured.
   std::optional<std::uint64_t> bytes_per_sample = {};
   std::map<std::string, SpotExposure> spot = {};  // by machine type
+  // Iterations that were longer because of the only machine of this type: as long as it takes with
+  // batch_size / workers samples, while so many workers synchronise. An audition tells so how fast
+  // a type synchronises, if the others do that faster.
+  std::vector<perfmodel::TimeRow> lengthened = {};
   // Weights and optimizer are on none of the workers' machines, so that one worker synchronises.
   bool state_is_elsewhere = false;
 };

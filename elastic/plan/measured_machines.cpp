@@ -38,6 +38,63 @@ RobustMean without_slow(const PhaseNumbers& phase, std::span<const SlowMachine> 
   return seconds;
 }
 
+// Whether the iterations last longer than before, when all but this worker trained with the same B,
+// and by more than chance explains.
+bool lengthens(std::uint32_t worker, const PhaseNumbers& phase,
+               std::span<const PhaseNumbers> before) {
+  constexpr double kLonger = 1.1, kClear = 3.0;
+  std::vector<std::uint32_t> others = phase.membership.indices;
+  std::erase(others, worker);
+  const auto is_without = [&](const PhaseNumbers& one) {
+    return one.membership.indices == others &&
+           one.membership.batch_size == phase.membership.batch_size && is_measured(one);
+  };
+  const auto found = std::find_if(before.rbegin(), before.rend(), is_without);
+  if (found == before.rend()) return false;
+  const RobustMean with = phase.iteration_seconds.robust_mean();
+  const RobustMean without = found->iteration_seconds.robust_mean();
+  return with.mean > kLonger * without.mean &&
+         with.mean - without.mean >
+             kClear * std::hypot(with.standard_error, without.standard_error);
+}
+
+// Whether no other member is of its type.
+bool is_only_one(std::uint32_t worker, const fact::Membership& membership,
+                 const std::map<std::uint32_t, std::string>& types) {
+  return std::ranges::none_of(membership.indices, [&](std::uint32_t other) {
+    const auto type = types.find(other);
+    return other != worker && type != types.end() && type->second == types.at(worker);
+  });
+}
+
+// What all memberships tell, by configuration.
+struct Means {
+  std::map<Key, Mean> iterations, compute, lengthened;
+
+  void add_compute(const WorkerNumbers& worker, const std::string& type) {
+    compute[{type, {1.0, worker.share}}].add(worker.compute_seconds.robust_mean(),
+                                             worker.compute_seconds.moments().count());
+  }
+  void add_iterations(const PhaseNumbers& phase, const std::string& type, const RobustMean& mean) {
+    iterations[{type, {phase.membership.workers, phase.membership.batch_size}}].add(
+        mean, phase.iteration_seconds.moments().count());
+  }
+  void add_lengthened(const PhaseNumbers& phase, const WorkerNumbers& worker,
+                      const std::string& type) {
+    const double workers = phase.membership.workers;
+    lengthened[{type, {workers, worker.share * workers}}].add(
+        phase.iteration_seconds.robust_mean(), phase.iteration_seconds.moments().count());
+  }
+};
+
+std::vector<perfmodel::TimeRow> rows_of(const std::map<Key, Mean>& means) {
+  std::vector<perfmodel::TimeRow> rows;
+  for (const auto& [key, mean] : means)
+    rows.push_back({kThisJob, key.first, key.second.first, key.second.second, mean.seconds,
+                    mean.standard_error(), mean.iterations});
+  return rows;
+}
+
 }  // namespace
 
 std::map<std::uint32_t, std::string> machine_types_at(const RunNumbers& numbers, double time) {
@@ -82,9 +139,10 @@ double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, doub
 
 KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMachine> slow,
                              perfmodel::Sharing sharing) {
-  std::map<Key, Mean> iterations, compute;
+  Means means;
   for (const PhaseNumbers& phase : numbers.phases) {
     if (!is_measured(phase)) continue;
+    const std::span<const PhaseNumbers> before(numbers.phases.data(), &phase);
     const auto types = machine_types_at(numbers, phase.begin_time);
     std::set<std::string> there;
     for (const WorkerNumbers& one : phase.workers) {
@@ -98,11 +156,12 @@ KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMach
         return one_slow.worker == worker && one_slow.is_in(phase);
       };
       if (std::ranges::any_of(slow, is_this)) continue;
-      compute[{type->second, {1.0, one.share}}].add(one.compute_seconds.robust_mean(), count);
+      means.add_compute(one, type->second);
+      if (is_only_one(worker, phase.membership, types) && lengthens(worker, phase, before))
+        means.add_lengthened(phase, one, type->second);
     }
-    if (there.size() != 1 || phase.workers.size() != phase.membership.workers) continue;
-    iterations[{*there.begin(), {phase.membership.workers, phase.membership.batch_size}}].add(
-        without_slow(phase, slow, sharing), phase.iteration_seconds.moments().count());
+    if (there.size() == 1 && phase.workers.size() == phase.membership.workers)
+      means.add_iterations(phase, *there.begin(), without_slow(phase, slow, sharing));
   }
   KnownModel known;
   known.title = kThisJob;
@@ -114,13 +173,9 @@ KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMach
   for (const auto& timed : numbers.sample_memory.latest)
     known.bytes_per_sample =
         std::max(known.bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
-  const auto add = [](const std::map<Key, Mean>& means, std::vector<perfmodel::TimeRow>& rows) {
-    for (const auto& [key, mean] : means)
-      rows.push_back({kThisJob, key.first, key.second.first, key.second.second, mean.seconds,
-                      mean.standard_error(), mean.iterations});
-  };
-  add(iterations, known.record.times);
-  add(compute, known.record.compute);
+  known.record.times = rows_of(means.iterations);
+  known.record.compute = rows_of(means.compute);
+  known.lengthened = rows_of(means.lengthened);
   return known;
 }
 

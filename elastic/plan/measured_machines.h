@@ -41,8 +41,9 @@ struct SlowMachine {
 double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, double slowdown,
                            perfmodel::Sharing sharing);
 
-// Iterations of memberships on one type, and compute of each worker at each share that it had: with
-// `slow` machines as if others like the rest had been in their place.
+// Iterations of memberships on one type, iterations that one machine of a type lengthened, and
+// compute of each worker at each share that it had: with `slow` machines as if others like the rest
+// had been in their place.
 KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMachine> slow = {},
                              perfmodel::Sharing sharing = perfmodel::Sharing::kEven);
 

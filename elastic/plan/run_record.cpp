@@ -16,6 +16,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -210,8 +211,12 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
   std::optional<std::uint64_t> bytes_per_sample;
   for (const auto& timed : numbers.sample_memory.latest)
     bytes_per_sample = std::max(bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
-  return {record_of(config, numbers, machine_type(config, numbers)), numbers.room_samples(),
-          bytes_per_sample, spot_exposures(numbers)};
+  return {record_of(config, numbers, machine_type(config, numbers)),
+          numbers.room_samples(),
+          bytes_per_sample,
+          spot_exposures(numbers),
+          measured_machines(numbers).lengthened,
+          shard_count(config) > 0};
 }
 
 }  // namespace scavenger::elastic

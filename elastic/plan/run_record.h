@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "elastic/history/run_numbers.h"
 #include "elastic/plan/known_model.h"
@@ -37,6 +38,8 @@ struct RecordedRun {
   std::optional<std::uint64_t> room_samples;      // RunNumbers::room_samples()
   std::optional<std::uint64_t> bytes_per_sample;  // the largest that a worker measured
   std::map<std::string, SpotExposure> spot;       // spot_exposures()
+  std::vector<perfmodel::TimeRow> lengthened;     // KnownModel's
+  bool state_is_elsewhere = false;                // likewise
 };
 
 // How long a run's spot machines were there, and how often one was taken away, by type. Those that

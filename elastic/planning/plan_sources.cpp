@@ -52,14 +52,14 @@ RecordedRun read_source(const std::string& source, const PlanSources& sources) {
       "name a run folder, a table (CSV or JSON), or what scavenger-plan export wrote";
   if (!fs::exists(source, ignored)) refuse("there is no such file or folder", source, remedy);
   const std::string text = read_input_file(source, remedy);
-  if (is_export(text)) return {perfmodel::parse_model_record(text, source), {}, {}, {}};
-  return {
-      perfmodel::read_observation_table(
-          source, {parse_pairs(sources.columns, "--column"), parse_pairs(sources.rows, "--where")},
-          sources.samples_per_epoch),
-      {},
-      {},
-      {}};
+  RecordedRun read;
+  if (is_export(text))
+    read.record = perfmodel::parse_model_record(text, source);
+  else
+    read.record = perfmodel::read_observation_table(
+        source, {parse_pairs(sources.columns, "--column"), parse_pairs(sources.rows, "--where")},
+        sources.samples_per_epoch);
+  return read;
 }
 
 // Rows of `other` that are not there yet.
@@ -88,7 +88,10 @@ std::string difference(const perfmodel::ModelSignature& a, const perfmodel::Mode
 KnownModel gather_sources(const PlanSources& sources) {
   KnownModel known;
   for (const std::string& source : sources.paths) {
-    auto [record, room_samples, bytes_per_sample, spot] = read_source(source, sources);
+    auto [record, room_samples, bytes_per_sample, spot, lengthened, state_is_elsewhere] =
+        read_source(source, sources);
+    append_new(known.lengthened, lengthened);
+    known.state_is_elsewhere = known.state_is_elsewhere || state_is_elsewhere;
     if (bytes_per_sample)
       known.bytes_per_sample = std::max(*bytes_per_sample, known.bytes_per_sample.value_or(0));
     for (const auto& [type, exposure] : spot)

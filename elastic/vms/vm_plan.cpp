@@ -290,7 +290,9 @@ VmPlan make_vm_plan(const KnownModel& model, const std::vector<VmType>& types,
                                                 pruned.front().type, pruned.front().why),
                       .where = "scavenger-plan vms",
                       .remedy = "check --types, --catalog and --max-vcpus"});
-  VmPlan plan = Planner(model, left, question).make();
+  VmQuestion asked = question;
+  for (const VmType& type : types) asked.other_types.push_back(type.features);
+  VmPlan plan = Planner(model, left, asked).make();
   plan.pruned = std::move(pruned);
   return plan;
 }

@@ -56,6 +56,9 @@ struct VmQuestion {
   double start_seconds = 90.0;  // until a VM computes: the median of Compute Engine is 67 to 92 s
   double probe_seconds = 60.0;  // three shares, 20 iterations each
   perfmodel::SpeedVariance variance;
+  // Of types of the catalogue that are not to choose from. If the job ran on one of them, they tell
+  // how the others compare with it.
+  std::vector<perfmodel::MachineFeatures> other_types = {};
 };
 inline constexpr double kProbeShare = 0.03;
 

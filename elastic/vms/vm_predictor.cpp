@@ -44,18 +44,20 @@ perfmodel::MachineModelOptions options_of(const KnownModel& known) {
 }  // namespace
 
 VmPredictor::Types VmPredictor::types_of(const KnownModel& known,
-                                         const std::vector<VmType>& catalogue) {
+                                         const std::vector<VmType>& catalogue,
+                                         std::span<const perfmodel::MachineFeatures> others) {
   Types types;
   const auto add = [&types](const perfmodel::MachineFeatures& features) {
     if (types.places.emplace(features.name, types.features.size()).second)
       types.features.push_back(features);
   };
   for (const VmType& type : catalogue) add(type.features);
-  for (const auto* rows : {&known.record.times, &known.record.compute})
+  for (const auto* rows : {&known.record.times, &known.record.compute, &known.lengthened})
     for (const perfmodel::TimeRow& row : *rows) {
+      const auto other = std::ranges::find(others, row.machine, &perfmodel::MachineFeatures::name);
       perfmodel::MachineFeatures unknown;
       unknown.name = row.machine;
-      add(unknown);
+      add(other == others.end() ? unknown : *other);
     }
   return types;
 }
@@ -79,6 +81,11 @@ std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(const Kn
         {{.type = types.places.at(row.machine), .local_batch = row.batch_size, .is_alone = true},
          row.seconds,
          row.standard_error});
+  for (const perfmodel::TimeRow& row : known.lengthened)
+    observations.push_back(
+        {{types.places.at(row.machine), row.workers, 1.0, row.batch_size / row.workers},
+         row.seconds,
+         row.standard_error});
   return observations;
 }
 
@@ -87,7 +94,7 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
     : known_(known),
       question_(question),
       samples_(samples_of(known, question)),
-      types_(types_of(known, catalogue)),
+      types_(types_of(known, catalogue, question.other_types)),
       model_(types_.features, observations_of(known, types_), options_of(known)),
       draws_(question.variance, 1, kDraws) {
   for (std::size_t i = 0; i < catalogue.size(); ++i)
@@ -100,11 +107,7 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
     limits_ = question.limits;
   else if (question.limits.max_seconds || question.limits.max_cost)
     notes_.emplace_back("limits were set aside: nothing says how many epochs the job takes");
-  for (std::size_t i = catalogue.size(); i < types_.features.size(); ++i)
-    notes_.push_back(fmt::format(
-        "the catalogue does not know \"{}\", on which the job ran: what it says of the other types "
-        "is little; add it to a catalogue file",
-        types_.features[i].name));
+  note_unknown_types(catalogue.size());
   if (question.running) {
     batches_ = {question.running->batch};
     for (const VmQuestion::RunningBatch& other : question.running->others)
@@ -118,6 +121,16 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
   for (const perfmodel::TimeRow& row : known.record.times) batches_.insert(row.batch_size);
   if (basis_ == perfmodel::PlanBasis::kJob)
     for (const perfmodel::EpochRow& row : known.record.epochs) batches_.insert(row.batch_size);
+}
+
+void VmPredictor::note_unknown_types(std::size_t catalogue_types) {
+  for (std::size_t i = catalogue_types; i < types_.features.size(); ++i)
+    if (std::ranges::find(question_.other_types, types_.features[i].name,
+                          &perfmodel::MachineFeatures::name) == question_.other_types.end())
+      notes_.push_back(fmt::format(
+          "the catalogue does not know \"{}\", on which the job ran: what it says of the other "
+          "types is little; add it to a catalogue file",
+          types_.features[i].name));
 }
 
 // ---- The length of the job. ----

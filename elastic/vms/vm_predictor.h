@@ -44,11 +44,13 @@ class VmPredictor final {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Types {  // the catalogue's, and those that the job ran on and that the catalogue lacks
+  struct Types {  // those to choose from, and then those that the job ran on besides
     std::vector<perfmodel::MachineFeatures> features;
     std::map<std::string, std::size_t> places;
   };
-  static Types types_of(const KnownModel& known, const std::vector<VmType>& catalogue);
+  static Types types_of(const KnownModel& known, const std::vector<VmType>& catalogue,
+                        std::span<const perfmodel::MachineFeatures> others);
+  void note_unknown_types(std::size_t catalogue_types);
   static std::vector<perfmodel::MachineObservation> observations_of(const KnownModel& known,
                                                                     const Types& types);
 

@@ -38,10 +38,17 @@ std::vector<MachineObservation> checked(std::vector<MachineObservation> observat
   return observations;
 }
 
-// The observation whose seconds are the median.
-const MachineObservation& typical(std::span<const MachineObservation> observations) {
+// The observation whose seconds are the median, of a type that the catalogue knows if there is one:
+// what it says of the others counts beside that type.
+const MachineObservation& typical(std::span<const MachineFeatures> types,
+                                  std::span<const MachineObservation> observations) {
+  const auto is_known = [&](const MachineObservation& o) {
+    return types[o.use.type].rate.has_value();
+  };
+  const bool some_known = std::ranges::any_of(observations, is_known);
   std::vector<const MachineObservation*> sorted;
-  for (const MachineObservation& o : observations) sorted.push_back(&o);
+  for (const MachineObservation& o : observations)
+    if (is_known(o) || !some_known) sorted.push_back(&o);
   std::ranges::sort(sorted, {}, [](const MachineObservation* o) { return o->seconds; });
   return *sorted[(sorted.size() - 1) / 2];
 }
@@ -51,7 +58,7 @@ const MachineObservation& typical(std::span<const MachineObservation> observatio
 std::vector<ParameterPrior> priors_of(std::span<const MachineFeatures> types,
                                       const MachineModelOptions& options,
                                       std::span<const MachineObservation> observations) {
-  const MachineObservation& o = typical(observations);
+  const MachineObservation& o = typical(types, observations);
   const bool one_type = std::ranges::all_of(
       observations, [&](const MachineObservation& other) { return other.use.type == o.use.type; });
   std::vector<ParameterPrior> result;

@@ -84,6 +84,15 @@ TEST_CASE("A model of the store is named by its id, or how that begins") {
   CHECK_THROWS_WITH(gather_model(sources), Catch::Contains("no model"));
 }
 
+TEST_CASE("One worker of a run with shards synchronises, too") {
+  PlanSources sources;
+  sources.paths = {SCAVENGER_OLD_RUN};
+  CHECK(gather_model(sources).state_is_elsewhere);
+  const Folder folder;
+  sources.paths = {folder.exported("a.json", small_record())};
+  CHECK(!gather_model(sources).state_is_elsewhere);
+}
+
 TEST_CASE("A mode is one of three words, and a service needs its token") {
   CHECK(parse_knowledge("none") == Knowledge::kSimilar);
   CHECK(parse_knowledge("universal") == Knowledge::kUniversal);

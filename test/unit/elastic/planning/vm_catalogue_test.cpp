@@ -54,6 +54,31 @@ TEST_CASE("vm_catalogue: kinds of Pods, of jobs of Slurm and of hosts are types 
   CHECK(types[0].max_count == 3.0);
 }
 
+TEST_CASE("vm_catalogue: types that are not wanted are known, and not missed in the scores") {
+  const TemporaryFolder folder;
+  const auto scores = folder.path() / "scores.csv";
+  std::ofstream(scores) << "MACHINE_TYPE;CPU;vCores;COREMARK_SCORE\n"
+                           "n2d-standard-2;AMD Milan;2;40000\n"
+                           "e2-standard-2;Intel Broadwell;2;30000\n";
+  std::vector<VmType> types;
+  for (const char* name : {"n2d-standard-2", "n2d-standard-4", "e2-standard-2"}) {
+    types.emplace_back();
+    types.back().features.name = name;
+  }
+  VmNarrowing narrowing;
+  narrowing.patterns = "n2d-*";
+  CHECK(offered_types(types, narrowing).types.size() == 2);
+  CHECK(offered_types(types, narrowing).features.size() == 3);
+  CHECK(offered_types(types, narrowing).unscored == 0);
+  narrowing.scores = scores.string();
+  const OfferedTypes offered = offered_types(types, narrowing);
+  REQUIRE(offered.types.size() == 1);
+  CHECK(offered.types[0].features.name == "n2d-standard-2");
+  CHECK(offered.types[0].features.rate == 40000.0);
+  CHECK(offered.features.size() == 2);
+  CHECK(offered.unscored == 1);
+}
+
 TEST_CASE("vm_catalogue: a provider without types and prices is refused with the remedy") {
   for (const char* provider :
        {R"({"type": "local"})", R"({"type": "slurm"})",

@@ -46,6 +46,21 @@ TEST_CASE("The cheapest plan is chosen, and a type that is given away is") {
   CHECK(plan.rows[plan.fallbacks[0]].base().type == "small");
 }
 
+TEST_CASE("A type that is not to choose from still tells of the others") {
+  const std::vector<VmType> types = two_types(0.4), wide = {types[1]};
+  VmQuestion question;
+  question.most_vms = 1.0;
+  question.batch = 64.0;
+  const VmPlan both = make_vm_plan(small_model(), types, question);
+  const VmPlan unknown = make_vm_plan(small_model(), wide, question);
+  question.other_types = {types[0].features};
+  const VmPlan known = make_vm_plan(small_model(), wide, question);
+  CHECK(row_of(known, "wide").iteration_seconds == Approx(row_of(both, "wide").iteration_seconds));
+  CHECK(known.notes == both.notes);
+  CHECK(row_of(unknown, "wide").log_variance > row_of(both, "wide").log_variance);
+  CHECK(unknown.notes.size() == both.notes.size() + 1);
+}
+
 TEST_CASE("A batch size that was asked for is in every row, also one that was not measured") {
   VmQuestion question;
   for (const double batch : {64.0, 128.0}) {
