@@ -17,16 +17,18 @@ enum class VmPhase {
   kAudition,
   kProbing,
   kDismissed,
+  kTrying,
   kMoving,
   kReplacing,
   kSettled,
   kEnded
 };
-inline constexpr std::array<Named<VmPhase>, 8> kVmPhases{{
+inline constexpr std::array<Named<VmPhase>, 9> kVmPhases{{
     {VmPhase::kBegun, "begun"},
     {VmPhase::kAudition, "audition"},
     {VmPhase::kProbing, "probing"},
     {VmPhase::kDismissed, "dismissed"},
+    {VmPhase::kTrying, "trying"},
     {VmPhase::kMoving, "moving"},
     {VmPhase::kReplacing, "replacing"},
     {VmPhase::kSettled, "settled"},

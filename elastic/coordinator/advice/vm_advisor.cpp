@@ -22,8 +22,8 @@ void add(const fact::VmStep& step, Advice& advice) {
   // Who is not auditioned any more gets its share as all others.
   advice.wishes.emplace_back(
       SharePinned{step.worker, is_audition ? step.share : 0, is_audition ? reason : ""});
-  const bool keeps_shape =
-      step.phase == fact::VmPhase::kProbing || step.phase == fact::VmPhase::kBegun;
+  const bool keeps_shape = step.phase == fact::VmPhase::kProbing ||
+                           (step.phase == fact::VmPhase::kBegun && step.leaving.empty());
   if (!keeps_shape) advice.shape = {step.workers, step.batch_size, reason, step.leaving};
 }
 
@@ -79,10 +79,11 @@ Advice VmAdvisor::observe(const RunEvent& event, const JobView& job) {
   for (const RunEvent& step : advice.events) add(std::get<fact::VmStep>(step), advice);
   const auto& steps = job.numbers.vm_steps.latest;
   if (!advice.events.empty() || steps.empty()) return advice;
-  // After a resume in an audition there is one worker too many.
+  // After a resume in an audition, or in a move, there are workers too many.
   const fact::VmStep& last = steps.back().fact;
-  if (last.phase == fact::VmPhase::kDismissed && job.controller.wanted_workers() != last.workers)
-    add(last, advice);
+  const bool goes_on = last.phase == fact::VmPhase::kDismissed ||
+                       (last.phase == fact::VmPhase::kBegun && !last.leaving.empty());
+  if (goes_on && job.controller.wanted_workers() != last.workers) add(last, advice);
   return advice;
 }
 

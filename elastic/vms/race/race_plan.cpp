@@ -26,6 +26,9 @@ using fact::VmStep;
 
 // A move has to save this share of what is left, with what it costs.
 constexpr double kMargin = 0.05;
+// Auditions take their time at the pace, and at the price, of where the job is. A move that saves
+// this share comes before the next one.
+constexpr double kMarginOfMoveBefore = 0.5;
 // By how much seconds per iteration may depart from what was planned with before the plan counts as
 // contradicted.
 constexpr double kTolerance = 1.25;
@@ -45,21 +48,29 @@ class Choice final {
 
   std::vector<RunEvent> next() const {
     const std::optional<VmProbe> probe = stay_ ? next_probe() : std::nullopt;
-    return probe && leaves_money(probe->dollars) ? next_audition(*probe) : choose();
+    if (!probe || !leaves_money(*probe)) return choose();
+    const VmRow* const better = much_better();
+    return better ? move_to(*better, figures(*better) + ", and further auditions cost less")
+                  : next_audition(*probe);
   }
 
  private:
   VmQuestion question() const;
   double spent_on_auditions() const;
   std::optional<VmRow> staying() const;
-  bool leaves_money(double dollars) const {
-    return !asked_.limits.max_cost || *asked_.limits.max_cost - dollars >= stay_->outcome.cost.q90;
-  }
+  bool leaves_money(const VmProbe& probe) const;
+  bool keeps_limits_better(const VmRow& row) const;
   std::optional<VmProbe> next_probe() const;
+  std::string expectation(const VmProbe& probe) const;
   std::vector<RunEvent> next_audition(const VmProbe& probe) const;
+  const VmRow* best_tried() const;
+  bool saves(const VmRow& row, double share) const;
+  const VmRow* much_better() const;
   std::vector<RunEvent> choose() const;
   std::vector<RunEvent> stay(const std::string& reason) const;
   std::vector<RunEvent> move_to(const VmRow& row, const std::string& reason) const;
+  std::string figures(const VmRow& row) const;
+  std::string odds(const VmRow& row) const;
   std::string facts() const;
 
   const RaceView& view_;
@@ -92,13 +103,13 @@ VmQuestion Choice::question() const {
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
     for (const perfmodel::TimeRow& row : *rows) running.tried.insert(row.machine);
   question.running = running;
+  for (const VmType& type : setting.types) question.other_types.push_back(type.features);
   question.start_seconds = view_.start_seconds();
   question.probe_seconds =
       kSharesOfAudition * (kMeasuredIterations + 5.0) * view_.latest_iteration_seconds();
   if (setting.stop.max_seconds > 0.0)
     question.limits.max_seconds = std::max(1.0, setting.stop.max_seconds - numbers.seconds);
-  if (setting.stop.max_cost > 0.0)
-    question.limits.max_cost = std::max(1e-6, setting.stop.max_cost - view_.spent());
+  if (setting.stop.max_cost > 0.0) question.limits.max_cost = view_.money_left();
   if (setting.profile_budget)
     question.profile_budget = std::max(1e-9, *setting.profile_budget - spent_on_auditions());
   return question;
@@ -127,22 +138,50 @@ std::optional<VmRow> Choice::staying() const {
   return std::nullopt;
 }
 
+// Enough to end where the job is. If what it has does not suffice for that anyway, enough to end
+// where the probe may lead.
+bool Choice::leaves_money(const VmProbe& probe) const {
+  if (!asked_.limits.max_cost) return true;
+  const double left = *asked_.limits.max_cost - probe.dollars;
+  const VmRow& row = plan_.rows[probe.row];
+  return left >= stay_->outcome.cost.q90 ||
+         (keeps_limits_better(row) && left >= row.outcome.cost.q50);
+}
+
+// So much that an audition is worth what it takes away from staying.
+bool Choice::keeps_limits_better(const VmRow& row) const {
+  constexpr double kTimes = 2.0;
+  return stay_->outcome.within_both < plan_.confidence &&
+         row.outcome.within_both > kTimes * stay_->outcome.within_both + kMargin;
+}
+
 // The plan's next probe. If the best plan is of a type that was not tried, that type: the plan
-// holds it against the next best, but the job has to choose between it and staying.
+// holds it against the next best, but the job has to choose between it and staying. If no plan
+// keeps the limits, the best one is what does it likeliest.
 std::optional<VmProbe> Choice::next_probe() const {
-  if (!plan_.choice) return std::nullopt;
-  const VmRow& best = plan_.rows[*plan_.choice];
+  const std::optional<std::size_t> place = plan_.choice ? plan_.choice : plan_.nearest;
+  if (!place) return std::nullopt;
+  const VmRow& best = plan_.rows[*place];
   if (view_.incumbent().workers >= view_.membership().batch_size)
     return std::nullopt;  // no sample for it
   if (asked_.running->tried.contains(best.base().type)) return plan_.probe;
-  VmProbe probe{*plan_.choice, 0.0, 0.0};
+  VmProbe probe{*place, 0.0, 0.0};
   probe.dollars =
       (asked_.start_seconds + asked_.probe_seconds) / 3600.0 * best.base().price_per_hour;
   probe.gain = 1.0 - policy_figure(best, plan_.policy) / policy_figure(*stay_, plan_.policy);
   const double cost = stay_->outcome.cost.q50;
   const double budget = asked_.profile_budget.value_or(kProbeShare * cost);
-  const bool repays = probe.gain > kMargin && probe.gain * cost > probe.dollars;
+  const bool repays =
+      (probe.gain > kMargin && probe.gain * cost > probe.dollars) || keeps_limits_better(best);
   return repays && probe.dollars <= budget ? std::optional(probe) : plan_.probe;
+}
+
+std::string Choice::expectation(const VmProbe& probe) const {
+  const VmRow& row = plan_.rows[probe.row];
+  if (!keeps_limits_better(row))
+    return fmt::format("{:.0f} % are expected of it", 100.0 * probe.gain);
+  return fmt::format("with it the limits may hold with {:.0f} %, instead of {:.0f} %",
+                     100.0 * row.outcome.within_both, 100.0 * stay_->outcome.within_both);
 }
 
 // After an audition its worker leaves first, so that two never run beside each other.
@@ -156,39 +195,72 @@ std::vector<RunEvent> Choice::next_audition(const VmProbe& probe) const {
   // tell which worker the audition's machine would get.
   const std::uint32_t workers = view_.incumbent().workers;
   if (view_.membership().workers != workers) return {};
-  VmStep begun = view_.step(
-      VmPhase::kAudition, type, workers + 1,
-      fmt::format("auditions one {}: it costs about ${:.2g}, and {:.0f} % are expected of it", type,
-                  probe.dollars, 100.0 * probe.gain));
+  VmStep begun = view_.step(VmPhase::kAudition, type, workers + 1,
+                            fmt::format("auditions one {}: it costs about ${:.2g}, and {}", type,
+                                        probe.dollars, expectation(probe)));
   while (view_.is_there(begun.worker)) ++begun.worker;  // the index that a new worker gets
   begun.share = std::max(1U, view_.membership().batch_size / (4 * (workers + 1)));
   return {begun};
 }
 
-// The best plan of a type that was tried, if moving there is worth it.
-std::vector<RunEvent> Choice::choose() const {
-  const auto is_tried = [&](const VmRow& row) { return row.evidence >= VmEvidence::kProfiled; };
-  const auto best = std::ranges::find_if(plan_.rows, is_tried);
-  if (best == plan_.rows.end() || !stay_) return stay("stays: " + facts());
-  const bool breaks = stay_->outcome.within_both < plan_.confidence &&
-                      best->outcome.within_both > stay_->outcome.within_both;
-  const bool is_same = best->base().type == view_.incumbent().machine_type &&
-                       best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
-  // While machines start, those of before are paid for, too.
-  const bool starts = best->base().type != view_.incumbent().machine_type ||
-                      best->vms() > view_.incumbent().workers;
+// The best plan of a type that was tried; if none of them keeps the limits, the one that does it
+// likeliest. Null if there is none.
+const VmRow* Choice::best_tried() const {
+  const VmRow* best = nullptr;
+  for (const VmRow& row : plan_.rows) {
+    if (row.evidence < VmEvidence::kProfiled) continue;
+    if (row.outcome.within_both >= plan_.confidence) return &row;
+    if (best == nullptr || row.outcome.within_both > best->outcome.within_both) best = &row;
+  }
+  return best;
+}
+
+// Whether a move there saves this share of what is left. While machines start, those of before are
+// paid for, too.
+bool Choice::saves(const VmRow& row, double share) const {
+  const bool starts =
+      row.base().type != view_.incumbent().machine_type || row.vms() > view_.incumbent().workers;
   const double again =
       starts ? asked_.start_seconds / std::max(1.0, stay_->outcome.seconds.q50) : 0.0;
-  const bool pays = policy_figure(*best, plan_.policy) * (1.0 + again) <
-                    (1.0 - kMargin) * policy_figure(*stay_, plan_.policy);
-  if (is_same) return stay("stays, as the best: " + facts());
-  if (!(breaks || pays))
-    return stay(fmt::format("stays: {} would save less than {:.0f} %; {}", name_text(*best),
-                            100.0 * kMargin, facts()));
-  return move_to(*best,
-                 fmt::format("{}: ${:.3g} and {:.0f} s are left, against ${:.3g} and {:.0f} s; {}",
-                             name_text(*best), best->outcome.cost.q50, best->outcome.seconds.q50,
-                             stay_->outcome.cost.q50, stay_->outcome.seconds.q50, facts()));
+  return policy_figure(row, plan_.policy) * (1.0 + again) <
+         (1.0 - share) * policy_figure(*stay_, plan_.policy);
+}
+
+// Where the job is to be while it auditions the next type; null: where it is.
+const VmRow* Choice::much_better() const {
+  const VmRow* const best = best_tried();
+  return best != nullptr && best->base().type != view_.incumbent().machine_type &&
+                 best->outcome.within_both >= stay_->outcome.within_both &&
+                 saves(*best, kMarginOfMoveBefore)
+             ? best
+             : nullptr;
+}
+
+// The best plan of a type that was tried, if moving there is worth it.
+std::vector<RunEvent> Choice::choose() const {
+  const VmRow* const best = best_tried();
+  if (best == nullptr || !stay_) return stay("stays: " + facts());
+  const bool breaks = stay_->outcome.within_both < plan_.confidence &&
+                      best->outcome.within_both > stay_->outcome.within_both + kMargin;
+  const bool is_same = best->base().type == view_.incumbent().machine_type &&
+                       best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
+  if (is_same) return stay("stays, as the best: " + facts() + odds(*stay_));
+  if (!(breaks || saves(*best, kMargin)))
+    return stay(fmt::format("stays: {} would save less than {:.0f} %; {}{}", name_text(*best),
+                            100.0 * kMargin, facts(), odds(*stay_)));
+  return move_to(*best, fmt::format("{}; {}{}", figures(*best), facts(), odds(*best)));
+}
+
+// Of the limits, if there are any.
+std::string Choice::odds(const VmRow& row) const {
+  if (!asked_.limits.max_seconds && !asked_.limits.max_cost) return {};
+  return fmt::format("; the limits hold with {:.0f} %", 100.0 * row.outcome.within_both);
+}
+
+std::string Choice::figures(const VmRow& row) const {
+  return fmt::format("{}: ${:.3g} and {:.0f} s are left, against ${:.3g} and {:.0f} s",
+                     name_text(row), row.outcome.cost.q50, row.outcome.seconds.q50,
+                     stay_->outcome.cost.q50, stay_->outcome.seconds.q50);
 }
 
 std::vector<RunEvent> Choice::stay(const std::string& reason) const {
@@ -218,7 +290,9 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
   // Each of them needs a sample. What does not come is not waited for.
   const std::uint32_t all = std::min(
       {others + std::max(vms, view_.count_of(type)), batch, view_.membership().batch_size});
-  VmStep move = view_.step(VmPhase::kMoving, type, all, "moves to " + reason);
+  // What was only predicted is planned again with what is measured there.
+  const VmPhase phase = row.evidence == VmEvidence::kMeasured ? VmPhase::kMoving : VmPhase::kTrying;
+  VmStep move = view_.step(phase, type, all, "moves to " + reason);
   move.worker = view_.last().worker;
   set_plan(move);
   return {move};
@@ -243,8 +317,6 @@ std::string Choice::facts() const {
         "no audition is expected to repay itself in the {:.0f} iterations that are left at most: "
         "the catalogue's type is kept",
         asked_.running->iterations);
-  if (!plan_.choice)
-    text += fmt::format("; no plan keeps the limits with {:.0f} %", 100.0 * plan_.confidence);
   return text;
 }
 

@@ -171,8 +171,14 @@ double RaceView::start_seconds() const {
   return mean_start_seconds(numbers_).value_or(kUsualStartSeconds);
 }
 
-double RaceView::spent() const {
-  return numbers_.bill.cost(numbers_.seconds);
+// The job ends while it can still pay for a checkpoint and its end (Controller::seconds_to_stop).
+double RaceView::money_left() const {
+  constexpr double kStopSeconds = 8.0;  // usual, of the present machines
+  constexpr double kLeast = 1e-6;
+  const VmType* const type = type_of(incumbent_.machine_type);
+  const double price = type == nullptr ? 0.0 : type->price * incumbent_.workers;
+  return std::max(kLeast, setting_.stop.max_cost - numbers_.bill.cost(numbers_.seconds) -
+                              kStopSeconds / 3600.0 * price);
 }
 
 }  // namespace scavenger::elastic

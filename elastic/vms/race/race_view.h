@@ -67,7 +67,7 @@ class RaceView final {
   // tell.
   double latest_iteration_seconds() const;
   double start_seconds() const;  // until a machine on request computes
-  double spent() const;          // dollars
+  double money_left() const;     // until the limit of cost, which leaves something for the end
 
  private:
   bool is_wanted(std::uint32_t worker, const std::string& type, bool on_demand) const;

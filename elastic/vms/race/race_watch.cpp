@@ -53,7 +53,7 @@ std::optional<GuardQuestion> guard_question(const RaceView& view) {
   question.iterations = left->iterations;
   question.log_iterations_spread = left->log_spread;
   question.seconds_left = std::max(0.0, stop.max_seconds - numbers.seconds);
-  if (stop.max_cost > 0.0) question.dollars_left = stop.max_cost - view.spent();
+  if (stop.max_cost > 0.0) question.dollars_left = view.money_left();
   question.confidence = view.setting().confidence;
   question.workers = view.last().workers;
   question.iteration_seconds = view.latest_iteration_seconds();

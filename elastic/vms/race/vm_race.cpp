@@ -82,12 +82,11 @@ std::vector<RunEvent> await_candidate(const RaceView& view) {
 // ---- Machines that were asked for. ----
 
 // With the seconds per iteration that the move was planned with.
-std::vector<RunEvent> settle_as_planned(const RaceView& view, std::uint32_t workers,
-                                        std::string reason) {
+VmStep settle_as_planned(const RaceView& view, std::uint32_t workers, std::string reason) {
   VmStep end = view.settle(view.last().machine_type, workers, std::move(reason));
   end.seconds_low = view.last().seconds_low;
   end.seconds_high = view.last().seconds_high;
-  return {end};
+  return end;
 }
 
 std::vector<RunEvent> await_machines(const RaceView& view) {
@@ -105,11 +104,13 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
   if (count == 0)
     return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
                         fmt::format("stays: no {} came", type))};
-  return settle_as_planned(
-      view, workers,
-      present < last.workers && view.is_overdue()
-          ? fmt::format("goes on with {} x {}: no more came", count, type)
-          : fmt::format("{} x {} have come, and the others leave", count, type));
+  VmStep end =
+      settle_as_planned(view, workers,
+                        present < last.workers && view.is_overdue()
+                            ? fmt::format("goes on with {} x {}: no more came", count, type)
+                            : fmt::format("{} x {} have come, and the others leave", count, type));
+  if (last.phase == VmPhase::kTrying) end.phase = VmPhase::kBegun;
+  return {end};
 }
 
 // ---- The next decision. ----
@@ -127,8 +128,14 @@ std::vector<RunEvent> decide_next(const RaceView& view) {
   return decision;
 }
 
+bool has_its_workers(const RaceView& view) {
+  return view.membership().workers == view.last().workers || view.is_overdue();
+}
+
 // If there was no machine of the first type, the job has begun on another one.
 std::vector<RunEvent> begin(const RaceView& view) {
+  const bool has_moved = !view.last().leaving.empty();
+  if (has_moved && !has_its_workers(view)) return {};
   if (!is_measured(view.numbers().phases.back())) return {};
   const std::string& wanted = view.last().machine_type;
   if (view.count_of(wanted) > 0) return decide_next(view);
@@ -148,9 +155,8 @@ std::vector<RunEvent> next_step(const RaceView& view) {
     case VmPhase::kProbing:
       return probe(view, last.worker);
     case VmPhase::kDismissed:
-      return view.membership().workers == last.workers || view.is_overdue()
-                 ? decide_next(view)
-                 : std::vector<RunEvent>{};
+      return has_its_workers(view) ? decide_next(view) : std::vector<RunEvent>{};
+    case VmPhase::kTrying:
     case VmPhase::kMoving:
       return await_machines(view);
     case VmPhase::kReplacing:
@@ -208,7 +214,8 @@ std::vector<RunEvent> resume_race(const RunNumbers& numbers) {
   const VmStep* const last = last_step_of(numbers);
   if (last == nullptr) return {};
   if (last->phase != VmPhase::kAudition && last->phase != VmPhase::kProbing &&
-      last->phase != VmPhase::kMoving && last->phase != VmPhase::kReplacing)
+      last->phase != VmPhase::kTrying && last->phase != VmPhase::kMoving &&
+      last->phase != VmPhase::kReplacing)
     return {};
   VmStep step = incumbent_of(numbers);
   step.iteration = numbers.iterations;

@@ -32,6 +32,8 @@ struct TrueType {
   double price = 1.0;
   double count = 16.0;
   bool is_refused = false;
+  double sync_seconds = 0.005;  // to the shards beside the controller
+  double from_share = 1e9;  // larger shares take ten times as long: they do not fit into a cache
 };
 
 inline VmRaceSetting setting_of(const std::vector<TrueType>& truth, double max_epochs) {
@@ -96,6 +98,10 @@ class RaceJob final {
   void change_price(const std::string& type, double price) {
     std::ranges::find(truth_, type, &TrueType::name)->price = price;
   }
+  // Nobody gets one of these from now on.
+  void refuse(const std::string& type) {
+    std::ranges::find(truth_, type, &TrueType::name)->is_refused = true;
+  }
   // How many iterations come between two decisions.
   void log_every(std::uint32_t iterations) { series_iterations_ = iterations; }
   // A worker is lost, and nobody has come in its place yet.
@@ -142,7 +148,8 @@ class RaceJob final {
       double slowest = 0.0;
       std::uint32_t rank = 0;
       for (const auto& [worker, type] : workers_) {
-        const double seconds = pace_ * slowdown_of(worker) *
+        const double misses = shares_[rank] > truth_of(type).from_share ? 10.0 : 1.0;
+        const double seconds = pace_ * slowdown_of(worker) * misses *
                                (0.01 + 0.001 * shares_[rank] / speed_of(type)) *
                                std::exp(0.01 * random_.normal());
         fact::WorkerSeries& one = logged.workers[rank];
@@ -153,9 +160,9 @@ class RaceJob final {
         one.sync_wait.push_back(0.005);
         // |G|^2 + tr(S) / b, with |G|^2 = 1.
         one.local_sqr_norm.push_back(1.0 + noise_scale_ / shares_[one.rank]);
-        slowest = std::max(slowest, seconds);
+        slowest = std::max(slowest, seconds + truth_of(type).sync_seconds);
       }
-      const double seconds = slowest + 0.005;  // to the shards beside the controller
+      const double seconds = slowest;
       logged.loss.push_back(1.0);
       logged.global_sqr_norm.push_back(1.0 + noise_scale_ / wanted_.batch_size);
       logged.seconds.push_back(seconds);

@@ -30,6 +30,104 @@ TEST_CASE("A job auditions types, one share after the other, and moves to the be
   check_replay(job, setting);
 }
 
+TEST_CASE("A job moves to a type that saves more than half before it auditions the next one") {
+  std::vector<TrueType> types = kTypes;
+  types[2].speed = 20.0;
+  VmRaceSetting setting = setting_of(types, 2000.0);
+  setting.policy = Policy::kMinimumTime;
+  RaceJob job(types, setting, 2);
+  job.run();
+  INFO(job.story());
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  const auto auditions = job.steps(VmPhase::kAudition);
+  const auto moves = job.steps(VmPhase::kTrying);
+  REQUIRE(auditions.size() == 2);
+  REQUIRE(moves.size() == 1);
+  CHECK(auditions[0].machine_type == "good");
+  CHECK(moves[0].machine_type == "good");
+  CHECK(moves[0].iteration < auditions[1].iteration);
+  // It goes on from there, and finds nothing better.
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() == 2);
+  CHECK(begun[1].machine_type == "good");
+  CHECK(begun[1].leaving == std::vector<std::uint32_t>{0, 1});
+  CHECK(job.last().machine_type == "good");
+  for (const std::string& type : job.machines()) CHECK(type == "good");
+  check_replay(job, setting);
+
+  // If there is none any more, the job stays, and asks no second time.
+  RaceJob refused(types, setting, 2);
+  while (refused.steps(VmPhase::kProbing).size() < 2) refused.train();
+  refused.refuse("good");
+  refused.lose(refused.last().worker);
+  refused.run(1500);
+  INFO(refused.story());
+  CHECK(refused.phase() == VmPhase::kSettled);
+  check_replay(refused, setting);
+}
+
+TEST_CASE("A trial that does not do what was predicted leads back") {
+  std::vector<TrueType> types = kTypes;
+  types[2].from_share = 255.5;  // no audition goes so far
+  VmRaceSetting setting = setting_of(types, 200.0);
+  setting.max_vms = 1;
+  RaceJob job(types, setting, 1);
+  job.run();
+  INFO(job.story());
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  const auto trials = job.steps(VmPhase::kTrying);
+  REQUIRE(trials.size() == 1);
+  CHECK(trials[0].machine_type == "good");
+  CHECK(job.last().machine_type == "base");
+  CHECK(job.steps(VmPhase::kMoving).size() == 1);  // it has trained there before
+  CHECK(job.machines() == std::multiset<std::string>{"base"});
+  check_replay(job, setting);
+}
+
+TEST_CASE("A job that cannot keep its limit where it is auditions what may keep it") {
+  std::vector<TrueType> types = kTypes;
+  types[2].price = 6.0;  // too dear for what its cores promise, unless there is a hurry
+  for (const double limit : {0.0, 4000.0}) {
+    VmRaceSetting setting = setting_of(types, 200.0);
+    setting.max_vms = 2;
+    setting.stop.max_seconds = limit;
+    RaceJob job(types, setting, 2);
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    const auto auditions = job.steps(VmPhase::kAudition);
+    const bool has_good = std::ranges::count(auditions, "good", &VmStep::machine_type) > 0;
+    CHECK(has_good == (limit > 0.0));
+    if (limit == 0.0) continue;
+    CHECK(job.last().machine_type == "good");
+    CHECK(job.last().reason.find("the limits hold with 9") != std::string::npos);
+    check_replay(job, setting);
+  }
+}
+
+TEST_CASE("An audition that lengthens the iterations tells how fast its type synchronises") {
+  std::vector<TrueType> types = kTypes;
+  types[2].speed = 20.0;
+  for (const double sync : {0.005, 0.3}) {
+    types[1].sync_seconds = sync;
+    VmRaceSetting setting = setting_of(types, 2000.0);
+    setting.policy = Policy::kMinimumTime;
+    RaceJob job(types, setting, 2);
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.steps(VmPhase::kAudition).size() == 2);
+    // The good one was auditioned beside slower machines, and lengthened nothing.
+    const auto rows = measured_machines(job.numbers()).lengthened;
+    REQUIRE(!rows.empty());
+    for (const perfmodel::TimeRow& row : rows) {
+      CHECK(row.machine == "bad");
+      const double share = row.batch_size / row.workers;
+      CHECK(row.seconds == Approx(0.01 + 0.001 * share / 0.7 + sync).epsilon(0.02));
+    }
+    check_replay(job, setting);
+  }
+}
+
 TEST_CASE("A type that is worse leaves again, and the job stays") {
   const std::vector<TrueType> types = {kTypes[0], kTypes[1]};
   const VmRaceSetting setting = setting_of(types, 2000.0);
@@ -125,8 +223,9 @@ TEST_CASE("A job begins on the next type if there is no machine of the first one
   job.run();
   INFO(job.story());
   const auto begun = job.steps(VmPhase::kBegun);
-  REQUIRE(begun.size() == 2);
+  REQUIRE(begun.size() == 3);
   CHECK(begun[1].machine_type == "base");
+  CHECK(begun[2].machine_type == "good");  // to which it has moved
   CHECK(begun[1].reason.find("no gone") != std::string::npos);
   REQUIRE(job.phase() == VmPhase::kSettled);
   CHECK(job.last().machine_type == "good");
@@ -207,7 +306,7 @@ TEST_CASE("A membership that has just begun, and has measured nothing, says noth
   job.run(4000);
   INFO(job.story());
   REQUIRE(job.phase() == VmPhase::kSettled);
-  CHECK(job.steps(VmPhase::kDismissed).size() + job.steps(VmPhase::kMoving).size() > 0);
+  CHECK(job.steps(VmPhase::kDismissed).size() + job.steps(VmPhase::kTrying).size() > 0);
   CHECK(job.story().find("inf") == std::string::npos);
   CHECK(job.story().find("nan") == std::string::npos);
   check_replay(job, setting);
