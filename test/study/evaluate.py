@@ -44,7 +44,13 @@ def parse():
     parser.add_argument("--target", type=float, help="in place of the configuration's")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of every job's configuration")
     parser.add_argument("--timeout", type=float, default=1200, help="seconds of one job")
-    return parser.parse_args()
+    parser.add_argument("--side-by-side", type=int, metavar="MACHINES", help="jobs, searches too, run side by side on so many emulated "
+                        "machines in all. Workers that wait for each other lose by it (up to a third of an iteration was seen), unless the "
+                        "machines leave much of the processors idle: 12 of 0.1 cores on two")
+    arguments = parser.parse_args()
+    if arguments.side_by_side and (arguments.side_by_side < max(arguments.workers) or {"none", "universal"} & set(arguments.modes.split(","))):
+        parser.error("--side-by-side needs machines for the largest job, and no mode that uses what other jobs have left")
+    return arguments
 
 
 class FreeMachines:
@@ -72,6 +78,11 @@ class Evaluation:
         self.arguments = arguments
         arguments.out.mkdir(parents=True, exist_ok=True)
         self.runs = arguments.out / "runs"
+        self.machines = FreeMachines(arguments.side_by_side or max(arguments.workers))
+
+    def room(self, workers):
+        """While it is held, so many workers may compute: beside others, if they may at all, or if there is nothing to wait for."""
+        return self.machines.taken(workers if workers == 1 or self.arguments.side_by_side else self.machines.all)
 
     def settings(self, seed):
         a = self.arguments
@@ -110,28 +121,19 @@ class Evaluation:
         return {"seconds": seconds, "cost": report["totals"]["cost"], "epochs": report["totals"]["epochs"],
                 "last": [last["workers"], last["batch_size"]]}
 
-    def fixed(self, config, seed):
-        """Every configuration's run. Those of one machine run side by side, all others alone: workers that wait for each other lose by
-        what the processors do besides (up to a third of an iteration was seen)."""
-        a = self.arguments
-        machines = FreeMachines(max(a.workers))
-
-        def row(workers, batch_size):
-            with machines.taken(workers if workers == 1 else machines.all):
-                report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers,
-                                  "--batch-size", batch_size, "--search", "off")
-            measured = report["configurations"][0]["iteration_seconds"]["mean"]
-            return {"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)}
-
-        grid = [(workers, batch_size) for workers in a.workers for batch_size in a.batch_sizes]
-        with concurrent.futures.ThreadPoolExecutor(max(a.workers)) as pool:
-            return list(pool.map(lambda at: row(*at), grid))
+    def fixed(self, config, seed, workers, batch_size):
+        with self.room(workers):
+            report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers, "--batch-size", batch_size,
+                              "--search", "off")
+        measured = report["configurations"][0]["iteration_seconds"]["mean"]
+        return {"workers": workers, "batch_size": batch_size, "iteration_seconds": measured, **self.summary(report)}
 
     def search(self, config, seed, mode, store):
         a = self.arguments
         more = ["--set", f"model_store.path={store.resolve()}"] if store else []
-        report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size", min(a.batch_sizes),
-                          "--search", mode, "--policy", a.policy, *more)
+        with self.room(max(a.workers)):
+            report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size",
+                              min(a.batch_sizes), "--search", mode, "--policy", a.policy, *more)
         steps = report["search_steps"]["latest"]
         return {"mode": mode, **self.summary(report), "settled": bool(steps) and steps[-1]["phase"] == "settled",
                 "steps": [step["reason"] for step in steps], "prediction": report["prediction"]}
@@ -189,8 +191,16 @@ def main():
 def run_all(arguments):
     evaluation = Evaluation(arguments)
     modes = arguments.modes.split(",")
+    grid = [(workers, batch_size) for workers in arguments.workers for batch_size in arguments.batch_sizes]
     for config in arguments.configs:
-        tables, judged = {seed: evaluation.fixed(config, seed) for seed in arguments.fixed_seeds or arguments.seeds}, []
+        with concurrent.futures.ThreadPoolExecutor(evaluation.machines.all) as pool:
+            fixed = {seed: [pool.submit(evaluation.fixed, config, seed, *at) for at in grid]
+                     for seed in arguments.fixed_seeds or arguments.seeds}
+            if arguments.side_by_side:
+                for seed in arguments.seeds:
+                    for mode in modes:
+                        pool.submit(evaluation.search, config, seed, mode, None)
+        tables, judged = {seed: [one.result() for one in rows] for seed, rows in fixed.items()}, []
         for seed in arguments.seeds:
             table = tables.get(seed) or next(iter(tables.values()))
             own = arguments.out / f"{config.stem}_seed{seed}.db"

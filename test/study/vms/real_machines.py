@@ -7,7 +7,7 @@ Five machine types whose prices are not proportional to their speed; VMs of one 
 obtains is 30 % slower. For each job and seed:
 
 1. The truth: each type with each number of workers, without the slow VM, for --truth-iterations iterations.
-2. The search: the same job with `--vms auto --policy min-cost` for --iterations iterations.
+2. The search: the same job with `--vms auto --policy min-cost`, of as many iterations as the cheapest fixed choice does in --minutes.
 3. What it chose and predicted, beside the truth. A prediction that counts was never measured: (type, K, B) of the plan that
    `scavenger-plan vms` makes of the run, if the run did not train there. The overhead is what the job cost and took beyond all of its
    iterations on the machines on which it ended. The regret compares that configuration's cost per iteration with the least of the truth.
@@ -34,7 +34,9 @@ TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 
          {"type": "fatpipe", "cores": 0.1, "link_megabits": 1000, "price_per_hour": 0.16},
          {"type": "numb", "cores": 0.4, "link_megabits": 100, "price_per_hour": 0.30}]
 PRICES = {one["type"]: one["price_per_hour"] for one in TYPES}
-JOBS = {"link": ("[512,512]", 256), "core": ("[96,96]", 2048), "both": ("[256,256]", 1024)}
+JOBS = {"link": ("[512,512]", 256), "core": ("[192,192]", 4096), "both": ("[256,256]", 1024),
+        # In each 5 ms an emulated machine computes at full speed until its share is used up. These jobs compute for much longer.
+        "long_core": ("[192,192]", 32768), "long_both": ("[512,512]", 4096)}
 MIXES = [("slim", "fatpipe"), ("small", "medium"), ("slim", "small"), ("medium", "numb")]
 SEED = 17  # of the speeds, beside the number of the trial
 
@@ -49,7 +51,8 @@ def train(options, run, job, iterations, settings, words=()):
     hidden, batch = JOBS[job]
     command = [options.programs / "scavenger-train", SOURCE / "configs" / "synthetic_mlp.json", "--quiet", "--run", run]
     for setting in ("cluster.threads_per_worker=1", "stop.target=null", "stop.max_epochs=1000000", f"stop.max_iterations={iterations}",
-                    "evaluation.every_epochs=1000000", "batching.dynamic=true", f"batch_size={batch}", f"model.hidden={hidden}",
+                    "data.train.samples=65536", "data.test.first_sample=65536", "evaluation.every_epochs=1000000",
+                    "checkpoint.every_epochs=1000000", "batching.dynamic=true", f"batch_size={batch}", f"model.hidden={hidden}",
                     "optimizer.learning_rate=0.01", *settings):
         command += ["--set", setting]
     done = subprocess.run([str(word) for word in (*command, *words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -82,11 +85,11 @@ def truth(options, job, seed, folder):
     return seconds
 
 
-def search(options, job, seed, folder):
+def search(job, seed, iterations, folder, options):
     run = folder / "search"
     vms = {"mode": "auto", "max_vms": max(options.workers)}
     slow = [{"machine": 1, "speed": 0.7}]
-    train(options, run, job, options.iterations, ["provider=" + provider(TYPES, seed, slow, vms=vms), "cluster.workers=2"],
+    train(options, run, job, iterations, ["provider=" + provider(TYPES, seed, slow, vms=vms), "cluster.workers=2"],
           ["--vms", "auto", "--policy", "min-cost"])
     return run
 
@@ -130,8 +133,8 @@ def mixes(options, job, seed, run, folder):
         name = " + ".join(pair)
         machines = provider([one for one in TYPES if one["type"] in pair], seed, count=1)
         catalogue = folder / f"{name}.json"
-        catalogue.write_text(json.dumps({**config, "provider": json.loads(machines)}))
-        rows = planned_rows(options, run, catalogue, "--mix", 2)
+        catalogue.write_text(json.dumps({**config, "provider": json.loads(provider(TYPES, seed, count=1))}))
+        rows = planned_rows(options, run, catalogue, "--mix", 2, "--types", ",".join(pair))
         predicted = [row["iteration_seconds"] for row in rows if len(row["groups"]) == 2]
         if predicted:
             train(options, folder / name, job, 3 * options.truth_iterations, ["provider=" + machines, "cluster.workers=2"])
@@ -143,12 +146,13 @@ def study(options, job, seed):
     folder = options.out / f"{job}_{seed}"
     folder.mkdir(parents=True)
     known = truth(options, job, seed, folder)
-    run = search(options, job, seed, folder)
+    cost = {at: PRICES[at[0]] * at[1] * seconds / 3600 for at, seconds in known.items()}
+    best = min(cost, key=cost.get)
+    iterations = round(60 * options.minutes / known[best])
+    run = search(job, seed, iterations, folder, options)
     steps, report = events(run, "vm_step"), totals(run)["totals"]
     settled = [step for step in steps if step["phase"] == "settled"][-1]
     chosen = settled["machine_type"], settled["workers"]
-    cost = {at: PRICES[at[0]] * at[1] * seconds / 3600 for at, seconds in known.items()}
-    best = min(cost, key=cost.get)
     there = seconds_of(run, chosen[1])
     own = PRICES[chosen[0]] * chosen[1] * (known.get(chosen) or there) / 3600
     errors = {at: predicted / known[at] - 1 for at, predicted in predictions(options, run, known).items()}
@@ -156,8 +160,9 @@ def study(options, job, seed):
             "best": f"{best[1]} x {best[0]}", "chosen": f"{chosen[1]} x {chosen[0]}", "regret": own / cost[best] - 1,
             "auditions": len([step for step in steps if step["phase"] == "audition"]),
             "replaced": len([step for step in steps if step["phase"] == "replacing"]),
-            "overhead_cost": report["cost"] / (options.iterations * own) - 1,
-            "overhead_time": report["seconds"] / (options.iterations * (known.get(chosen) or there)) - 1,
+            "iterations": iterations, "overhead_cost": report["cost"] / (iterations * own) - 1,
+            "cost_over_best": report["cost"] / (iterations * cost[best]) - 1,
+            "overhead_time": report["seconds"] / (iterations * (known.get(chosen) or there)) - 1,
             "errors": {f"{k} x {t}": error for (t, k), error in errors.items()}, "mixes": mixes(options, job, seed, run, folder),
             "seconds": report["seconds"]}
 
@@ -168,13 +173,14 @@ def errors_text(errors):
 
 
 def show(results):
-    print("\n| job, seed | best fixed | chosen | regret of cost | auditions, replaced | overhead: cost, time | errors: mean, largest | of mixes | "
-          "load |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print("\n| job, seed | best fixed | chosen | regret of cost | auditions, replaced | overhead: cost, time | cost over the best's | "
+          "errors: mean, largest | of mixes | load |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for one in results:
         text, of_mixes = (errors_text(one[what]) for what in ("errors", "mixes"))
         print(f"| {one['job']}, {one['seed']} | {one['best']} | {one['chosen']} | {one['regret']:.1%} | {one['auditions']}, "
-              f"{one['replaced']} | {one['overhead_cost']:.1%}, {one['overhead_time']:.1%} | {text} | {of_mixes} | {one['load']:.1f} |")
+              f"{one['replaced']} | {one['overhead_cost']:.1%}, {one['overhead_time']:.1%} | {one['cost_over_best']:.1%} | {text} | {of_mixes} | "
+              f"{one['load']:.1f} |")
 
 
 def main():
@@ -183,7 +189,7 @@ def main():
     parser.add_argument("--jobs", default="core", type=lambda text: text.split(","), help=", ".join(JOBS))
     parser.add_argument("--seeds", default="1", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--workers", default="1,2,3", type=lambda text: [int(one) for one in text.split(",")])
-    parser.add_argument("--iterations", default=2000, type=int, help="of a job that searches")
+    parser.add_argument("--minutes", default=10, type=float, help="of a job that searches, if it begins where it is cheapest")
     parser.add_argument("--truth-iterations", default=120, type=int)
     parser.add_argument("--out", default=pathlib.Path("runs/real_machines"), type=pathlib.Path, help="must not be there")
     options = parser.parse_args()
