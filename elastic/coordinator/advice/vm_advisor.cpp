@@ -23,7 +23,7 @@ void add(const fact::VmStep& step, Advice& advice) {
   advice.wishes.emplace_back(
       SharePinned{step.worker, is_audition ? step.share : 0, is_audition ? reason : ""});
   const bool keeps_shape = step.phase == fact::VmPhase::kProbing ||
-                           (step.phase == fact::VmPhase::kBegun && step.leaving.empty());
+                           (step.phase == fact::VmPhase::kBegun && !begins_after_move(step));
   if (!keeps_shape) advice.shape = {step.workers, step.batch_size, reason, step.leaving};
 }
 
@@ -81,8 +81,7 @@ Advice VmAdvisor::observe(const RunEvent& event, const JobView& job) {
   if (!advice.events.empty() || steps.empty()) return advice;
   // After a resume in an audition, or in a move, there are workers too many.
   const fact::VmStep& last = steps.back().fact;
-  const bool goes_on = last.phase == fact::VmPhase::kDismissed ||
-                       (last.phase == fact::VmPhase::kBegun && !last.leaving.empty());
+  const bool goes_on = last.phase == fact::VmPhase::kDismissed || begins_after_move(last);
   if (goes_on && job.controller.wanted_workers() != last.workers) add(last, advice);
   return advice;
 }

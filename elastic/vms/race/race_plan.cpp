@@ -50,7 +50,8 @@ class Choice final {
     const std::optional<VmProbe> probe = stay_ ? next_probe() : std::nullopt;
     if (!probe || !leaves_money(*probe)) return choose();
     const VmRow* const better = much_better();
-    return better ? move_to(*better, figures(*better) + ", and further auditions cost less")
+    return better ? move_to(*better,
+                            figures(*better) + ", and further auditions cost less" + odds(*better))
                   : next_audition(*probe);
   }
 

@@ -134,8 +134,7 @@ bool has_its_workers(const RaceView& view) {
 
 // If there was no machine of the first type, the job has begun on another one.
 std::vector<RunEvent> begin(const RaceView& view) {
-  const bool has_moved = !view.last().leaving.empty();
-  if (has_moved && !has_its_workers(view)) return {};
+  if (begins_after_move(view.last()) && !has_its_workers(view)) return {};
   if (!is_measured(view.numbers().phases.back())) return {};
   const std::string& wanted = view.last().machine_type;
   if (view.count_of(wanted) > 0) return decide_next(view);
@@ -178,6 +177,10 @@ VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint
   step.reason = fmt::format("begins on {}, of {} types the cheapest for what its cores do",
                             step.machine_type, setting.types.size());
   return step;
+}
+
+bool begins_after_move(const VmStep& step) {
+  return step.phase == VmPhase::kBegun && !step.leaving.empty();
 }
 
 bool is_race_occasion(const RunEvent& event) {

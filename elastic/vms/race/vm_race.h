@@ -23,6 +23,10 @@ inline constexpr double kMostSlowdown = 1.25;
 fact::VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers,
                         std::uint32_t batch_size);
 
+// Whether the job begins again after a move (VmPhase::kTrying): others leave, and from there the
+// race goes on.
+bool begins_after_move(const fact::VmStep& step);
+
 // Whether the race goes on after this event: measurements, and the loss of a machine, since a job
 // that loses one after the other may have nothing to measure for long.
 bool is_race_occasion(const RunEvent& event);

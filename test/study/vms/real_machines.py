@@ -129,11 +129,11 @@ def mixes(options, job, seed, run, folder):
     """{mix: error of its predicted seconds} of the mixes that a plan offers."""
     errors = {}
     config = json.loads((run / "config.json").read_text())
+    catalogue = folder / "one_of_each.json"
+    catalogue.write_text(json.dumps({**config, "provider": json.loads(provider(TYPES, seed, count=1))}))
     for pair in MIXES:
         name = " + ".join(pair)
         machines = provider([one for one in TYPES if one["type"] in pair], seed, count=1)
-        catalogue = folder / f"{name}.json"
-        catalogue.write_text(json.dumps({**config, "provider": json.loads(provider(TYPES, seed, count=1))}))
         rows = planned_rows(options, run, catalogue, "--mix", 2, "--types", ",".join(pair))
         predicted = [row["iteration_seconds"] for row in rows if len(row["groups"]) == 2]
         if predicted:

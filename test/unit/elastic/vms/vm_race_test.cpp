@@ -2,6 +2,7 @@
 #include "elastic/vms/race/vm_race.h"
 
 #include "elastic/plan/measured_machines.h"
+#include "elastic/vms/race/race_view.h"
 #include "runtime/base/error.h"
 #include "runtime/config/config_file.h"
 #include "test/unit/elastic/vms/race_job.h"
@@ -103,6 +104,17 @@ TEST_CASE("A job that cannot keep its limit where it is auditions what may keep 
     CHECK(job.last().reason.find("the limits hold with 9") != std::string::npos);
     check_replay(job, setting);
   }
+}
+
+TEST_CASE("The money of a limit that pays for the end of the job is not there to train with") {
+  VmRaceSetting setting = setting_of(kTypes, 2000.0);
+  setting.stop.max_cost = 1.0;
+  RaceJob job(kTypes, setting, 2);
+  job.train();
+  const double spent = job.numbers().bill.cost(job.numbers().seconds);
+  REQUIRE(spent > 0.0);
+  // Two machines at a dollar an hour, for eight seconds.
+  CHECK(RaceView(setting, job.numbers()).money_left() == Approx(1.0 - spent - 2.0 * 8.0 / 3600.0));
 }
 
 TEST_CASE("An audition that lengthens the iterations tells how fast its type synchronises") {
