@@ -11,7 +11,10 @@ namespace {
 
 constexpr double kMeasurementSpread = 0.02;  // of ln(seconds), beside the stated error
 constexpr int kFixedParts = 11;              // that are tried: 0, 0.1, ..., 1
-// Half the chi-square distance within which a fixed part is plausible.
+// Powers of the share that are tried, too. Seconds grow faster than the share where a larger one
+// leaves the cache, or uses up what a rationed processor may do at full speed.
+constexpr int kPowers = 10;  // 1.1, 1.2, ..., 2
+// Half the chi-square distance within which a law is plausible.
 constexpr double kPlausible = 2.0;
 constexpr double kDeviations = 3.0;
 constexpr double kLeastSlowdown = 1.15;
@@ -31,10 +34,18 @@ double variance_of(const WorkerTime& time) {
   return kMeasurementSpread * kMeasurementSpread + relative * relative;
 }
 
-// With a law in which the part `fixed` of the seconds at `typical` samples is there for any share.
-Law law_of(std::span<const WorkerTime> times, double typical, double fixed) {
+// How seconds depend on the share: the part `fixed` of those at `typical` samples is there for any
+// share, and the rest grows with this power of it.
+struct Shape {
+  double typical = 1.0;
+  double fixed = 0.0;
+  double power = 1.0;
+};
+
+Law law_of(std::span<const WorkerTime> times, const Shape& shape) {
   const auto departure = [&](const WorkerTime& time) {
-    return std::log(time.seconds) - std::log(fixed + (1.0 - fixed) * time.share / typical);
+    const double growth = std::pow(time.share / shape.typical, shape.power);
+    return std::log(time.seconds) - std::log(shape.fixed + (1.0 - shape.fixed) * growth);
   };
   Law law;
   std::map<std::uint32_t, double> weights;
@@ -52,6 +63,19 @@ Law law_of(std::span<const WorkerTime> times, double typical, double fixed) {
     law.misfit += 0.5 * error * error / variance_of(time);
   }
   return law;
+}
+
+std::vector<Law> laws_of(std::span<const WorkerTime> times) {
+  double log_shares = 0.0;
+  for (const WorkerTime& time : times) log_shares += std::log(time.share);
+  const double typical = std::exp(log_shares / static_cast<double>(times.size()));
+  std::vector<Law> laws;
+  for (int i = 0; i < kFixedParts; ++i)
+    laws.push_back(
+        law_of(times, {.typical = typical, .fixed = static_cast<double>(i) / (kFixedParts - 1)}));
+  for (int i = 1; i <= kPowers; ++i)
+    laws.push_back(law_of(times, {.typical = typical, .power = 1.0 + 0.1 * i}));
+  return laws;
 }
 
 double median(std::vector<double> values) {
@@ -81,22 +105,13 @@ Others others_of(const Law& law, std::uint32_t worker) {
 
 std::optional<Lemon> find_lemon(std::span<const WorkerTime> times, double between_vms) {
   std::vector<WorkerTime> usable;
-  double log_shares = 0.0;
-  for (const WorkerTime& time : times) {
-    if (!(time.seconds > 0.0) || !(time.share > 0.0)) continue;
-    usable.push_back(time);
-    log_shares += std::log(time.share);
-  }
+  for (const WorkerTime& time : times)
+    if (time.seconds > 0.0 && time.share > 0.0) usable.push_back(time);
   if (usable.empty()) return std::nullopt;
-  const double typical = std::exp(log_shares / static_cast<double>(usable.size()));
-  std::vector<Law> laws;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kFixedParts; ++i) {
-    laws.push_back(law_of(usable, typical, static_cast<double>(i) / (kFixedParts - 1)));
-    least = std::min(least, laws.back().misfit);
-  }
+  const std::vector<Law> laws = laws_of(usable);
   const std::size_t workers = laws.front().levels.size();
   if (workers < 2) return std::nullopt;
+  const double least = std::ranges::min(laws, {}, &Law::misfit).misfit;
 
   std::optional<Lemon> slowest;
   for (const auto& [worker, level] : laws.front().levels) {

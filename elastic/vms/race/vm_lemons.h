@@ -22,11 +22,11 @@ struct Lemon {
 };
 
 // Shares differ, and how seconds depend on them is known only as far as workers had several: a part
-// of the seconds is the same for any share. A machine is a lemon only if it is under every such
-// part that is plausible: it is slower than the median of the others by more than three times what
-// machines of one type differ by (`between_vms`, of the logarithm, or what three others and more
-// differ by if that is more), and by 15 % at least. Returns the slowest one; nothing if there is
-// none, or only one worker.
+// of the seconds may be the same for any share, or they grow faster than the share. A machine is a
+// lemon only if it is one under every such law that is plausible: it is slower than the median of
+// the others by more than three times what machines of one type differ by (`between_vms`, of the
+// logarithm, or what three others and more differ by if that is more), and by 15 % at least.
+// Returns the slowest one; nothing if there is none, or only one worker.
 std::optional<Lemon> find_lemon(std::span<const WorkerTime> times, double between_vms);
 
 }  // namespace scavenger::elastic

@@ -51,6 +51,22 @@ TEST_CASE("With shares by speed, machines that take equally long may all be well
   CHECK(lemon->slowdown == Approx(0.05 / 0.034).epsilon(0.06));
 }
 
+TEST_CASE("A machine with larger shares is no lemon where seconds grow faster than the share") {
+  // Measured on three alike machines of a tenth of a core, which compute a small share at full
+  // speed before they are held back.
+  std::vector<WorkerTime> times = {
+      {0, 2048, 0.0376, 0.0007}, {0, 1007, 0.0136, 0.0010}, {0, 540, 0.0042, 0.0004},
+      {0, 972, 0.0128, 0.0007},  {1, 506, 0.0043, 0.0005},  {1, 506, 0.0031, 0.0003},
+      {2, 535, 0.0039, 0.0004},  {2, 1002, 0.0129, 0.0008}, {2, 570, 0.0039, 0.0003}};
+  CHECK(!find_lemon(times, kBetweenVms));
+  // Four times as slow as that law says it is one.
+  for (WorkerTime& time : times)
+    if (time.worker == 1) time.seconds *= 4.0;
+  const auto lemon = find_lemon(times, kBetweenVms);
+  REQUIRE(lemon);
+  CHECK(lemon->worker == 1);
+}
+
 TEST_CASE("Where all machines differ by much the slowest is no lemon") {
   const std::vector<WorkerTime> times = {time_of(0, 32, 0.8), time_of(1, 32, 1.0),
                                          time_of(2, 32, 1.3), time_of(3, 32, 1.5)};
