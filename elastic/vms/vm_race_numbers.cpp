@@ -74,6 +74,18 @@ std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, doub
   return changes_since(numbers, worker, time, fact::MachineChange::kRefused);
 }
 
+std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,
+                                  std::size_t refusals) {
+  std::map<std::uint32_t, std::size_t> refused;  // how often, by worker
+  for (const auto& [when, machine] : numbers.machines.latest) {
+    if (when < time || machine.machine_type != type) continue;
+    if (machine.change == fact::MachineChange::kRefused) ++refused[machine.worker];
+    if (machine.change == fact::MachineChange::kReady) refused.erase(machine.worker);
+  }
+  return static_cast<std::size_t>(
+      std::ranges::count_if(refused, [&](const auto& entry) { return entry.second >= refusals; }));
+}
+
 bool was_lost_since(const RunNumbers& numbers, std::uint32_t worker, double time) {
   const auto trained = [&](const PhaseNumbers& phase) {
     return phase.begin_time >= time && std::ranges::count(phase.membership.indices, worker) > 0;

@@ -33,6 +33,10 @@ std::optional<double> mean_start_seconds(const RunNumbers& numbers);
 // How often a machine for this worker was refused since then, mostly once by each zone.
 std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, double time);
 
+// Workers whose machine of this type was refused so often since then, and which have got none.
+std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,
+                                  std::size_t refusals);
+
 // Whether this worker does not train, though it has done so since then, or its machine was taken
 // away.
 bool was_lost_since(const RunNumbers& numbers, std::uint32_t worker, double time);

@@ -11,15 +11,13 @@ namespace {
 constexpr double kStockMemory = 600.0;  // seconds for which a refusal counts
 
 bool is_out_of_stock(const RaceView& view, const std::string& type) {
-  const auto zones = view.setting().zones.find(type);
-  const std::size_t all = zones == view.setting().zones.end() ? 1 : zones->second;
   std::size_t refusals = 0;  // since a machine of it came
   for (const auto& [time, machine] : view.numbers().machines.latest) {
     if (machine.machine_type != type || time < view.numbers().seconds - kStockMemory) continue;
     if (machine.change == fact::MachineChange::kReady) refusals = 0;
     if (machine.change == fact::MachineChange::kRefused) ++refusals;
   }
-  return refusals >= all;
+  return refusals >= view.setting().zones_of(type);
 }
 
 }  // namespace

@@ -70,9 +70,8 @@ std::vector<RunEvent> await_candidate(const RaceView& view) {
     return {other};
   }
   if (is_gone(view, last.worker)) return dismiss_lost(view);
-  const auto zones = view.setting().zones.find(last.machine_type);
   if (refusals_since(view.numbers(), last.worker, view.last_time()) >=
-      (zones == view.setting().zones.end() ? 1 : zones->second))
+      view.setting().zones_of(last.machine_type))
     return dismiss(view, last.worker, fmt::format("no {} can be had", last.machine_type));
   if (view.is_overdue())
     return dismiss(view, last.worker, fmt::format("no {} came", last.machine_type));
@@ -89,6 +88,15 @@ VmStep settle_as_planned(const RaceView& view, std::uint32_t workers, std::strin
   return end;
 }
 
+// Whether no more of them will come: all zones have refused each that is missing, or it took too
+// long.
+bool is_in_vain(const RaceView& view, std::uint32_t missing) {
+  const VmStep& last = view.last();
+  return view.is_overdue() ||
+         refused_workers_since(view.numbers(), last.machine_type, view.last_time(),
+                               view.setting().zones_of(last.machine_type)) >= missing;
+}
+
 std::vector<RunEvent> await_machines(const RaceView& view) {
   const VmStep& last = view.last();
   const std::string& type = last.machine_type;
@@ -98,17 +106,19 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
       !view.asks_for_spot() && view.incumbent().spot.value_or(true) && view.setting().spot;
   // For those that have come on demand, as many spot machines leave.
   const std::uint32_t workers = on_demand ? view.incumbent().workers : count;
-  if (on_demand ? count < workers && !view.is_overdue()
-                : present < last.workers && !view.is_overdue())
-    return {};
-  if (count == 0)
-    return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
-                        fmt::format("stays: no {} came", type))};
-  VmStep end =
-      settle_as_planned(view, workers,
-                        present < last.workers && view.is_overdue()
-                            ? fmt::format("goes on with {} x {}: no more came", count, type)
-                            : fmt::format("{} x {} have come, and the others leave", count, type));
+  const bool is_missing = on_demand ? count < workers : present < last.workers;
+  const std::uint32_t missing = on_demand ? workers - count : last.workers - present;
+  if (is_missing && !is_in_vain(view, missing)) return {};
+  if (count == 0) {
+    VmStep stays = view.settle(view.incumbent().machine_type, view.incumbent().workers,
+                               fmt::format("stays: no {} came", type));
+    if (last.phase == VmPhase::kTrying) stays.phase = VmPhase::kDismissed;  // the search goes on
+    return {stays};
+  }
+  VmStep end = settle_as_planned(
+      view, workers,
+      is_missing ? fmt::format("goes on with {} x {}: no more came", count, type)
+                 : fmt::format("{} x {} have come, and the others leave", count, type));
   if (last.phase == VmPhase::kTrying) end.phase = VmPhase::kBegun;
   return {end};
 }

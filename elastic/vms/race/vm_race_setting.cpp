@@ -20,6 +20,11 @@ namespace {
 
 }  // namespace
 
+std::size_t VmRaceSetting::zones_of(const std::string& type) const {
+  const auto found = zones.find(type);
+  return found == zones.end() ? 1 : found->second;
+}
+
 VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& catalogue,
                               std::span<const perfmodel::ModelRecord> stored) {
   if (!seeks_machine_type(config.provider))

@@ -22,6 +22,8 @@ struct VmRaceSetting {
   std::vector<VmType> types;
   bool spot = false;                         // the job asks for spot machines
   std::map<std::string, std::size_t> zones;  // in which there are machines, by type
+  // In how many zones a machine has to be refused until there is none.
+  std::size_t zones_of(const std::string& type) const;
   Policy policy = Policy::kMinimumCost;
   double confidence = 0.9;
   std::optional<double> profile_budget;  // dollars, of all auditions together

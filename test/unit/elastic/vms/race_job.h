@@ -304,8 +304,9 @@ class RaceJob final {
         workers_.erase(worker);
       }
     while (workers_.size() > step.workers) workers_.erase(std::prev(workers_.end()));
-    for (std::uint32_t worker = 0; workers_.size() < step.workers; ++worker)
-      if (!workers_.contains(worker) && !hire(worker, wanted_.machine_type)) break;
+    std::size_t refused = 0;
+    for (std::uint32_t worker = 0; workers_.size() + refused < step.workers; ++worker)
+      if (!workers_.contains(worker) && !hire(worker, wanted_.machine_type)) ++refused;
     make_membership();
   }
 

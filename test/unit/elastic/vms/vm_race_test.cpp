@@ -56,7 +56,7 @@ TEST_CASE("A job moves to a type that saves more than half before it auditions t
   for (const std::string& type : job.machines()) CHECK(type == "good");
   check_replay(job, setting);
 
-  // If there is none any more, the job stays, and asks no second time.
+  // If there is none any more, the job stays at once, asks no second time, and looks at the others.
   RaceJob refused(types, setting, 2);
   while (refused.steps(VmPhase::kProbing).size() < 2) refused.train();
   refused.refuse("good");
@@ -64,6 +64,9 @@ TEST_CASE("A job moves to a type that saves more than half before it auditions t
   refused.run(1500);
   INFO(refused.story());
   CHECK(refused.phase() == VmPhase::kSettled);
+  CHECK(refused.steps(VmPhase::kTrying).size() == 1);
+  CHECK(refused.steps(VmPhase::kAudition).size() == 2);
+  CHECK(refused.numbers().seconds < 60.0);  // it would wait for 300 s
   check_replay(refused, setting);
 }
 
