@@ -218,8 +218,7 @@ class Planner final {
       const double spread = std::sqrt(std::max(0.0, row.log_variance - after));
       if (spread < 1e-6) continue;
       const double gain = expected_gain(log_rival, spread);
-      const double dollars =
-          (question_.start_seconds + question_.probe_seconds) / 3600.0 * group.price_per_hour;
+      const double dollars = predictor_.probe_dollars(group);
       // Of an unknown length, only a budget that was named can be kept.
       if (question_.profile_budget ? dollars > *question_.profile_budget
                                    : whole && dollars > kProbeShare * job_cost)

@@ -2,6 +2,8 @@
 // probability; two types at most, spot or not. Pure.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,7 +52,9 @@ struct VmQuestion {
     double log_iterations_spread = 0.0;  // standard deviation of their logarithm, at any batch
     std::vector<RunningBatch> others = {};
     std::set<std::string> tried;
-    std::string present = {};  // the type of its machines, whose least bill is under way
+    std::string present = {};     // the type of its machines, whose least bill is under way
+    double workers = 0.0;         // on machines of that type
+    double price_per_hour = 0.0;  // of all of these
   };
   std::optional<Running> running;
   double start_seconds = 90.0;  // until a VM computes: the median of Compute Engine is 67 to 92 s
@@ -61,6 +65,10 @@ struct VmQuestion {
   std::vector<perfmodel::MachineFeatures> other_types = {};
 };
 inline constexpr double kProbeShare = 0.03;
+// Samples with which a VM that is probed in a running job begins, the smallest of its shares.
+inline double first_probe_share(double batch, double workers) {
+  return std::max(1.0, std::floor(batch / (4.0 * (workers + 1.0))));
+}
 
 // What a prediction rests on.
 enum class VmEvidence {
@@ -108,7 +116,7 @@ struct VmRow {
 // What would settle the choice: one VM of a type for three local batch sizes.
 struct VmProbe {
   std::size_t row = 0;   // the plan that it could make the choice
-  double dollars = 0.0;  // of the probe
+  double dollars = 0.0;  // of the probe, with what it slows a running job down
   double gain = 0.0;     // expected, as a share of the choice's time or cost
 };
 

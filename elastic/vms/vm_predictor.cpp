@@ -170,6 +170,26 @@ bool VmPredictor::fill_epochs(double batch, perfmodel::JobOutlook& outlook) cons
   return true;
 }
 
+// ---- A probe. ----
+
+double VmPredictor::probe_dollars(const VmGroup& group) const {
+  constexpr double kSecondsOfHour = 3600.0;
+  const double probed = question_.probe_seconds / kSecondsOfHour;  // hours
+  const double alone = (question_.start_seconds / kSecondsOfHour + probed) * group.price_per_hour;
+  if (!question_.running) return alone;
+  const VmQuestion::Running& running = *question_.running;
+  const auto present = types_.places.find(running.present);
+  if (present == types_.places.end()) return alone;
+  const auto log_seconds = [&](std::size_t type, double vms, double share) {
+    return model_.predict(MachineUse{type, vms, 1.0, share}).log_mean;
+  };
+  const double now = log_seconds(present->second, running.workers, running.batch / running.workers);
+  const double then = log_seconds(group.type_index, running.workers + 1.0,
+                                  first_probe_share(running.batch, running.workers));
+  const double longer = probed * (std::exp(std::max(0.0, then - now)) - 1.0);
+  return alone + longer * (group.price_per_hour + running.price_per_hour);
+}
+
 // ---- One cluster. ----
 
 // The shares with which all workers finish together (dynamic), or the same for all.

@@ -35,6 +35,10 @@ class VmPredictor final {
   // memory, or the number of epochs at this batch size is not known.
   std::optional<VmRow> row(std::span<const VmPart> parts, double batch) const;
 
+  // Of one VM of this type, on demand or spot as its row says, until it was probed. All workers of
+  // a running job wait for one that synchronises more slowly, as is expected of it.
+  double probe_dollars(const VmGroup& group) const;
+
   const perfmodel::MachineModel& model() const { return model_; }
   const std::set<double>& batches() const { return batches_; }  // to choose from
   perfmodel::PlanBasis basis() const { return basis_; }

@@ -100,6 +100,10 @@ VmQuestion Choice::question() const {
   if (const auto left = view_.left()) running.log_iterations_spread = left->log_spread;
   running.others = other_batches(view_);
   running.present = view_.incumbent().machine_type;
+  running.workers = view_.incumbent().workers;
+  for (const VmType& type : types_)
+    if (type.features.name == running.present)
+      running.price_per_hour = type.price * running.workers;
   running.tried = view_.tried();
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
     for (const perfmodel::TimeRow& row : *rows) running.tried.insert(row.machine);
@@ -167,8 +171,7 @@ std::optional<VmProbe> Choice::next_probe() const {
     return std::nullopt;  // no sample for it
   if (asked_.running->tried.contains(best.base().type)) return plan_.probe;
   VmProbe probe{*place, 0.0, 0.0};
-  probe.dollars =
-      (asked_.start_seconds + asked_.probe_seconds) / 3600.0 * best.base().price_per_hour;
+  probe.dollars = predictor_.probe_dollars(best.base());
   probe.gain = 1.0 - policy_figure(best, plan_.policy) / policy_figure(*stay_, plan_.policy);
   const double cost = stay_->outcome.cost.q50;
   const double budget = asked_.profile_budget.value_or(kProbeShare * cost);
@@ -200,7 +203,8 @@ std::vector<RunEvent> Choice::next_audition(const VmProbe& probe) const {
                             fmt::format("auditions one {}: it costs about ${:.2g}, and {}", type,
                                         probe.dollars, expectation(probe)));
   while (view_.is_there(begun.worker)) ++begun.worker;  // the index that a new worker gets
-  begun.share = std::max(1U, view_.membership().batch_size / (4 * (workers + 1)));
+  begun.share =
+      static_cast<std::uint32_t>(first_probe_share(view_.membership().batch_size, workers));
   return {begun};
 }
 

@@ -1,9 +1,11 @@
 #include "elastic/vms/vm_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "elastic/vms/vm_predictor.h"
 #include "runtime/base/error.h"
 #include "test/unit/elastic/plan/known_model.h"
 #include "test/unit/elastic/vms/sample_vm_type.h"
@@ -140,6 +142,33 @@ TEST_CASE("A probe that costs more than its budget is not named") {
   REQUIRE(make_vm_plan(large, two_types(0.4 * 1.05 / ratio), question).probe);
   question.profile_budget = 1e-4;
   CHECK(!make_vm_plan(large, two_types(0.4 * 1.05 / ratio), question).probe);
+}
+
+// Of one "wide" beside four "small".
+double probe_dollars(const std::vector<VmType>& types, const VmQuestion& question) {
+  const KnownModel known = small_model();
+  const VmPredictor predictor(known, types, question);
+  const std::array parts = {VmPart{&types[1], false, 1.0}};
+  return predictor.probe_dollars(predictor.row(parts, 64.0)->base());
+}
+
+TEST_CASE("A probe in a running job costs what all its workers wait for a slower link") {
+  std::vector<VmType> types = two_types(0.4);
+  VmQuestion question;
+  const double alone = (question.start_seconds + question.probe_seconds) / 3600.0 * 0.4;
+  VmQuestion::Running running;
+  running.batch = 64.0;
+  running.iterations = 1e6;
+  running.present = "small";
+  running.workers = 4.0;
+  running.price_per_hour = 0.4;
+  question.running = running;
+  CHECK(probe_dollars(types, question) == Approx(alone).epsilon(0.01));
+  types[1].features.link = 0.1;  // a hundredth
+  CHECK(probe_dollars(types, question) > 2.0 * alone);
+  // A probe beside no job makes nobody wait.
+  question.running.reset();
+  CHECK(probe_dollars(types, question) == Approx(alone));
 }
 
 TEST_CASE("What runs saw of losses weighs by its hours against the assumption") {
