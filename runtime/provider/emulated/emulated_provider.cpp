@@ -106,8 +106,10 @@ EmulatedProvider::EmulatedProvider(asio::io_context& io, const Clock& clock,
       names_(::getpid(), free_emulated_network(static_cast<std::uint32_t>(::getpid()))),
       plan_(settings_.preemption) {}
 
+// A command that a killed job had begun may have ended only after this job began.
 EmulatedProvider::~EmulatedProvider() {
   remove_emulated(::getpid());
+  remove_abandoned_emulated();
 }
 
 const EmulatedMachineType* EmulatedProvider::find_type(const std::string& name) const {

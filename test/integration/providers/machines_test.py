@@ -137,6 +137,17 @@ class MachinesTest(job.JobTest):
         self.train(*ENDLESS, "--run", self.run_folder("next"), *emulated(), "--set", "stop.max_epochs=1")
         self.assertEqual(left_of(process.pid), [])
 
+    def test_a_job_removes_what_a_killed_one_has_left_behind_only_after_it_began(self):
+        killed = self.start(*ENDLESS, "--run", self.run_folder(), *emulated())
+        self.wait_for_event(self.run_folder(), "machine", count=2)
+        killed.kill()
+        killed.wait()
+        process = self.start(*ENDLESS, "--run", self.run_folder("next"), *emulated())
+        self.wait_for_event(self.run_folder("next"), "iterations")
+        # As a command does that the killed one had begun, if the machine is busy.
+        subprocess.run(["ip", "netns", "add", f"scavenger-{killed.pid}-emulated-vm9"], check=True)
+        self.finish(process)
+        self.assertEqual(left_of(killed.pid), [])
 
     def test_a_controller_that_is_killed_in_any_state_is_resumed_to_the_target_and_nothing_is_left(self):
         segments = shared_segments()
