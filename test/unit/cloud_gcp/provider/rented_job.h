@@ -20,7 +20,7 @@ struct RentedJobPlan {
   std::string name;
   unsigned workers = 1;
   bool spot = true;
-  double seconds = 1.0;     // ours, from the first VM on
+  double seconds = 1.0;     // ours, from the first VM on, if nobody keeps us from the processor
   double time_scale = 1.0;  // seconds of the cloud in one of ours
   double max_cost = 1e9;    // dollars
 };
@@ -72,7 +72,8 @@ class RentedJob final : public ProviderListener {
   std::set<MachineId> open_;  // asked for, and not ended
   std::map<MachineId, Rented> rented_now_;
   bool has_begun_ = false;
-  std::optional<double> first_ready_seconds_;  // of the clock
+  bool has_machine_ = false;    // had one at least
+  double lived_seconds_ = 0.0;  // since then
   End end_ = End::kNone;
   std::string message_;
   double cost_ = 0.0;
