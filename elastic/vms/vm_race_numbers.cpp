@@ -70,10 +70,6 @@ std::optional<double> mean_start_seconds(const RunNumbers& numbers) {
   return count > 0.0 ? std::optional(sum / count) : std::nullopt;
 }
 
-std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, double time) {
-  return changes_since(numbers, worker, time, fact::MachineChange::kRefused);
-}
-
 std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,
                                   std::size_t refusals) {
   std::map<std::uint32_t, std::size_t> refused;  // how often, by worker

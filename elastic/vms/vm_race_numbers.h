@@ -30,10 +30,8 @@ std::optional<ShareTime> share_time(const RunNumbers& numbers, std::uint32_t wor
 // From the request of a machine until it was ready, the mean; nothing: none was.
 std::optional<double> mean_start_seconds(const RunNumbers& numbers);
 
-// How often a machine for this worker was refused since then, mostly once by each zone.
-std::size_t refusals_since(const RunNumbers& numbers, std::uint32_t worker, double time);
-
-// Workers whose machine of this type was refused so often since then, and which have got none.
+// Workers whose machine of this type was refused so often since then, mostly once by each zone, and
+// which have got none.
 std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,
                                   std::size_t refusals);
 

@@ -154,6 +154,10 @@ void Fleet::log(std::uint32_t worker, const Machine& machine, fact::MachineChang
   event.change = change;
   event.worker = worker;
   event.machine_type = machine.type;
+  // A provider need not say which type it has refused: then it is the one that was asked for.
+  const auto asked = types_.find(worker);
+  if (change == fact::MachineChange::kRefused && machine.type.empty() && asked != types_.end())
+    event.machine_type = asked->second.name;
   event.zone = machine.zone;
   event.spot = machine.spot;
   event.price_per_hour = machine.price.per_hour;

@@ -21,6 +21,13 @@ using fact::VmStep;
 
 constexpr double kShareWait = 15.0;  // until a worker has the share that was wished
 
+// How many of the machines that the last step has asked for were refused by all zones.
+std::size_t refused_machines(const RaceView& view) {
+  const std::string& type = view.last().machine_type;
+  return refused_workers_since(view.numbers(), type, view.last_time(),
+                               view.setting().zones_of(type));
+}
+
 // ---- An audition. ----
 
 // Whether its machine was taken away. Who comes in its place is not of its type.
@@ -70,8 +77,7 @@ std::vector<RunEvent> await_candidate(const RaceView& view) {
     return {other};
   }
   if (is_gone(view, last.worker)) return dismiss_lost(view);
-  if (refusals_since(view.numbers(), last.worker, view.last_time()) >=
-      view.setting().zones_of(last.machine_type))
+  if (refused_machines(view) > 0)
     return dismiss(view, last.worker, fmt::format("no {} can be had", last.machine_type));
   if (view.is_overdue())
     return dismiss(view, last.worker, fmt::format("no {} came", last.machine_type));
@@ -88,15 +94,6 @@ VmStep settle_as_planned(const RaceView& view, std::uint32_t workers, std::strin
   return end;
 }
 
-// Whether no more of them will come: all zones have refused each that is missing, or it took too
-// long.
-bool is_in_vain(const RaceView& view, std::uint32_t missing) {
-  const VmStep& last = view.last();
-  return view.is_overdue() ||
-         refused_workers_since(view.numbers(), last.machine_type, view.last_time(),
-                               view.setting().zones_of(last.machine_type)) >= missing;
-}
-
 std::vector<RunEvent> await_machines(const RaceView& view) {
   const VmStep& last = view.last();
   const std::string& type = last.machine_type;
@@ -106,9 +103,9 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
       !view.asks_for_spot() && view.incumbent().spot.value_or(true) && view.setting().spot;
   // For those that have come on demand, as many spot machines leave.
   const std::uint32_t workers = on_demand ? view.incumbent().workers : count;
-  const bool is_missing = on_demand ? count < workers : present < last.workers;
-  const std::uint32_t missing = on_demand ? workers - count : last.workers - present;
-  if (is_missing && !is_in_vain(view, missing)) return {};
+  const std::uint32_t wanted = on_demand ? workers : last.workers;
+  const std::uint32_t missing = wanted - std::min(wanted, on_demand ? count : present);
+  if (missing > refused_machines(view) && !view.is_overdue()) return {};
   if (count == 0) {
     VmStep stays = view.settle(view.incumbent().machine_type, view.incumbent().workers,
                                fmt::format("stays: no {} came", type));
@@ -117,8 +114,8 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
   }
   VmStep end = settle_as_planned(
       view, workers,
-      is_missing ? fmt::format("goes on with {} x {}: no more came", count, type)
-                 : fmt::format("{} x {} have come, and the others leave", count, type));
+      missing > 0 ? fmt::format("goes on with {} x {}: no more came", count, type)
+                  : fmt::format("{} x {} have come, and the others leave", count, type));
   if (last.phase == VmPhase::kTrying) end.phase = VmPhase::kBegun;
   return {end};
 }

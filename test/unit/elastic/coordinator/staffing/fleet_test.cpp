@@ -261,3 +261,15 @@ TEST_CASE_METHOD(FleetTest,
   using News = std::vector<std::pair<std::string, std::uint32_t>>;
   CHECK(news.all == News{{"refused", 1}, {"refused", 2}, {"refused", 3}});
 }
+
+TEST_CASE_METHOD(FleetTest, "What is refused has the type that was asked for") {
+  fleet.prefer("dear", {"free"});
+  fleet.want(1, "ticket");
+  provider.run_out_for_now(provider.requested.at(0));
+  provider.take_back(provider.requested.at(0));
+  provider.run_out(provider.requested.at(1));
+  std::vector<std::string> refused;
+  for (const auto& [time, machine] : record.numbers().machines.latest)
+    if (machine.change == fact::MachineChange::kRefused) refused.push_back(machine.machine_type);
+  CHECK(refused == std::vector<std::string>{"dear", "free"});
+}
