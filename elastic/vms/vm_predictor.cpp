@@ -179,7 +179,7 @@ double VmPredictor::probe_dollars(const VmGroup& group) const {
   if (!question_.running) return alone;
   const VmQuestion::Running& running = *question_.running;
   const auto present = types_.places.find(running.present);
-  if (present == types_.places.end()) return alone;
+  if (present == types_.places.end() || !(running.workers > 0.0)) return alone;
   const auto log_seconds = [&](std::size_t type, double vms, double share) {
     return model_.predict(MachineUse{type, vms, 1.0, share}).log_mean;
   };

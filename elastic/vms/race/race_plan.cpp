@@ -57,6 +57,7 @@ class Choice final {
 
  private:
   VmQuestion question() const;
+  const VmType* offered(const std::string& name) const;  // null if it is not
   double spent_on_auditions() const;
   std::optional<VmRow> staying() const;
   bool leaves_money(const VmProbe& probe) const;
@@ -83,6 +84,12 @@ class Choice final {
   const VmPlan plan_;
 };
 
+const VmType* Choice::offered(const std::string& name) const {
+  const auto found =
+      std::ranges::find_if(types_, [&](const VmType& type) { return type.features.name == name; });
+  return found == types_.end() ? nullptr : &*found;
+}
+
 VmQuestion Choice::question() const {
   const VmRaceSetting& setting = view_.setting();
   const RunNumbers& numbers = view_.numbers();
@@ -101,9 +108,8 @@ VmQuestion Choice::question() const {
   running.others = other_batches(view_);
   running.present = view_.incumbent().machine_type;
   running.workers = view_.incumbent().workers;
-  for (const VmType& type : types_)
-    if (type.features.name == running.present)
-      running.price_per_hour = type.price * running.workers;
+  if (const VmType* const type = offered(running.present))
+    running.price_per_hour = type->price * running.workers;
   running.tried = view_.tried();
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
     for (const perfmodel::TimeRow& row : *rows) running.tried.insert(row.machine);
@@ -127,20 +133,16 @@ double Choice::spent_on_auditions() const {
     const bool goes_on =
         timed.fact.phase == VmPhase::kAudition || timed.fact.phase == VmPhase::kProbing;
     since = goes_on ? timed.time : -1.0;
-    for (const VmType& type : types_)
-      if (type.features.name == timed.fact.machine_type) price = type.price;
+    if (const VmType* const type = offered(timed.fact.machine_type)) price = type->price;
   }
   return dollars;
 }
 
 std::optional<VmRow> Choice::staying() const {
-  for (const VmType& type : types_) {
-    if (type.features.name != view_.incumbent().machine_type) continue;
-    const auto vms = static_cast<double>(view_.incumbent().workers);
-    const std::array parts = {VmPart{&type, false, vms}};
-    return predictor_.row(parts, view_.membership().batch_size);
-  }
-  return std::nullopt;
+  const VmType* const type = offered(view_.incumbent().machine_type);
+  if (type == nullptr) return std::nullopt;
+  const std::array parts = {VmPart{type, false, static_cast<double>(view_.incumbent().workers)}};
+  return predictor_.row(parts, view_.membership().batch_size);
 }
 
 // Enough to end where the job is. If what it has does not suffice for that anyway, enough to end
