@@ -86,9 +86,9 @@ class DynamicBatchingTest(job.JobTest):
         self.wait_for_event(run, "iterations")
         pids = worker_pids(run)
         quotas = [self.throttle(pids[index], cores) for index, cores in enumerate((0.3, 0.06, 0.3))]
-        self.wait_for_shares("worker 1 gets less", run, process, lambda all: all[-1][1] < 64)
+        self.wait_for_shares("worker 1 gets less", run, process, lambda had: had[-1][1] < 64)
         quotas[1].set(0.3)
-        self.wait_for_shares("worker 1 gets more again", run, process, lambda all: all[-1][1] > 90)
+        self.wait_for_shares("worker 1 gets more again", run, process, lambda had: had[-1][1] > 90)
         self.stop(run, process)
         self.assert_no_sample_is_lost(run)
         self.assert_replay_decides_the_same(run)
@@ -116,13 +116,13 @@ class DynamicBatchingTest(job.JobTest):
         pids = worker_pids(run)
         # The others stay fast: while it waits for slow ones its quota comes back, and it seems to be as fast as they are.
         self.throttle(pids[1], 0.05)
-        self.wait_for_shares("worker 1 gets less", run, process, lambda all: all[-1][1] < 64)
+        self.wait_for_shares("worker 1 gets less", run, process, lambda had: had[-1][1] < 64)
 
         os.kill(pids[2], signal.SIGKILL)
-        self.wait_for_shares("the others go on", run, process, lambda all: any(len(each) == 2 for each in all))
+        self.wait_for_shares("the others go on", run, process, lambda had: any(len(each) == 2 for each in had))
         alone = next(index for index, each in enumerate(shares(run)) if len(each) == 2)
         self.assert_begins_with_what_is_known(shares(run)[alone], shares(run)[alone - 1])
-        self.wait_for_shares("the lost one is replaced", run, process, lambda all: len(all[-1]) == 3)
+        self.wait_for_shares("the lost one is replaced", run, process, lambda had: len(had[-1]) == 3)
         before = len(shares(run))
         subprocess.run([str(job.programs / "scavenger-ctl"), str(run), "resize", "--batch-size", "768", "--wait"],
                        check=True, timeout=240, stdout=subprocess.DEVNULL)
@@ -148,7 +148,7 @@ class DynamicBatchingTest(job.JobTest):
         self.wait_for_event(uneven, "iterations")
         # Where other programs leave the two others a fifth of a core each, this is still half of that.
         self.throttle(worker_pids(uneven)[1], 0.1)
-        self.wait_for_shares("worker 1 gets less", uneven, process, lambda all: all[-1][1] < 96)
+        self.wait_for_shares("worker 1 gets less", uneven, process, lambda had: had[-1][1] < 96)
         self.wait_for_event(uneven, "iterations", len(job.trained(uneven)) + 3)
         self.stop(uneven, process)
         iterations = job.events(uneven, "end")[-1]["iteration"]

@@ -68,6 +68,7 @@ def main():
     parser.add_argument("--seconds", default=45.0, type=float, help="that the cheapest fixed choice takes")
     parser.add_argument("--out", default=pathlib.Path("runs/real_limits"), type=pathlib.Path, help="must not be there")
     options = parser.parse_args()
+    real_machines.require_emulation()
     options.out.mkdir(parents=True)
     results = []
     for known_of_job in json.loads(options.truth.read_text()):

@@ -41,6 +41,12 @@ MIXES = [("slim", "fatpipe"), ("small", "medium"), ("slim", "small"), ("medium",
 SEED = 17  # of the speeds, beside the number of the trial
 
 
+def require_emulation():
+    problem = namespaces.missing() or ("" if cpu_quota.can_limit() else "needs the cpu controller of cgroups")
+    if problem:
+        sys.exit(problem)
+
+
 def provider(types, seed, slow=(), count=8, **more):
     machines = [{**one, "count": count} for one in types]
     return json.dumps({"type": "emulated", "machines": machines, **more,
@@ -193,9 +199,7 @@ def main():
     parser.add_argument("--truth-iterations", default=120, type=int)
     parser.add_argument("--out", default=pathlib.Path("runs/real_machines"), type=pathlib.Path, help="must not be there")
     options = parser.parse_args()
-    problem = namespaces.missing() or ("" if cpu_quota.can_limit() else "needs the cpu controller of cgroups")
-    if problem:
-        sys.exit(problem)
+    require_emulation()
     results = []
     for job in options.jobs:
         for seed in options.seeds:

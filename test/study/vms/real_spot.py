@@ -26,21 +26,22 @@ TYPE = {**next(one for one in real_machines.TYPES if one["type"] == "medium"), "
 def measure(options, job, folder):
     """Iterations of a job of --seconds, seconds until a machine computes, and what the plan may know of the job."""
     store = folder / "store.db"
-    train_on_demand(options, folder / "measured", job, 200, [f"model_store.path={store}", "model_store.machine_type=medium"])
+    settings = ["provider=" + real_machines.provider([TYPE], 0), f"cluster.workers={WORKERS}", f"model_store.path={store}",
+                "model_store.machine_type=medium"]
+    real_machines.train(options, folder / "measured", job, 200, settings)
     seconds = real_machines.seconds_of(folder / "measured", WORKERS)
     changes = real_machines.events(folder / "measured", "machine")
     asked = {one["worker"]: one["time"] for one in changes if one["change"] == "requested"}
     joined = {one["index"]: one["time"] for one in real_machines.events(folder / "measured", "process_joined") if one["role"] == "worker"}
     start = statistics.mean(joined[worker] - asked[worker] for worker in joined)
-    plan = [str(options.programs / "scavenger-plan")]
-    known = subprocess.run([*plan, "list", "--store", str(store)], check=True, text=True, stdout=subprocess.PIPE).stdout.splitlines()[1].split()[0]
-    record = json.loads(subprocess.run([*plan, "export", known, "--store", str(store)], check=True, text=True, stdout=subprocess.PIPE).stdout)
-    return round(options.seconds / seconds), start, record
+    name = plan(options, "list", "--store", store).splitlines()[1].split()[0]
+    return round(options.seconds / seconds), start, json.loads(plan(options, "export", name, "--store", store))
 
 
-def train_on_demand(options, run, job, iterations, more):
-    provider = real_machines.provider([TYPE], 0)
-    real_machines.train(options, run, job, iterations, ["provider=" + provider, f"cluster.workers={WORKERS}", *more])
+def plan(options, *words):
+    """What scavenger-plan prints."""
+    command = [str(word) for word in (options.programs / "scavenger-plan", *words)]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
 def predict(options, job, iterations, start, record, folder):
@@ -49,10 +50,9 @@ def predict(options, job, iterations, start, record, folder):
     record["epochs"] = [{"job": "told", "target": "its end", "workers": WORKERS, "batch_size": batch, "epochs": epochs, "seconds": 0.0}]
     told = folder / "told.json"
     told.write_text(json.dumps(record))
-    words = ["vms", told, "--catalog", folder / "measured", "--policy", "min-time", "--max-vms", WORKERS, "--batch-size", batch, "--spot", "--spot-losses",
-             3600 / options.life, "--start-seconds", start, "--json"]
-    done = subprocess.run([options.programs / "scavenger-plan", *map(str, words)], check=True, text=True, stdout=subprocess.PIPE)
-    return next(one for one in json.loads(done.stdout)["rows"] if one["spot"] and one["vms"] == WORKERS)
+    planned = plan(options, "vms", told, "--catalog", folder / "measured", "--policy", "min-time", "--max-vms", WORKERS, "--batch-size", batch,
+                   "--spot", "--spot-losses", 3600 / options.life, "--start-seconds", start, "--json")
+    return next(one for one in json.loads(planned)["rows"] if one["spot"] and one["vms"] == WORKERS)
 
 
 def study(options, job):
@@ -99,6 +99,7 @@ def main():
     parser.add_argument("--life", default=60.0, type=float, help="mean seconds of a spot machine's life")
     parser.add_argument("--out", default=pathlib.Path("runs/real_spot"), type=pathlib.Path, help="must not be there")
     options = parser.parse_args()
+    real_machines.require_emulation()
     results = []
     for job in options.jobs:
         results.append(study(options, job))
