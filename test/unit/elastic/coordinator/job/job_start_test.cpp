@@ -79,7 +79,7 @@ class TrainedRun final {
 
   std::filesystem::path path() const { return folder_.path() / "run"; }
 
-  void edit(JobConfig config) const { write_config({path()}, config); }
+  void edit(const JobConfig& config) const { write_config({path()}, config); }
 
  private:
   TemporaryFolder folder_;
