@@ -10,10 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,6 +28,7 @@
 #include "runtime/torch/trainer/tensor_replica.h"
 #include "runtime/torch/trainer/torch_trainer.h"
 #include "test/bench/trainer_subjects.h"
+#include "test/gpu/device_trace.h"
 #include "test/unit/runtime/torch/trainer/random_batch.h"
 
 namespace scavenger {
@@ -34,6 +37,8 @@ namespace {
 constexpr std::uint64_t kBatches = 4;  // that are trained on in turns
 constexpr std::uint64_t kChunkBytes = 256 << 10;
 constexpr std::size_t kMostLosses = 100;
+constexpr std::uint64_t kWarmUps = 20;  // iterations before those of `seconds`, as in peer_loop.py
+constexpr std::uint64_t kTraced = 10;   // the last ones of the warm-up
 
 struct Options {
   std::string model = "mlp";
@@ -53,6 +58,7 @@ struct Options {
   WirePrecision transport = WirePrecision::kFloat32;
   bool is_fetched = false;  // weights go to the device chunk by chunk, as they are stepped
   std::string weights_file;
+  std::string trace_file;
 };
 
 void declare(CLI::App& app, Options& options) {
@@ -77,8 +83,8 @@ void declare(CLI::App& app, Options& options) {
       ->transform(CLI::CheckedTransformer(kOrders));
   app.add_flag("--tune-kernels", options.compute.tune_kernels);
   app.add_option("--micro-batch", options.compute.micro_batch);
-  app.add_flag_callback("--cuda-graphs",
-                        [&] { options.compute.cuda_graphs = CudaGraphs::kAutomatic; });
+  app.add_flag_callback("--no-cuda-graphs",
+                        [&] { options.compute.cuda_graphs = CudaGraphs::kOff; });
   app.add_option("--images", options.images, "Who crops, mirrors and normalises random bytes.")
       ->check(CLI::IsMember({"host", "device"}));
   app.add_flag_callback("--transport-bfloat16",
@@ -91,6 +97,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--threads", options.threads);
   app.add_flag("--ahead", options.is_ahead, "Bring each batch to the device one iteration ahead.");
   app.add_option("--weights", options.weights_file, "Write the last weights here, as raw floats.");
+  app.add_option(
+      "--trace", options.trace_file,
+      "Write here what the host and the device did in ten iterations (chrome://tracing).");
 }
 
 bench::Subject subject_of(const Options& options) {
@@ -199,7 +208,10 @@ struct Bench {
   TrainingStep pass(std::uint64_t iteration, bool is_ahead) {
     trainer->use_weights(replica->vector(0, iteration));
     trainer->keep_buffers();
-    if (is_ahead) trainer->expect(batch(iteration + 1));
+    if (next_.valid()) next_.get();
+    if (is_ahead)  // on a thread of its own, as a worker's loader does it
+      next_ = std::async(std::launch::async,
+                         [this, iteration] { trainer->expect(batch(iteration + 1)); });
     const TrainingStep step = trainer->forward_backward(batch(iteration), iteration, {});
     take_late_norms();
     return step;
@@ -228,6 +240,9 @@ struct Bench {
     replica->save(0, iteration, 0, values);
     return values;
   }
+
+ private:
+  std::future<void> next_;  // the batch of the next iteration is on its way
 };
 
 std::uint64_t tokens_in(const Batch& batch) {
@@ -242,11 +257,20 @@ nlohmann::json run(const Options& options) {
   Bench bench(options, subject);
   const SteadyClock clock;
   std::vector<double> losses, seconds, pass_seconds, forward, backward;
-  const double start = clock.now_seconds();
+  double start = clock.now_seconds();
+  const auto goes_on = [&](std::uint64_t iteration, double now) {
+    if (options.iterations > 0) return iteration < options.iterations;
+    return iteration <= kWarmUps || now < start + options.seconds;
+  };
+  std::optional<DeviceTrace> trace;
   std::uint64_t iteration = 0;
-  for (double now = start;
-       options.iterations > 0 ? iteration < options.iterations : now < start + options.seconds;
-       ++iteration) {
+  for (double now = start; goes_on(iteration, now); ++iteration) {
+    if (iteration + kTraced == kWarmUps && !options.trace_file.empty())
+      trace.emplace(options.trace_file);
+    if (iteration == kWarmUps) {
+      trace.reset();
+      start = now = clock.now_seconds();
+    }
     const TrainingStep step = bench.pass(iteration, options.is_ahead);
     pass_seconds.push_back(clock.now_seconds() - now);
     bench.step(iteration);

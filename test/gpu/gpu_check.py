@@ -1,6 +1,6 @@
 """Checks and measures this build on a device, in stages of at most eight minutes: scripts/gpu_check.sh runs it.
 
-    gpu_check.py --build BUILD --device cuda --out FOLDER [--stages tests equality ...]
+    gpu_check.py --build BUILD --device cuda --out FOLDER [--stages tests equality ...] [--cases WORD ...]
 
 Writes FOLDER/STAGE.json and FOLDER/STAGE.md after each case. A run that was cut off, or whose time was over, goes on where
 it was: call it again. Exit code 0: all is done, and all that must hold holds; 1: a case failed; 3: cases are left.
@@ -59,6 +59,8 @@ def run_stage(name, log, options):
     around = Surroundings(options.build, options.device, options.small, Deadline(options.seconds), folder)
     try:
         for case_name, case in STAGES[name](around):
+            if options.cases and not any(word in case_name for word in options.cases):
+                continue
             if log.is_over(case_name) or not log.begin(case_name):
                 continue
             if not run_case(log, around, case_name, case):
@@ -74,6 +76,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
+    parser.add_argument("--cases", nargs="+", metavar="WORD", help="only the cases that have one of these words in their names")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the most for each stage (default: %(default)s)")
     parser.add_argument("--small", action="store_true", help="tiny cases, which only show that the stages run")
     options = parser.parse_args()

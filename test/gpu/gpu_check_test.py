@@ -67,7 +67,7 @@ class StagesTest(unittest.TestCase):
     def test_jobs(self):
         found = self.check("workers", "all_reduce", "hierarchy", "synchronisation", "copies", "python")
         for stage, case in (("workers", "equal results"), ("all_reduce", "equal results"), ("hierarchy", "host by host"),
-                            ("python", "equal results, mlp")):
+                            ("python", "equal results, mlp, K = 2")):
             for check in found[stage]["cases"][case]["checks"]:
                 self.assertTrue(check["holds"], f"{stage}: {check}")
 

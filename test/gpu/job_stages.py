@@ -111,6 +111,7 @@ def resized(around, sizes, *settings, config=None):
             before = len(running.events("recovery"))
             limit = max(5.0, min(120.0, around.deadline.left()))
             around.run([around.build / "bin" / "scavenger-ctl", running.run, "resize", "--workers", workers, "--wait"], seconds=limit)
+            running.wait_for_events("recovery", before + 1, limit)  # it is logged after the first iteration
             pauses[f"to K = {workers}: seconds without an iteration"] = sum(
                 event["seconds"] for event in running.events("recovery")[before:])
         running.interrupt()

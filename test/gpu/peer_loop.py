@@ -102,7 +102,10 @@ def train(options):
     seconds = []
     begin = time.perf_counter()
     blocks = 0
+    traced = torch.profiler.profile() if options.trace else None
     while blocks <= WARM_UP_BLOCKS or time.perf_counter() < begin + options.seconds:
+        if traced and blocks == WARM_UP_BLOCKS - 1:
+            traced.start()
         start = time.perf_counter()
         for iteration in range(options.block):
             batch = [tensor.to(device, non_blocking=True) for tensor in batches[iteration % BATCHES]]
@@ -120,6 +123,9 @@ def train(options):
         if blocks > WARM_UP_BLOCKS:
             seconds.append((time.perf_counter() - start) / options.block)
         elif blocks == WARM_UP_BLOCKS:
+            if traced:
+                traced.stop()
+                traced.export_chrome_trace(options.trace)
             begin = time.perf_counter()
     tokens = sum(int((tensor != 0).sum()) for tensor in batches[0]) if batches[0][0].dtype == torch.int64 else 0
     return {"samples": options.batch_size, "tokens": tokens, "seconds": seconds,
@@ -159,6 +165,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--block", type=int, default=BLOCK)
+    parser.add_argument("--trace", help="write here what the host and the device did in a block (chrome://tracing)")
     parser.add_argument("--bus-bytes", type=int, default=1 << 28)
     options = parser.parse_args()
     print(json.dumps(measure_bus(options) if options.model == "bus" else train(options)))

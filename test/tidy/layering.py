@@ -54,7 +54,7 @@ COMMANDS_OF_A_KIND = {"cloud_gcp": "apps/", "kubernetes": "apps/", "runtime/prov
 TORCH_FOLDER = "runtime/torch"
 USES_TORCH = (TORCH_FOLDER + "/", "apps/", "test/")  # what links LibTorch
 # What compiles its headers: 20 seconds a file.
-INCLUDES_TORCH = ("runtime/torch/", "test/unit/runtime/torch/", "test/plugin/", "test/bench/reducer/")
+INCLUDES_TORCH = ("runtime/torch/", "test/unit/runtime/torch/", "test/plugin/", "test/bench/reducer/", "test/gpu/device_trace")
 GENERATED = ("scavenger_build.h",)
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)

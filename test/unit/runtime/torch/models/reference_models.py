@@ -114,6 +114,9 @@ def resnet50(large_stem=False, classes=10):
     return ResNet(Bottleneck, [3, 4, 6, 3], large_stem, classes)
 
 
+LONGEST = 512  # words of a sentence
+
+
 def sinusoids(length, width):
     position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
     rate = torch.exp(-math.log(10000) * torch.arange(0, width, 2, dtype=torch.float64) / width)
@@ -130,6 +133,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.width = width
         self.shared = shared
+        self.register_buffer("places", sinusoids(LONGEST, width), persistent=False)
         if shared == "all":
             self.embedding = nn.Embedding(source_words, width)
         else:
@@ -144,7 +148,7 @@ class Transformer(nn.Module):
 
     def embed(self, embedding, words):
         x = embedding(words) * math.sqrt(self.width)
-        return self.dropout(x + sinusoids(words.shape[1], self.width))
+        return self.dropout(x + self.places[:words.shape[1]])
 
     def forward(self, source, target):
         from_words = self.embedding if self.shared == "all" else self.source_embedding

@@ -256,7 +256,8 @@ namespace {
 // scripts/gpu_check.sh sets it, since only there is a GPU.
 at::Device device_under_test() {
   const char* const wanted = std::getenv("SCAVENGER_TEST_DEVICE");
-  return at::Device(wanted == nullptr ? "cpu" : wanted);
+  const at::Device device(wanted == nullptr ? "cpu" : wanted);
+  return device.is_cpu() ? device : at::Device(device.type(), 0);  // trainers have numbered ones
 }
 
 }  // namespace
