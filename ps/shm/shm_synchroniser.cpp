@@ -114,6 +114,12 @@ void ShmSynchroniser::gradient_ready(std::uint64_t first, std::uint64_t last) {
   if (gradient_board_.waiting_chunks() >= kChunksWorthWaking) board_.announce();
 }
 
+bool ShmSynchroniser::work_ahead() {
+  if (interrupted_ || !is_current()) return false;
+  const bool has_worked = work_on_ready_chunks();
+  return tell_of_stepped() || has_worked;
+}
+
 std::optional<SyncResult> ShmSynchroniser::finish() {
   SCAVENGER_CHECK(ready_chunks_.all_ready() || !is_current());
   const double start_seconds = clock_.now_seconds();
@@ -210,14 +216,24 @@ bool ShmSynchroniser::step_ready_chunk(Stepper& stepper) {
   return true;
 }
 
-// Chunks that this worker has not stepped itself are told of, too. Returns false if there was none.
+// Chunks that this worker has not stepped itself are told of, too, and neighbours at once. Returns
+// false if there was none.
 bool ShmSynchroniser::tell_of_stepped() {
-  const auto told = std::erase_if(untold_, [this](std::uint32_t chunk) {
+  std::uint64_t first = 0, last = 0;  // of neighbours
+  const auto tell = [&] {
+    if (first < last) weights_ready_(to_.weights, first, last);
+  };
+  const auto told = std::erase_if(untold_, [&](std::uint32_t chunk) {
     if (!board_.is_stepped(next_iteration_, chunk)) return false;
     const ChunkRange range = segment_->layout().range(chunk);
-    weights_ready_(to_.weights, range.first, range.last());
+    if (range.first != last) {
+      tell();
+      first = range.first;
+    }
+    last = range.last();
     return true;
   });
+  tell();
   return told > 0;
 }
 

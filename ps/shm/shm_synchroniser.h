@@ -43,6 +43,7 @@ class ShmSynchroniser final : public Synchroniser {
   bool keeps_memory() const override { return true; }
   void begin(std::uint64_t iteration) override;
   void gradient_ready(std::uint64_t first, std::uint64_t last) override;
+  bool work_ahead() override;
   std::optional<SyncResult> finish() override;
   void tell_of_weights(const WeightsReady& ready) override { weights_ready_ = ready; }
   void interrupt() override;

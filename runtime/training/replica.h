@@ -64,6 +64,9 @@ class Replica {
   // Requires that the gradient in this range is final. Multiplies it by `share`, which makes it
   // this worker's part of the sum.
   virtual void weight(FlatRange range, float share) = 0;
+  // Whether few calls of weight() are better than many: each costs a device several kernels, but
+  // the host has a chunk that was just written in its caches.
+  virtual bool prefers_large_ranges() const { return false; }
   // Call it when all ranges were weighted: what follows until finish() is synchronisation.
   virtual void begin_steps() {}
   // Requires that the gradient in this range is the sum.

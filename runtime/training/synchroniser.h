@@ -55,8 +55,8 @@ struct SyncGroup {
 // Writes the model's initial weights into a flat vector.
 using InitialWeights = std::function<void(std::span<float>)>;
 
-// Called within finish(): these weights of the iteration that comes next are final, in the vector
-// that weights() will be. The ranges of an iteration do not overlap.
+// Called within work_ahead() and finish(): these weights of the iteration that comes next are
+// final, in the vector that weights() will be. The ranges of an iteration do not overlap.
 using WeightsReady =
     std::function<void(std::span<float> next_weights, std::uint64_t first, std::uint64_t last)>;
 
@@ -73,7 +73,8 @@ struct SyncResult {
 class StateHolder;
 
 // Order of calls: join(); for each iteration begin(), gradient_ready() for all ranges, finish();
-// then join() again. Thread: the worker's compute thread, except for interrupt() and allow().
+// then join() again. work_ahead() may come at any time in between. Thread: the worker's compute
+// thread, except for interrupt() and allow().
 class Synchroniser {
  public:
   virtual ~Synchroniser() = default;
@@ -92,6 +93,9 @@ class Synchroniser {
   // Gradients at [first, last) are final: they may be sent, and the weights there may be
   // overwritten.
   virtual void gradient_ready(std::uint64_t first, std::uint64_t last) = 0;
+  // Does a part of what finish() will have to do, if some of it can be done already. It is for a
+  // thread that waits for its device within a pass. Returns false if there is nothing at present.
+  virtual bool work_ahead() { return false; }
   // Blocks until weights() are those after this iteration. Returns nothing if it was interrupted or
   // a peer was lost (problem() tells which): this worker then does not know whether the iteration
   // was completed, and the next call must be join().
@@ -108,10 +112,10 @@ class Synchroniser {
   // does: then a trainer on a device need not pin it again for each membership.
   virtual bool keeps_memory() const { return false; }
 
-  // From now on, finish() calls `ready` on its own thread for weights that are final before the
-  // others are: for all of them, for some, or for none. If finish() returns nothing, the weights
-  // that were told of mean nothing. Call it outside of an iteration; all workers of a job do, or
-  // none.
+  // From now on, work_ahead() and finish() call `ready` on their own thread for weights that are
+  // final before the others are: for all of them, for some, or for none. If finish() returns
+  // nothing, the weights that were told of mean nothing. Call it outside of an iteration; all
+  // workers of a job do, or none.
   virtual void tell_of_weights(const WeightsReady&) {}
 
   // Any thread: makes join() and finish() return as soon as possible. It remains in effect until

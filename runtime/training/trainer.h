@@ -49,10 +49,14 @@ class Trainer {
   // Whether fetch_weights() is of use.
   virtual bool fetches_weights() const { return false; }
   // Announces that a part of the weights is final that the next use_weights() will name: a trainer
-  // on a device begins to copy it. Call it after forward_backward() has returned, and for each part
-  // at most once before use_weights().
+  // on a device begins to copy it. Call it for each part at most once before use_weights(): after
+  // forward_backward() has returned, or within it by what use_waiting_time() was given.
   virtual void fetch_weights(std::span<float> /*next_weights*/, std::uint64_t /*first*/,
                              std::uint64_t /*last*/) {}
+
+  // What the trainer calls within forward_backward() while it waits for a device, on the same
+  // thread: work of others that returns false if there is none at present. It may be empty.
+  virtual void use_waiting_time(const std::function<bool()>& /*work*/) {}
 
   // Returns whether both vectors are host memory rather than memory of a device.
   virtual bool vectors_are_on_host() const { return true; }

@@ -33,6 +33,7 @@ Worker::Worker(Parts parts, Hooks hooks)
       initial_buffers_(buffers()) {}
 
 Worker::~Worker() {
+  parts_.trainer.use_waiting_time({});
   parts_.trainer.release_vectors();  // they belong to the synchroniser
   parts_.commands.steer(nullptr);
 }
@@ -116,6 +117,7 @@ void Worker::on_configure_worker(const ConfigureWorker& message) {
   if (!synchroniser_) {
     synchroniser_ = hooks_.make_synchroniser(group);
     parts_.commands.steer(synchroniser_.get());
+    parts_.trainer.use_waiting_time([this] { return synchroniser_->work_ahead(); });
     if (parts_.trainer.fetches_weights())
       synchroniser_->tell_of_weights(
           [this](std::span<float> next_weights, std::uint64_t first, std::uint64_t last) {

@@ -1,6 +1,7 @@
 #include "runtime/torch/device/device_mirror.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
 #include <c10/core/StreamGuard.h>
@@ -37,11 +38,13 @@ DeviceMirror::DeviceMirror(at::Device device, std::uint64_t flat_size, HostPinni
       waiting_(piece_floats) {
   const auto n = static_cast<std::int64_t>(flat_size);
   const auto on_device = at::TensorOptions().dtype(at::kFloat).device(device);
-  weights_ = at::zeros({n}, on_device);
+  weights_[0] = at::zeros({n}, on_device);
   gradients_ = at::zeros({n}, on_device);  // so the gaps between tensors stay zero
   if (is_rounded_) rounded_weights_ = at::empty({n}, on_device.dtype(at::kBFloat16));
-  if (!device.is_cpu())
-    side_stream_ = c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device);
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl streams(device.type());
+  weights_stream_ = streams.getStreamFromGlobalPool(device);
+  gradients_stream_ = streams.getStreamFromGlobalPool(device);
 }
 
 DeviceMirror::~DeviceMirror() {
@@ -59,9 +62,9 @@ bool DeviceMirror::is_pinned(std::span<float> vector) {
 
 at::Tensor DeviceMirror::beside(at::Tensor& pinned) {
   if (!pinned.defined())
-    pinned = at::empty(weights_.sizes(), at::TensorOptions()
-                                             .dtype(is_rounded_ ? at::kBFloat16 : at::kFloat)
-                                             .pinned_memory(!device_.is_cpu()));
+    pinned = at::empty(gradients_.sizes(), at::TensorOptions()
+                                               .dtype(is_rounded_ ? at::kBFloat16 : at::kFloat)
+                                               .pinned_memory(!device_.is_cpu()));
   return pinned;
 }
 
@@ -101,36 +104,47 @@ void DeviceMirror::await_weights() {
 }
 
 void DeviceMirror::bring_weights(std::span<float> weights) {
-  SCAVENGER_CHECK(std::cmp_equal(weights.size(), weights_.numel()));
-  if (take_fetched(weights)) return;
-  if (!is_direct(weights)) await_weights();
-  copy_weights(weights, 0, weights.size());
-  if (!side_stream_) return;
-  weights_left_.emplace(device_.type());
-  weights_left_->record(current_stream(device_));
+  SCAVENGER_CHECK(std::cmp_equal(weights.size(), gradients_.numel()));
+  if (!take_fetched(weights)) {
+    if (!is_direct(weights)) await_weights();
+    copy_weights(weights, 0, weights.size(), place_);
+    mark(weights_left_);
+  }
+  mark(brought_);
+}
+
+// Sets the event to what the current stream has to do until now.
+void DeviceMirror::mark(std::optional<c10::Event>& event) const {
+  if (device_.is_cpu()) return;
+  event.emplace(device_.type());
+  event->record(current_stream(device_));
 }
 
 void DeviceMirror::fetch_weights(std::span<float> next_weights, std::uint64_t first,
                                  std::uint64_t last) {
   SCAVENGER_CHECK(first < last && last <= next_weights.size() &&
                   (fetched_from_ == nullptr || fetched_from_ == next_weights.data()));
+  const std::size_t other = 1 - place_;
   if (fetched_from_ == nullptr) {
-    if (!is_direct(next_weights)) await_weights();  // of the pass before
+    if (!is_direct(next_weights)) await_weights();  // of this pass
+    if (!weights_[other].defined()) weights_[other] = at::empty_like(weights_[place_]);
+    if (brought_) brought_->block(*weights_stream_);
     fetched_floats_ = 0;
   }
   fetched_from_ = next_weights.data();
   fetched_floats_ += last - first;
-  if (!side_stream_) return copy_weights(next_weights, first, last);
-  const c10::StreamGuard aside(*side_stream_);
-  copy_weights(next_weights, first, last);
+  if (!weights_stream_) return copy_weights(next_weights, first, last, other);
+  const c10::StreamGuard aside(*weights_stream_);
+  copy_weights(next_weights, first, last, other);
   weights_left_.emplace(device_.type());
-  weights_left_->record(*side_stream_);
+  weights_left_->record(*weights_stream_);
 }
 
 // On the current stream. If the device does not copy from the vector itself, it must have ended all
 // earlier copies.
-void DeviceMirror::copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last) {
-  const at::Tensor there = part_of(weights_, first, last);
+void DeviceMirror::copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last,
+                                std::size_t place) {
+  const at::Tensor there = part_of(weights_[place], first, last);
   const at::Tensor here = part_of(view_of(weights), first, last);
   if (is_direct(weights)) {
     there.copy_(here, /*non_blocking=*/true);
@@ -147,13 +161,14 @@ void DeviceMirror::copy_weights(std::span<float> weights, std::uint64_t first, s
   there.copy_(rounded);
 }
 
-// Orders what follows on the current stream after the parts that were fetched. Returns whether they
-// are all of this vector.
+// Orders what follows on the current stream after the parts that were fetched. If they are all of
+// this vector, goes over to their place and returns true.
 bool DeviceMirror::take_fetched(std::span<float> weights) {
   if (fetched_from_ == nullptr) return false;
-  if (side_stream_) weights_left_->block(current_stream(device_));
+  if (weights_stream_) weights_left_->block(current_stream(device_));
   const bool is_whole = fetched_from_ == weights.data() && fetched_floats_ == weights.size();
   fetched_from_ = nullptr;
+  if (is_whole) place_ = 1 - place_;
   return is_whole;
 }
 
@@ -180,32 +195,38 @@ void DeviceMirror::send(std::uint64_t first, std::uint64_t last) {
       part_of(is_direct_ ? view_of(destination_) : gradients_beside_, first, last);
   const at::Tensor there = part_of(gradients_, first, last);
   Departure departure{first, last, std::nullopt};
-  if (side_stream_) {
+  if (gradients_stream_) {
     c10::Event computed(device_.type());
     computed.record(current_stream(device_));
-    computed.block(*side_stream_);
-    const c10::StreamGuard aside(*side_stream_);
+    computed.block(*gradients_stream_);
+    const c10::StreamGuard aside(*gradients_stream_);
     here.copy_(is_rounded_ ? there.to(at::kBFloat16) : there, /*non_blocking=*/true);
     departure.arrived.emplace(device_.type());
-    departure.arrived->record(*side_stream_);
+    departure.arrived->record(*gradients_stream_);
   } else {
     here.copy_(there);
   }
   under_way_.push_back(std::move(departure));
 }
 
-void DeviceMirror::finish() {
+void DeviceMirror::finish(const std::function<bool()>& work) {
   waiting_.flush([this](std::uint64_t from, std::uint64_t to) { send(from, to); });
-  tell_of_arrivals(true);
+  tell_of_arrivals(true, work);
   ready_ = nullptr;
 }
 
-// Handles them in the order in which they were sent.
-void DeviceMirror::tell_of_arrivals(bool wait) {
+// Handles them in the order in which they were sent. There is work for the host even if the next
+// one has arrived: what others do with those before it.
+void DeviceMirror::tell_of_arrivals(bool wait, const std::function<bool()>& work) {
+  const auto has_arrived = [](const Departure& next) {
+    return !next.arrived || next.arrived->query();
+  };
   while (!under_way_.empty()) {
     const Departure& next = under_way_.front();
+    while (work && work() && !has_arrived(next)) {
+    }
     if (next.arrived && wait) next.arrived->synchronize();
-    if (next.arrived && !next.arrived->query()) return;
+    if (!has_arrived(next)) return;
     const std::uint64_t first = next.first, last = next.last;
     under_way_.pop_front();
     if (!is_direct_)

@@ -1,8 +1,9 @@
 // Mirrors weights and gradients, which are kept in host memory, on the device of a model. Weights
 // are copied to the device before each pass, or part by part as they become final. Gradients are
 // copied to the host as autograd finishes them, on a separate stream, concurrently with the rest of
-// the pass; small ones wait for their neighbours. The device copies straight from and to the host's
-// vectors if their memory can be pinned where it is, and otherwise through pinned memory beside it.
+// the pass; small ones wait for their neighbours. The host may do other work while it waits. The
+// device copies straight from and to the host's vectors if their memory can be pinned where it is,
+// and otherwise through pinned memory beside it.
 //
 // It uses the interface that all kinds of devices have, so that it compiles with any LibTorch. On
 // the CPU, copies are synchronous.
@@ -12,8 +13,10 @@
 #include <c10/core/Event.h>
 #include <c10/core/Stream.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -41,8 +44,9 @@ class DeviceMirror final {
   DeviceMirror(const DeviceMirror&) = delete;
   DeviceMirror& operator=(const DeviceMirror&) = delete;
 
-  // The flat vectors on the device, which never move.
-  const at::Tensor& weights() const { return weights_; }
+  // The flat vectors on the device. Weights are in one of two places that never move, in turns if
+  // they are fetched; bring_weights() changes the place.
+  const at::Tensor& weights() const { return weights_[place_]; }
   const at::Tensor& gradients() const { return gradients_; }
 
   // Computations after this call use these weights. The span may be overwritten when a gradient has
@@ -51,8 +55,8 @@ class DeviceMirror final {
   void await_weights();
 
   // Begins to copy a part of the weights that the next bring_weights() will be given, on a separate
-  // stream. If all parts were fetched until then, bring_weights() only orders what follows after
-  // them, and otherwise it copies all. Requires that finish() has ended the last pass.
+  // stream and to the other place: the pass under way uses this one. If all parts were fetched
+  // until then, bring_weights() only orders what follows after them, and otherwise it copies all.
   void fetch_weights(std::span<float> next_weights, std::uint64_t first, std::uint64_t last);
 
   // Begins a pass whose gradients go to this span, also in place of one that was given up. `ready`
@@ -61,8 +65,9 @@ class DeviceMirror final {
   // Reports that the last computation has finished the gradient at [first, last). Calls `ready` for
   // the gradients that have arrived.
   void gradient_ready(std::uint64_t first, std::uint64_t last);
-  // Ends the pass. Returns when all gradients have arrived and `ready` was called for them.
-  void finish();
+  // Ends the pass. Returns when all gradients have arrived and `ready` was called for them. Until
+  // then it calls `work`, which may be empty, as long as that returns true.
+  void finish(const std::function<bool()>& work);
 
   // Ends all access to the host's vectors, whose memory stays pinned. An error of the device is
   // left to whoever uses it next.
@@ -79,21 +84,27 @@ class DeviceMirror final {
   bool take_fetched(std::span<float> weights);
   bool is_pinned(std::span<float> vector);
   bool is_direct(std::span<float> vector);
-  void copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last);
+  void copy_weights(std::span<float> weights, std::uint64_t first, std::uint64_t last,
+                    std::size_t place);
   at::Tensor beside(at::Tensor& pinned);
   void send(std::uint64_t first, std::uint64_t last);
-  void tell_of_arrivals(bool wait);
+  void mark(std::optional<c10::Event>& event) const;
+  void tell_of_arrivals(bool wait, const std::function<bool()>& work = {});
   void drop_arrivals();
 
   const at::Device device_;
   const HostPinning pinning_;
   const bool is_rounded_;
-  std::optional<c10::Stream> side_stream_;  // none on the CPU
-  at::Tensor weights_, gradients_;
+  // Beside that of the passes, for each direction; none on the CPU.
+  std::optional<c10::Stream> weights_stream_, gradients_stream_;
+  at::Tensor weights_[2];  // the second one is made if weights are fetched
+  std::size_t place_ = 0;  // of those in use
+  at::Tensor gradients_;
   at::Tensor rounded_weights_;      // on the device, as they came; not defined if they are floats
   std::map<float*, bool> vectors_;  // of the host, in use since release(): whether it was pinned
   at::Tensor weights_beside_, gradients_beside_;  // pinned memory; made if a vector needs it
-  std::optional<c10::Event> weights_left_;
+  std::optional<c10::Event> weights_left_;        // the host's vector
+  std::optional<c10::Event> brought_;    // all passes with the other place's weights have ended
   const float* fetched_from_ = nullptr;  // the vector of which parts were fetched
   std::uint64_t fetched_floats_ = 0;
 

@@ -79,6 +79,7 @@ class ModelTrainer final : public Trainer {
   bool fetches_weights() const override { return mirror_.has_value(); }
   void fetch_weights(std::span<float> next_weights, std::uint64_t first,
                      std::uint64_t last) override;
+  void use_waiting_time(const std::function<bool()>& work) override { waiting_time_ = work; }
   bool vectors_are_on_host() const override;
   void settle_vectors() override;
   void release_vectors() override;
@@ -131,9 +132,10 @@ class ModelTrainer final : public Trainer {
   TensorLayout buffers_;
   FlatBuffers flat_buffers_;
   std::optional<DeviceMirror> mirror_;
-  std::optional<BatchStage> stage_;  // on a device
-  LossScale loss_scale_;             // of float16
-  GradientCollector collector_;      // after model_, whose hooks point to it
+  std::function<bool()> waiting_time_;  // what use_waiting_time() was given
+  std::optional<BatchStage> stage_;     // on a device
+  LossScale loss_scale_;                // of float16
+  GradientCollector collector_;         // after model_, whose hooks point to it
   std::optional<GraphedPass> graphed_;
   bool is_replayed_ = false;         // the last pass
   double forward_part_ = 1.0 / 3.0;  // of the time of a pass, in the last one without a graph

@@ -62,7 +62,7 @@ std::optional<TrainingStep> ModelTrainer::try_forward_backward(const Batch& batc
     if (!unscale_gradients()) return std::nullopt;
     for (const FlatRange& range : held) finished(range.first, range.last());
   }
-  if (mirror_) mirror_->finish();
+  if (mirror_) mirror_->finish(waiting_time_);
   const PassTimer::Seconds seconds = divided(timer.sum());
   TrainingStep step;
   step.loss_sum = loss.value() * batch.size;

@@ -99,12 +99,15 @@ class ShmJob final {
   std::atomic<int> times_divided_{0};
 };
 
-void bring_gradient(ShmSynchroniser& worker, std::uint64_t iteration, std::uint32_t rank) {
+void bring_gradient(ShmSynchroniser& worker, std::uint64_t iteration, std::uint32_t rank,
+                    bool works_ahead = false) {
   worker.begin(iteration);
   write_gradient(worker.weights(), iteration, rank, worker.gradients());
   for (std::uint64_t last = worker.weights().size(); last > 0;) {
     const std::uint64_t first = last > 777 ? last - 777 : 0;
     worker.gradient_ready(first, last);
+    while (works_ahead && worker.work_ahead()) {
+    }
     last = first;
   }
 }
@@ -149,7 +152,7 @@ std::vector<Trained> train(ShmJob& job, std::uint64_t first, std::uint64_t last,
       REQUIRE(worker->join(job.group(rank), write_initial_weights));
       if (follows) follower.emplace(*worker);
       for (std::uint64_t iteration = first; iteration < last; ++iteration) {
-        bring_gradient(*worker, iteration, rank);
+        bring_gradient(*worker, iteration, rank, /*works_ahead=*/iteration % 2 == 1);
         mine.result = worker->finish().value();
         if (follower) mine.is_told = mine.is_told && follower->holds(*worker);
       }
@@ -220,6 +223,28 @@ TEST_CASE("computing threads divide the chunks among themselves, and no bit tell
     check_against_reference(
         {.shares = shares, .chunk_bytes = 256, .optimizer = clipping_optimizer()}, 2);
   }
+}
+
+TEST_CASE("a worker that waits for its device steps what has arrived, and finish() the rest") {
+  const TcpJobOptions options{.shares = {8}, .chunk_bytes = 256};
+  ShmJob job(options);
+  const auto worker = job.make_worker();
+  REQUIRE(worker->join(job.group(0), write_initial_weights));
+  Follower follower(*worker);
+  CHECK_FALSE(worker->work_ahead());
+  worker->begin(0);
+  CHECK_FALSE(worker->work_ahead());
+  write_gradient(worker->weights(), 0, 0, worker->gradients());
+  const std::uint64_t all = options.flat_size, half = all / 2 / 64 * 64;
+  worker->gradient_ready(half, all);
+  while (worker->work_ahead()) {
+  }
+  CHECK(follower.floats == all - half);
+  CHECK(job.keeper().progress().iteration == 0);
+  worker->gradient_ready(0, half);
+  REQUIRE(worker->finish());
+  CHECK(follower.holds(*worker));
+  CHECK(std::ranges::equal(worker->weights(), reference(options, 1).weights));
 }
 
 TEST_CASE("in shared memory a worker is told of each chunk of new weights, once it is final") {
