@@ -1,6 +1,15 @@
 #include "ps/collective/group_sums.h"
 
+#include <cstdint>
+#include <limits>
+
 namespace scavenger::ps {
+namespace {
+
+constexpr std::uint64_t kAnyBytes = std::numeric_limits<std::uint64_t>::max();
+constexpr BucketSizes kOneBucket{.first_bytes = kAnyBytes, .bytes = kAnyBytes};
+
+}  // namespace
 
 GroupSums::GroupSums(Replica& replica, Collective& collective, const ChunkLayout& layout,
                      const BucketSizes& buckets)
@@ -8,9 +17,13 @@ GroupSums::GroupSums(Replica& replica, Collective& collective, const ChunkLayout
       collective_(collective),
       layout_(layout),
       ready_chunks_(layout_),
+      sizes_(buckets),
       buckets_(layout_, buckets) {}
 
 void GroupSums::begin_membership(float share) {
+  // A worker alone adds nothing up, and a device computes one large step faster than several.
+  const bool is_alone = share == 1.0F;
+  buckets_ = Buckets(layout_, is_alone ? kOneBucket : sizes_);
   share_ = share;
   given_up_ = false;
 }
@@ -23,10 +36,12 @@ void GroupSums::begin_iteration() {
 void GroupSums::gradient_ready(std::uint64_t first, std::uint64_t last) {
   ready_chunks_.finish(first, last, [this](std::uint32_t chunk) {
     if (given_up_) return;
+    const bool is_large = replica_.prefers_large_ranges();
     const ChunkRange range = layout_.range(chunk);
-    replica_.weight({range.first, range.size}, share_);
-    buckets_.finish_chunk(chunk, [this](const FlatRange& bucket) {
+    if (!is_large) replica_.weight({range.first, range.size}, share_);
+    buckets_.finish_chunk(chunk, [this, is_large](const FlatRange& bucket) {
       if (given_up_) return;
+      if (is_large) replica_.weight(bucket, share_);
       attempt(
           [&] { collective_.begin_sum(replica_.gradients().subspan(bucket.first, bucket.size)); });
     });

@@ -60,6 +60,7 @@ class GroupSums final {
   Collective& collective_;
   const ChunkLayout layout_;
   ReadyChunks ready_chunks_;
+  const BucketSizes sizes_;
   Buckets buckets_;
   float share_ = 1.0F;
   bool given_up_ = false;

@@ -20,7 +20,7 @@
 namespace scavenger::ps {
 
 // Thread: as Replica.
-class HostReplica final : public HostMemoryReplica {
+class HostReplica : public HostMemoryReplica {
  public:
   // Requires a layout with one shard.
   HostReplica(const ChunkLayout& layout, const OptimizerConfig& optimizer);

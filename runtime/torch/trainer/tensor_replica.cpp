@@ -78,6 +78,7 @@ class TensorReplica final : public Replica {
 
   void begin(const ReplicaStep& step) override;
   void weight(FlatRange range, float share) override;
+  bool prefers_large_ranges() const override { return true; }
   void begin_steps() override { steps_begin_ = moment(); }
   void step(FlatRange range) override;
   std::optional<GradientNorms> finish() override;

@@ -21,12 +21,19 @@
 
 namespace scavenger::ps {
 
+// Has its gradients weighted as a device has: in large ranges.
+struct LikeDevice : HostReplica {
+  using HostReplica::HostReplica;
+  bool prefers_large_ranges() const override { return true; }
+};
+
 class CollectiveJob final {
  public:
   using Options = ShardJob::Options;
 
-  explicit CollectiveJob(const Options& options)
+  explicit CollectiveJob(const Options& options, bool is_like_device = false)
       : options_(options),
+        is_like_device_(is_like_device),
         layout_(options.flat_size, options.chunk_bytes, 1),
         initial_(random_floats(options.flat_size, 99)) {}
 
@@ -49,9 +56,8 @@ class CollectiveJob final {
       raw->snapshots.push_back(std::move(snapshot));
     };
     member->synchroniser = std::make_unique<CollectiveSynchroniser>(
-        CollectiveSynchroniser::Parts{std::make_unique<HostReplica>(layout_, options_.optimizer),
-                                      std::move(collective), deliver},
-        layout_, clock_,
+        CollectiveSynchroniser::Parts{make_replica(), std::move(collective), deliver}, layout_,
+        clock_,
         CollectiveSynchroniser::Options{
             options_.optimizer, 1, {2 * options_.chunk_bytes, 3 * options_.chunk_bytes}});
     members_.push_back(std::move(member));
@@ -138,7 +144,13 @@ class CollectiveJob final {
   const ChunkLayout& layout() const { return layout_; }
 
  private:
+  std::unique_ptr<Replica> make_replica() const {
+    if (is_like_device_) return std::make_unique<LikeDevice>(layout_, options_.optimizer);
+    return std::make_unique<HostReplica>(layout_, options_.optimizer);
+  }
+
   const Options options_;
+  const bool is_like_device_;
   const ChunkLayout layout_;
   const std::vector<float> initial_;
   SteadyClock clock_;

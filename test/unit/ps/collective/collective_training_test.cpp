@@ -24,9 +24,10 @@ TEST_CASE("all-reduce in rank order has the parameter server's bits, norms inclu
   if (is_adam) options.optimizer = adamw();
   options.optimizer.clip_norm = clip_norm;
   const std::size_t workers = batch_sizes.size();
-  CAPTURE(workers, is_adam, clip_norm);
+  const bool is_like_device = GENERATE(false, true);
+  CAPTURE(workers, is_adam, clip_norm, is_like_device);
   ShardJob server(options);
-  CollectiveJob job(options);
+  CollectiveJob job(options, is_like_device);
   for (std::size_t i = 0; i < workers; ++i) job.add_worker();
   server.reconfigure(1, batch_sizes);
 
