@@ -109,7 +109,7 @@ struct ComputeConfig {
   // cuDNN measures its kernels for each new shape of a convolution, and takes the fastest.
   bool tune_kernels = false;
   ImagePreparation prepare_images = ImagePreparation::kAutomatic;
-  CudaGraphs cuda_graphs = CudaGraphs::kOff;
+  CudaGraphs cuda_graphs = CudaGraphs::kAutomatic;
   // The most samples of one forward and backward pass; a larger share of the batch takes several
   // passes. 0: as many as fit into memory.
   std::uint32_t micro_batch = 0;

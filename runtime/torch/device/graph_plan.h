@@ -29,8 +29,8 @@ class GraphPlan final {
  public:
   // The first passes of a key run kernel by kernel: libraries choose their kernels in them.
   static constexpr std::uint32_t kWarmUpPasses = 3;
-  // Weights have two versions where workers keep the state, and shares change by and by.
-  static constexpr std::size_t kMostGraphs = 4;
+  // Weights have two places in turns, and half batches are of two sizes more.
+  static constexpr std::size_t kMostGraphs = 8;
   // After so many passes in a row of which none was recorded or replayed, none is likely to be.
   static constexpr std::uint32_t kMostEagerPasses = 200;
 

@@ -109,10 +109,9 @@ ModelTrainer::ModelTrainer(std::unique_ptr<Model> model, TrainerOptions options)
 void ModelTrainer::settle_graphs() {
   if (options_.compute.cuda_graphs == CudaGraphs::kOff) return;
   const MakeDeviceGraph make = options_.graphs.value_or(device_graphs(options_.placement.device));
-  if (!make) return options_.say("CUDA graphs are for GPUs: passes are computed without");
+  if (!make) return;  // they are for GPUs
   if (!model_->file().empty() || model_->draws_random_numbers())
-    return options_.tell(
-        "passes are computed without CUDA graphs: the model is not a built-in one");
+    return options_.say("passes are computed without CUDA graphs: the model is not a built-in one");
   graphed_.emplace(GraphedPass::Parts{
       *model_, collector_, options_.placement.device, options_.compute.precision, make,
       [this](const BatchTensors& tensors, std::uint32_t samples, double loss_terms) {
