@@ -55,7 +55,7 @@ void CollectiveSynchroniser::take_place(const SyncGroup& group) {
   membership_ = group.membership;
   optimizer_steps_ = group.optimizer_steps;
   next_iteration_ = membership_.first_iteration;
-  sums_.begin_membership(batch_shares(membership_.shares)[group.rank]);
+  sums_.begin_membership(batch_shares(membership_.shares)[group.rank], membership_.workers() == 1);
 }
 
 // Workers that already have the state receive it once more. This is safe even if it is interrupted,

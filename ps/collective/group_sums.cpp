@@ -20,10 +20,8 @@ GroupSums::GroupSums(Replica& replica, Collective& collective, const ChunkLayout
       sizes_(buckets),
       buckets_(layout_, buckets) {}
 
-void GroupSums::begin_membership(float share) {
-  // A worker alone adds nothing up, and a device computes one large step faster than several.
-  const bool is_alone = share == 1.0F;
-  buckets_ = Buckets(layout_, is_alone ? kOneBucket : sizes_);
+void GroupSums::begin_membership(float share, bool in_one_bucket) {
+  buckets_ = Buckets(layout_, in_one_bucket ? kOneBucket : sizes_);
   share_ = share;
   given_up_ = false;
 }

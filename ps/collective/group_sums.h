@@ -25,8 +25,9 @@ class GroupSums final {
   GroupSums(Replica& replica, Collective& collective, const ChunkLayout& layout,
             const BucketSizes& buckets);
 
-  // Gradients are multiplied by the share, b_k over the group's batch, before they are added.
-  void begin_membership(float share);
+  // Gradients are multiplied by the share, b_k over the group's batch, before they are added. One
+  // bucket is for a worker alone, who adds nothing up: a device steps all at once fastest.
+  void begin_membership(float share, bool in_one_bucket);
   void begin_iteration();
   void gradient_ready(std::uint64_t first, std::uint64_t last);
   bool all_ready() const { return ready_chunks_.all_ready(); }

@@ -52,7 +52,7 @@ bool DeviceHostSynchroniser::join(const SyncGroup& group, const InitialWeights& 
   const SyncGroup host = group_of_host(group);
   rank_ = host.rank;
   size_ = host.membership.workers();
-  sums_.begin_membership(batch_shares(host.membership.shares)[rank_]);
+  sums_.begin_membership(batch_shares(host.membership.shares)[rank_], /*in_one_bucket=*/false);
   return sums_.attempt([&] {
     if (rank_ == 0 && !join_shards(group, initial_weights))
       throw ConnectionError({.what = "the shards cannot be reached: " + connection_->problem(),

@@ -185,7 +185,7 @@ def all_reduce(around):
 
 def host_by_host(around):
     """All workers are on this machine: what is compared is the work within a host, not its link."""
-    workers, iterations = (2, 200) if around.is_small else (4, 400)
+    workers, iterations = (2, 200) if around.is_small else (4, 150)
     modes = ["off", "on"]
     if gpus_of(around) >= workers:
         modes.append("gloo" if around.device == "cpu" else "nccl")
