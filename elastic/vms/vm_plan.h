@@ -58,6 +58,9 @@ struct VmQuestion {
   };
   std::optional<Running> running;
   double start_seconds = 90.0;  // until a VM computes: the median of Compute Engine is 67 to 92 s
+  // For which a job stands still for each machine that is lost: as its worker goes, and as another
+  // one comes. docs/results/machines.md has what was measured.
+  double standstill_seconds = 0.2;
   double probe_seconds = 60.0;  // three shares, 20 iterations each
   perfmodel::SpeedVariance variance;
   // Of types of the catalogue that are not to choose from. If the job ran on one of them, they tell

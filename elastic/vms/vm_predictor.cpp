@@ -20,8 +20,6 @@ using perfmodel::MachineUse;
 
 constexpr std::size_t kDraws = 400;
 constexpr double kSeedSpread = 0.05;  // of ln(epochs) between seeds; MLPerf's median is 0.034
-// For which a job stands still after a loss: docs/design/architecture.md has what was measured.
-constexpr double kStandstillSeconds = 1.0;
 // Losses are known until so many times the median of a job's time, and extrapolated from there.
 constexpr double kLongerThanMedian = 1.5;
 
@@ -247,7 +245,7 @@ std::function<double(double)> VmPredictor::losses_by_age(const VmType& type, dou
 perfmodel::SpotRisk VmPredictor::risk_of(std::span<const VmPart> parts, double seconds) const {
   perfmodel::SpotRisk risk;
   risk.replacement_seconds = question_.start_seconds;
-  risk.standstill_seconds = kStandstillSeconds;
+  risk.standstill_seconds = question_.standstill_seconds;
   std::vector<std::pair<double, std::function<double(double)>>> curves;  // VMs; losses of each
   for (const VmPart& part : parts) {
     if (!part.spot) continue;

@@ -70,6 +70,13 @@ std::optional<double> mean_start_seconds(const RunNumbers& numbers) {
   return count > 0.0 ? std::optional(sum / count) : std::nullopt;
 }
 
+std::optional<double> standstill_seconds(const RunNumbers& numbers) {
+  constexpr double kPausesOfLoss = 2.0;  // the worker goes, and another one comes
+  const RunningMoments& pauses = numbers.recoveries.seconds.moments();
+  if (pauses.count() == 0) return std::nullopt;
+  return kPausesOfLoss * pauses.mean();
+}
+
 std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,
                                   std::size_t refusals) {
   std::map<std::uint32_t, std::size_t> refused;  // how often, by worker

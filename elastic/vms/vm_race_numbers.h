@@ -30,6 +30,9 @@ std::optional<ShareTime> share_time(const RunNumbers& numbers, std::uint32_t wor
 // From the request of a machine until it was ready, the mean; nothing: none was.
 std::optional<double> mean_start_seconds(const RunNumbers& numbers);
 
+// For which the job has stood still for each machine that was lost, the mean; nothing: none was.
+std::optional<double> standstill_seconds(const RunNumbers& numbers);
+
 // Workers whose machine of this type was refused so often since then, mostly once by each zone, and
 // which have got none.
 std::size_t refused_workers_since(const RunNumbers& numbers, const std::string& type, double time,

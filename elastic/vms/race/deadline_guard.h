@@ -21,7 +21,7 @@ struct GuardQuestion {
   double on_demand_price = 0.0;
   double losses_per_vm_hour = 0.0;
   double start_seconds = 90.0;      // until a machine that was asked for computes
-  double standstill_seconds = 1.0;  // of the whole job after each loss
+  double standstill_seconds = 0.2;  // of the whole job for each loss
   perfmodel::Sharing sharing = perfmodel::Sharing::kDynamic;
 };
 

@@ -116,6 +116,7 @@ VmQuestion Choice::question() const {
   question.running = running;
   for (const VmType& type : setting.types) question.other_types.push_back(type.features);
   question.start_seconds = view_.start_seconds();
+  if (const auto seconds = standstill_seconds(numbers)) question.standstill_seconds = *seconds;
   question.probe_seconds =
       kSharesOfAudition * (kMeasuredIterations + 5.0) * view_.latest_iteration_seconds();
   if (setting.stop.max_seconds > 0.0)

@@ -23,7 +23,6 @@ using fact::VmStep;
 
 // The rest of a job that seeks its batch size is planned again when it is so much older.
 constexpr double kStretch = 2.0;
-constexpr double kUsualStandstillSeconds = 1.0;  // after a loss
 
 bool is_steady(const PhaseNumbers& phase) {
   return phase.iteration_seconds.moments().count() >= kSteadyIterations;
@@ -67,9 +66,8 @@ std::optional<GuardQuestion> guard_question(const RaceView& view) {
   question.losses_per_vm_hour = expected_loss_rate(
       type->spot_losses.value_or(VmQuestion().spot_losses_per_hour), seen.losses, seen.vm_hours);
   question.start_seconds = view.start_seconds();
-  const RunningMoments& standstills = numbers.recoveries.seconds.moments();
   question.standstill_seconds =
-      standstills.count() > 0 ? standstills.mean() : kUsualStandstillSeconds;
+      standstill_seconds(numbers).value_or(VmQuestion().standstill_seconds);
   question.sharing = view.setting().sharing;
   return question;
 }

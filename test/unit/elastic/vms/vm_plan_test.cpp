@@ -4,8 +4,10 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "elastic/vms/vm_predictor.h"
+#include "elastic/vms/vm_race_numbers.h"
 #include "runtime/base/error.h"
 #include "test/unit/elastic/plan/known_model.h"
 #include "test/unit/elastic/vms/sample_vm_type.h"
@@ -130,6 +132,29 @@ TEST_CASE("Spot machines are rows of their own, and lose some of their machines"
   const VmRow& spot = row_of(plan, "small", true);
   CHECK(spot.outcome.losses > 0.0);
   CHECK(spot.outcome.cost.q50 < row_of(plan, "small").outcome.cost.q50);
+}
+
+TEST_CASE("A loss takes as long as a running job has seen: a pause at the loss, and one after it") {
+  RunNumbers numbers;
+  CHECK_FALSE(standstill_seconds(numbers));
+  numbers.recoveries.seconds.add(1.0);
+  numbers.recoveries.seconds.add(2.0);
+  CHECK(standstill_seconds(numbers) == 3.0);
+
+  VmQuestion question;
+  question.spot = true;
+  question.spot_losses_per_hour = 20.0;
+  KnownModel large = small_model();
+  large.record.signature.samples_per_epoch = 10000000;
+  const auto spot_seconds = [&](double standstill) {
+    question.standstill_seconds = standstill;
+    const VmPlan plan = make_vm_plan(large, two_types(0.4), question);
+    const VmRow& spot = row_of(plan, "small", true);
+    return std::pair(spot.outcome.seconds.q50, spot.outcome.losses);
+  };
+  const auto [none, losses] = spot_seconds(0.0);
+  CHECK(losses > 1.0);
+  CHECK(spot_seconds(10.0).first - none == Approx(10.0 * losses).epsilon(0.3));
 }
 
 TEST_CASE("A probe that costs more than its budget is not named") {
