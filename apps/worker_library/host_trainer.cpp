@@ -299,6 +299,16 @@ void HostTrainer::gradient_ready(std::uint32_t parameter) {
   }
 }
 
+bool HostTrainer::work_ahead() {
+  if (failure_ || ready_ == nullptr || !waiting_time_) return false;
+  try {
+    return waiting_time_();
+  } catch (...) {
+    failure_ = std::current_exception();
+    return false;
+  }
+}
+
 std::uint64_t HostTrainer::end_of(std::size_t parameter) const {
   return parameter + 1 < offsets_.size() ? offsets_[parameter + 1] : parameters_.flat_size();
 }

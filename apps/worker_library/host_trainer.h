@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,6 +50,7 @@ class HostTrainer final : public Trainer {
                                 const GradientReady& ready) override;
   EvaluationSums evaluate(const Batch& batch) override;
   void expect(const Batch& batch) override;
+  void use_waiting_time(const std::function<bool()>& work) override { waiting_time_ = work; }
 
   void use_threads(std::uint32_t threads);
   // Of the host's computing threads; empty if it has no such function. Lives as long as this.
@@ -64,6 +66,7 @@ class HostTrainer final : public Trainer {
 
   // From the host's forward_backward().
   void gradient_ready(std::uint32_t parameter);
+  bool work_ahead();
   std::span<const std::uint64_t> parameter_offsets() const { return offsets_; }
 
  private:
@@ -88,10 +91,11 @@ class HostTrainer final : public Trainer {
   std::uint32_t threads_;
   std::span<float> gradients_;
   WorkerIteration begun_;
+  std::function<bool()> waiting_time_;
   // Within forward_backward():
   const GradientReady* ready_ = nullptr;
   std::vector<bool> told_;      // by parameter
-  std::exception_ptr failure_;  // of ready_, which may not pass through the host
+  std::exception_ptr failure_;  // of what the host called, which may not pass through it
 };
 
 // Keeps what the host says of its next error (scavenger_worker_explain), by thread.

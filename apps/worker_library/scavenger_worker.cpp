@@ -118,6 +118,10 @@ void scavenger_worker_gradient_ready(scavenger_worker* worker, uint32_t paramete
   reinterpret_cast<scavenger::HostTrainer*>(worker)->gradient_ready(parameter);
 }
 
+int scavenger_worker_work_ahead(scavenger_worker* worker) {
+  return reinterpret_cast<scavenger::HostTrainer*>(worker)->work_ahead() ? 1 : 0;
+}
+
 void scavenger_worker_show_traceback(const char* traceback) {
   scavenger::keep_host_traceback(traceback);
 }

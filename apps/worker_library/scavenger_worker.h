@@ -201,6 +201,11 @@ uint64_t scavenger_worker_flat_size(void);
  * and its weights are not read again. Once for a parameter. */
 void scavenger_worker_gradient_ready(scavenger_worker* worker, uint32_t parameter);
 
+/* From forward_backward(), on its thread: does a part of what follows it, the step of gradients
+ * that were told of. For a host that waits for a device. Returns 0 if there is nothing at present.
+ */
+int scavenger_worker_work_ahead(scavenger_worker* worker);
+
 /* From any function of the host that returns an error, on its thread: what was wrong, where, and
  * what to do about it. `where` and `remedy` may be empty. */
 void scavenger_worker_explain(const char* what, const char* where, const char* remedy);

@@ -62,13 +62,16 @@ class GradientCollector:
         else:
             self._ready(self._worker, index)
 
-    def finish(self) -> None:
-        """Hand over what earlier passes of the iteration have given and the last one has not."""
+    def finish(self, work: Callable[[], bool] = lambda: False) -> None:
+        """Hand over what earlier passes of the iteration have given and the last one has not.
+
+        `work` is done while the device has yet to compute, as long as it returns True.
+        """
         for index, has_value in enumerate(self._has_value):
             if has_value and not self._told[index]:
                 self._tell(index)
         if self._mirror is not None:
-            self._mirror.finish()
+            self._mirror.finish(work)
 
     def collect_all(self) -> None:
         """Take the gradients that backward passes have left at the parameters."""

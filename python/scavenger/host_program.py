@@ -65,7 +65,8 @@ class Worker:
         early_fork_server.end()
         model.place = self.describe_place(place)
         self._trainer = Trainer(file, self._state, settings, source,
-                                self._library.scavenger_worker_gradient_ready)
+                                self._library.scavenger_worker_gradient_ready,
+                                self._library.scavenger_worker_work_ahead)
         self._state.describe(model)
 
     def describe_place(self, place: torch.device) -> bytes:

@@ -200,6 +200,8 @@ def load() -> Any:
     library.scavenger_worker_flat_size.restype = ctypes.c_uint64
     library.scavenger_worker_gradient_ready.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
     library.scavenger_worker_gradient_ready.restype = None
+    library.scavenger_worker_work_ahead.argtypes = [ctypes.c_void_p]
+    library.scavenger_worker_work_ahead.restype = ctypes.c_int
     library.scavenger_worker_explain.argtypes = [ctypes.c_char_p] * 3
     library.scavenger_worker_explain.restype = None
     library.scavenger_worker_show_traceback.argtypes = [ctypes.c_char_p]

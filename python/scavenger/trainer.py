@@ -92,8 +92,10 @@ class Trainer:
     """Computes gradients and evaluations. Each is asked for by the library's thread."""
 
     def __init__(self, file: UserFile, state: ModelState, settings: Settings, source: Source,
-                 ready: Callable[[Any, int], None]) -> None:
+                 ready: Callable[[Any, int], None],
+                 work_ahead: Callable[[Any], int] = lambda _: 0) -> None:
         self._file = file
+        self._work_ahead = work_ahead
         self._state = state
         self._module = state.module
         self._settings = settings
@@ -129,7 +131,7 @@ class Trainer:
             seed_everything(key)
             self._collector.begin(worker)
             try:
-                self._passes(batch.size, step)
+                self._passes(worker, batch.size, step)
                 break
             except Exception as error:
                 cause = error.__cause__ or error
@@ -150,7 +152,7 @@ class Trainer:
             torch.cuda.empty_cache()  # what a pass of another size cannot use
         self._source.use_micro_batch(self._micro_batch)
 
-    def _passes(self, size: int, step: native.Step) -> None:
+    def _passes(self, worker: Any, size: int, step: native.Step) -> None:
         record = self._collector.record = record_of(self._state.device)
         for first, last in parts_of(size, self._micro_batch):
             self._collector.is_last_pass = last == size
@@ -167,7 +169,7 @@ class Trainer:
             self._state.settle_buffers()
             record.end_pass()
         self._state.fetch_buffers()
-        self._collector.finish()
+        self._collector.finish(lambda: self._work_ahead(worker) != 0)
         record.fill(step)
 
     def _place(self, first: int, last: int) -> str:

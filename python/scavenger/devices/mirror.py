@@ -157,12 +157,15 @@ class Mirror:
             self._finished[number] = []
         self._tell_of_arrivals(False)
 
-    def finish(self) -> None:
-        """Return when all final gradients have arrived and were told of, and buffers, too."""
+    def finish(self, work: Callable[[], bool] = lambda: False) -> None:
+        """Return when all final gradients have arrived and were told of, and buffers, too.
+
+        Until then, call `work` as long as it returns True.
+        """
         for waiting in self._finished:
             for index in waiting:  # a neighbour of theirs has no gradient
                 self._send(*self._ranges[index], [index])
-        self._tell_of_arrivals(True)
+        self._tell_of_arrivals(True, work)
         self._streams.wait()
 
     def _send(self, first: int, last: int, indices: List[int]) -> None:
@@ -171,9 +174,12 @@ class Mirror:
             self._host[first:last].copy_(self._gradients[first:last], non_blocking=True)
             self._under_way.append((self._streams.mark(), indices))
 
-    def _tell_of_arrivals(self, waits: bool) -> None:
+    def _tell_of_arrivals(self, waits: bool, work: Callable[[], bool] = lambda: False) -> None:
         while self._under_way:
             arrived, indices = self._under_way[0]
+            # There may be work even if it has arrived: what others do with those before it.
+            while work() and not (arrived is None or arrived.query()):
+                pass
             if arrived is not None and waits:
                 arrived.synchronize()
             if arrived is not None and not waits and not arrived.query():

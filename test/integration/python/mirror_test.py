@@ -130,6 +130,21 @@ class MirrorTest(unittest.TestCase):
         mirror.finish()
         self.assertEqual((told, flat[16:20].tolist(), flat[0:3].tolist()), ([1], [1.0] * 4, [-1.0] * 3))
 
+    def test_while_it_waits_for_gradients_it_works_on_those_that_have_arrived(self):
+        mirror, _ = self.mirror(20)
+        told, seen = [], []
+
+        def work():
+            seen.append(list(told))
+            return len(seen) < 3
+
+        mirror.begin(told.append)
+        mirror.gradient_is_final(2)
+        mirror.gradient_is_final(0)  # leaves at the end, as the gradient between them is missing
+        self.assertEqual(told, [2])
+        mirror.finish(work)
+        self.assertEqual((told, seen), ([2, 0], [[2]]))
+
     def test_each_worker_of_a_machine_has_one_of_its_gpus(self):
         import torch
         from scavenger.devices import choice

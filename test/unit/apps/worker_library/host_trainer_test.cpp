@@ -21,6 +21,7 @@ struct TestHost {
   std::vector<std::uint32_t> tells{1, 0};
   double loss = 2.0;
   int status = SCAVENGER_OK;
+  bool works_ahead = false;  // after each gradient that it tells of
   std::uint32_t parameter_count = 2;
   const char* type = "F32";
   HostTrainer* trainer = nullptr;
@@ -82,6 +83,8 @@ struct TestHost {
       const std::uint64_t size = trainer->parameters().tensors()[parameter].size;
       std::fill_n(gradients + first, size, 1.0F);
       trainer->gradient_ready(parameter);
+      while (works_ahead && trainer->work_ahead()) {
+      }
     }
     seen = batch;
     step.loss = loss;
@@ -221,6 +224,26 @@ TEST_CASE("an error of the synchroniser passes by the host") {
   };
   CHECK_THROWS_AS(bench.trainer.forward_backward(two_samples(), 1, fail), ConnectionError);
   CHECK_NOTHROW(bench.pass());
+}
+
+TEST_CASE("a host that waits for a device works on what it has told of, within a pass only") {
+  TestHost host;
+  host.works_ahead = true;
+  Bench bench(host);
+  bench.pass();  // nobody has given work
+  std::vector<std::size_t> told;
+  bench.trainer.use_waiting_time([&] {
+    told.push_back(bench.ranges.size());
+    return told.size() % 2 == 1;
+  });
+  bench.ranges.clear();
+  bench.pass();
+  CHECK(told == std::vector<std::size_t>{1, 1, 2, 2});
+  CHECK_FALSE(bench.trainer.work_ahead());
+  CHECK(told.size() == 4);
+  bench.trainer.use_waiting_time(
+      []() -> bool { throw ConnectionError({.what = "gone", .where = {}, .remedy = {}}); });
+  CHECK_THROWS_AS(bench.pass(), ConnectionError);
 }
 
 TEST_CASE("errors of the host keep their words and their kind") {
