@@ -157,17 +157,21 @@ class MachinesTest(job.JobTest):
                 process = self.start(*SMALL, "--workers", 2, "--set", "stop.target=null", "--set", "stop.max_epochs=100000", "--set",
                                      "optimizer.learning_rate=0.005", "--set", "evaluation.every_iterations=60", "--set",
                                      "checkpoint.every_iterations=50", "--set", "data.test.samples=20000", "--run", run, *emulated())
-                if state == "halting":  # a worker is lost, and the others are to say where they stand
+                workers = []
+                if state == "halting":  # a worker is lost, and the other one is to say where it stands, which it cannot
                     self.wait_for_event(run, "iterations", count=2)
-                    worker = next(event["pid"] for event in job.events(run, "process_joined") if event["role"] == "worker")
-                    os.kill(worker, signal.SIGKILL)
-                    wait_for_state(run, "halting", "coming together again")
+                    workers = [event["pid"] for event in job.events(run, "process_joined") if event["role"] == "worker"]
+                    os.kill(workers[1], signal.SIGSTOP)
+                    os.kill(workers[0], signal.SIGKILL)
+                    wait_for_state(run, "halting")
                 elif state == "starting":
                     self.wait_for_event(run, "machine")
                 else:
                     wait_for_state(run, state)
                 process.kill()
                 process.wait()
+                for worker in workers[1:]:
+                    os.kill(worker, signal.SIGCONT)
                 resumed = self.start("--resume", run, "--quiet", "--set", 'stop.target={"value": 0.9}')
                 output, _ = resumed.communicate(timeout=240)
                 self.assertEqual(resumed.returncode, 0, output)
