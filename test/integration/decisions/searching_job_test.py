@@ -72,7 +72,8 @@ class SearchTest(job.JobTest):
         self.stop(run, process)
 
         measured = [(step["workers"], step["batch_size"]) for step in self.steps(run, "profiling")]
-        self.assertEqual(measured[:3], [(1, 128), (3, 32), (3, 128)])
+        # A corner whose last iteration took long, as on a busy machine, is not known well any more and comes once more.
+        self.assertEqual(list(dict.fromkeys(measured))[:3], [(1, 128), (3, 32), (3, 128)])
         prediction = job.events(run, "prediction")[-1]
         self.assertEqual(len(prediction["candidates"]), 9)
         self.assertGreaterEqual(sum(one["measured"] for one in prediction["candidates"]), 4)
