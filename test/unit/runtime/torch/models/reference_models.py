@@ -133,7 +133,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.width = width
         self.shared = shared
-        self.register_buffer("places", sinusoids(LONGEST, width), persistent=False)
+        self.places = sinusoids(LONGEST, width)  # no buffer, as the built-in model has none
         if shared == "all":
             self.embedding = nn.Embedding(source_words, width)
         else:
@@ -145,6 +145,10 @@ class Transformer(nn.Module):
         )
         if shared == "none":
             self.output = nn.Linear(width, target_words, bias=False)
+
+    def _apply(self, function, *arguments):
+        self.places = function(self.places)  # it moves with the model
+        return super()._apply(function, *arguments)
 
     def embed(self, embedding, words):
         x = embedding(words) * math.sqrt(self.width)
