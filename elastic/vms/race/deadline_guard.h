@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "elastic/vms/vm_plan.h"
 #include "perfmodel/machines/outcome.h"
 
 namespace scavenger::elastic {
@@ -20,8 +21,8 @@ struct GuardQuestion {
   double spot_price = 0.0;              // dollars per hour of each machine
   double on_demand_price = 0.0;
   double losses_per_vm_hour = 0.0;
-  double start_seconds = 90.0;      // until a machine that was asked for computes
-  double standstill_seconds = 0.2;  // of the whole job for each loss
+  double start_seconds = 90.0;  // until a machine that was asked for computes
+  double standstill_seconds = VmQuestion().standstill_seconds;  // for each loss
   perfmodel::Sharing sharing = perfmodel::Sharing::kDynamic;
 };
 

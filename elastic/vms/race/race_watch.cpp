@@ -66,8 +66,7 @@ std::optional<GuardQuestion> guard_question(const RaceView& view) {
   question.losses_per_vm_hour = expected_loss_rate(
       type->spot_losses.value_or(VmQuestion().spot_losses_per_hour), seen.losses, seen.vm_hours);
   question.start_seconds = view.start_seconds();
-  question.standstill_seconds =
-      standstill_seconds(numbers).value_or(VmQuestion().standstill_seconds);
+  if (const auto seconds = standstill_seconds(numbers)) question.standstill_seconds = *seconds;
   question.sharing = view.setting().sharing;
   return question;
 }

@@ -136,8 +136,7 @@ void DeviceMirror::fetch_weights(std::span<float> next_weights, std::uint64_t fi
   if (!weights_stream_) return copy_weights(next_weights, first, last, other);
   const c10::StreamGuard aside(*weights_stream_);
   copy_weights(next_weights, first, last, other);
-  weights_left_.emplace(device_.type());
-  weights_left_->record(*weights_stream_);
+  mark(weights_left_);
 }
 
 // On the current stream. If the device does not copy from the vector itself, it must have ended all
@@ -201,8 +200,7 @@ void DeviceMirror::send(std::uint64_t first, std::uint64_t last) {
     computed.block(*gradients_stream_);
     const c10::StreamGuard aside(*gradients_stream_);
     here.copy_(is_rounded_ ? there.to(at::kBFloat16) : there, /*non_blocking=*/true);
-    departure.arrived.emplace(device_.type());
-    departure.arrived->record(*gradients_stream_);
+    mark(departure.arrived);
   } else {
     here.copy_(there);
   }

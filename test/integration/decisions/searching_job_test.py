@@ -72,7 +72,7 @@ class SearchTest(job.JobTest):
         self.stop(run, process)
 
         measured = [(step["workers"], step["batch_size"]) for step in self.steps(run, "profiling")]
-        # A corner whose last iteration took long, as on a busy machine, is not known well any more and comes once more.
+        # A corner comes once more if the last iterations there have made its mean uncertain again, as on a busy machine.
         self.assertEqual(list(dict.fromkeys(measured))[:3], [(1, 128), (3, 32), (3, 128)])
         prediction = job.events(run, "prediction")[-1]
         self.assertEqual(len(prediction["candidates"]), 9)
