@@ -34,6 +34,7 @@
 #include "elastic/page/live_page.h"
 #include "elastic/page/tensorboard_mirror.h"
 #include "elastic/providers/job_provider.h"
+#include "elastic/report/json_report.h"
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_grid.h"
@@ -211,8 +212,18 @@ elastic::JobStart load_start(const Arguments& arguments) {
   }
 }
 
-// Nothing was left to do.
+// A job killed between the end in its log and its report leaves one that says "running".
+void complete_report(const elastic::JobStart& start) {
+  try {
+    write_json_report(start.folder.report(), *start.finished);
+  } catch (const SystemError& error) {  // the log has it all
+    log_warning("{}", error.what());
+  }
+}
+
+// Nothing was left to do but the report.
 int tell_finished(const elastic::JobStart& start, bool quiet) {
+  complete_report(start);
   const std::vector<std::string> lines =
       elastic::closing_text(*start.finished, {start.folder.path.string()});
   std::cout << "this job is finished: " << lines.front() << "\n";

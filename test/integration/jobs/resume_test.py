@@ -106,6 +106,21 @@ class ResumeTest(job.JobTest):
         self.assertEqual(job.last_weights(run), before)
         self.assertEqual(job.events(run, "end")[-1]["iteration"], 30)
 
+    def test_a_job_killed_before_its_last_report_gets_it_when_it_is_resumed(self):
+        run = self.run_folder()
+        self.train(*CONFIG, "--run", run, "--set", "stop.max_iterations=30")
+        whole = (run / "report.json").read_text()
+        for left in (whole.replace('"status": "max_iterations"', '"status": "running"'), None):
+            if left is None:
+                (run / "report.json").unlink()
+            else:
+                self.assertNotEqual(left, whole)
+                (run / "report.json").write_text(left)
+
+            self.train("--resume", run, "--quiet")
+
+            self.assertEqual((run / "report.json").read_text(), whole)
+
 
 class DamageTest(job.JobTest):
     def finished_run(self):
