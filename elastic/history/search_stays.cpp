@@ -65,6 +65,13 @@ StayKind kind_of(const RunNumbers& numbers, std::optional<std::size_t> place) {
   return is_same ? StayKind::kAdopted : StayKind::kVisit;
 }
 
+// Of new machines before one was waited for: as long as the job waited for its first ones.
+double first_start_seconds(const RunNumbers& numbers) {
+  const auto starts = static_cast<double>(numbers.starts.total);
+  return numbers.start_up_seconds > 0.0 ? numbers.start_up_seconds / starts
+                                        : kUsualMachineStartSeconds;
+}
+
 class MeanSeconds final {
  public:
   void add(double seconds) {
@@ -133,7 +140,8 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
     result.stays.push_back(stay);
   }
   result.change_seconds = changes.or_else(kUsualChangeSeconds);
-  result.start_seconds = starts.or_else(is_remote ? kUsualMachineStartSeconds : kUsualStartSeconds);
+  result.start_seconds =
+      starts.or_else(is_remote ? first_start_seconds(numbers) : kUsualStartSeconds);
   return result;
 }
 

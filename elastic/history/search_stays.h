@@ -22,12 +22,13 @@ struct SearchStays {
   std::vector<perfmodel::Stay> stays;  // begin with a base; empty before there is a membership
   double elapsed_dollars = 0.0;        // of all memberships, by the price above
   double change_seconds = 0.0;  // mean of what a move took; what is usual before there was one
-  double start_seconds = 0.0;   // mean of what workers were waited for, likewise
+  double start_seconds = 0.0;   // mean of what workers were waited for; before: see below
   bool is_complete = true;      // false: old memberships were folded together
 };
 
 // Memberships with another size than the search has asked for (somebody is missing for the moment)
-// are left out. `is_remote`: new workers get machines of their own.
+// are left out. `is_remote`: new workers get machines of their own, which take as long to start as
+// the job's first ones did until more is known.
 SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour,
                          const perfmodel::MachinePool& machines, bool is_remote);
 

@@ -4,11 +4,13 @@
 #include <map>
 #include <string>
 
+#include "elastic/history/run_summary.h"
 #include "elastic/history/search_stays.h"
 #include "elastic/report/savings.h"
 #include "elastic/search/search_replay.h"
 #include "elastic/search/stored_models.h"
 #include "perfmodel/search/paired_stays.h"
+#include "test/unit/elastic/events/sample_events.h"
 #include "test/unit/elastic/search/virtual_job.h"
 
 namespace scavenger::elastic {
@@ -201,6 +203,17 @@ TEST_CASE("Memberships that the search did not ask for are no looks") {
   const auto after = search_stays(job.numbers(), 0.1, {}, false);
   CHECK(after.stays.size() == before.stays.size());
   CHECK(after.elapsed_dollars >= before.elapsed_dollars);
+}
+
+TEST_CASE("Until more is known, machines are expected to start as the job's first ones did") {
+  RunSummary job;
+  job.apply({0.0, sample_start()});
+  job.apply({3.5, sample_membership(1, {64})});
+  CHECK(search_stays(job.numbers(), 0.1, {}, true).start_seconds == Approx(3.5));
+  CHECK(search_stays(job.numbers(), 0.1, {}, false).start_seconds == Approx(1.0));
+  job.apply({100.0, sample_start()});  // resumed
+  job.apply({105.5, sample_membership(2, {64})});
+  CHECK(search_stays(job.numbers(), 0.1, {}, true).start_seconds == Approx(4.5));
 }
 
 }  // namespace scavenger::elastic
