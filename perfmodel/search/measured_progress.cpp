@@ -33,6 +33,10 @@ double power_at(std::size_t i) {
   return kLeastPower + kPowerStep * static_cast<double>(i);
 }
 
+std::size_t nearest_power(double power) {
+  return static_cast<std::size_t>(std::lround((power - kLeastPower) / kPowerStep));
+}
+
 double normal_density(double x, double deviation) {
   const double z = x / deviation;
   return std::exp(-0.5 * z * z) / deviation;
@@ -94,6 +98,12 @@ struct CurveFit {
   double slope = 0.0;  // that the loss falls by for each unit of progress, at the end
 };
 
+// Of a sample at `batch` beside one at `beside`.
+double worth_of(double batch, double beside, double power, double noise_scale) {
+  return std::pow(batch / beside, -power) * (1.0 + beside / noise_scale) /
+         (1.0 + batch / noise_scale);
+}
+
 // The curve for one power d after the other.
 class Curve final {
  public:
@@ -118,6 +128,7 @@ class Curve final {
   }
 
   std::size_t batches() const { return batches_.size(); }
+  double last_batch() const { return bins_.back().global_batch; }
   double mean() const { return mean_; }
   double degrees_of_freedom() const {
     return std::max(1.0, used_ - static_cast<double>(kShape - 1 + batches_.size()));
@@ -149,16 +160,11 @@ class Curve final {
   }
 
  private:
-  double worth(double batch, double power) const {
-    const double base = bins_.back().global_batch;
-    return std::pow(batch / base, -power) * (1.0 + base / noise_scale_) /
-           (1.0 + batch / noise_scale_);
-  }
-
   // u in the middle of each bin, in samples of the last batch.
   std::vector<double> progress(double power) const {
     std::vector<double> worths, places;
-    for (const double batch : batches_) worths.push_back(worth(batch, power));
+    for (const double batch : batches_)
+      worths.push_back(worth_of(batch, last_batch(), power, noise_scale_));
     double sum = 0.0;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
       const double step = bins_[i].samples * worths[batch_of_[i]];
@@ -210,7 +216,7 @@ double misfit_of(const CurveFit& fit, const Curve& curve) {
 }  // namespace
 
 MeasuredProgress::MeasuredProgress(std::span<const LossPoint> losses, double noise_scale)
-    : weights_(prior_weights()) {
+    : noise_scale_(noise_scale), weights_(prior_weights()) {
   constexpr std::size_t kFewestBins = 8;
   const double variance = sample_variance(losses);
   const Curve curve(bins_of(losses), variance, noise_scale);
@@ -218,6 +224,7 @@ MeasuredProgress::MeasuredProgress(std::span<const LossPoint> losses, double noi
   if (curve.degrees_of_freedom() < kFewestBins) return;
   sample_deviation_ = std::sqrt(variance);
   wiggle_ = kWiggle * curve.mean();
+  last_batch_ = curve.last_batch();
   if (curve.batches() < 2) {
     const CurveFit fit = curve.fit(kPriorMean);
     slope_ = fit.slope;
@@ -228,11 +235,11 @@ MeasuredProgress::MeasuredProgress(std::span<const LossPoint> losses, double noi
   const auto is_less = [](const CurveFit& a, const CurveFit& b) { return a.squares < b.squares; };
   const CurveFit& best = *std::ranges::min_element(fits, is_less);
   if (!std::isfinite(best.squares)) return;
-  slope_ = best.slope;
   misfit_ = misfit_of(best, curve);
   for (std::size_t i = 0; i < kPowers; ++i)
     weights_[i] *= std::exp(-0.5 * (fits[i].squares - best.squares) / misfit_);
   normalise(weights_);
+  slope_ = fits[nearest_power(mean())].slope;  // the best d may be far off where d is not known
 }
 
 double MeasuredProgress::expected(double x) const {
@@ -257,8 +264,9 @@ double MeasuredProgress::deviation() const {
 
 // By how far the curve has come when the job is back, beside where it was; while the look goes on,
 // the slope there alone says less.
-std::optional<double> MeasuredProgress::error_after(double samples) const {
-  const double fall = slope_ * samples;
+std::optional<double> MeasuredProgress::error_after(double samples, double global_batch) const {
+  if (last_batch_ == 0.0) return std::nullopt;
+  const double fall = slope_ * samples * worth_of(global_batch, last_batch_, mean(), noise_scale_);
   if (!(fall > 0.0)) return std::nullopt;
   const double scatter = 2.0 * sample_deviation_ * sample_deviation_ / samples;
   return std::sqrt(misfit_ * (scatter + wiggle_ * wiggle_)) / fall;

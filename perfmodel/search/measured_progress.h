@@ -35,14 +35,16 @@ class MeasuredProgress final {
   double mean() const;       // of d
   double deviation() const;  // of d, likewise
 
-  // Standard error of ln(progress of a sample) that so many samples at another batch would leave.
+  // Standard error of ln(progress of a sample) that so many samples at that batch would leave.
   // Nothing where the loss does not fall visibly: then no visit tells anything.
-  std::optional<double> error_after(double samples) const;
+  std::optional<double> error_after(double samples, double global_batch) const;
 
  private:
+  double noise_scale_ = 0.0;       // B_s
   std::vector<double> weights_;    // of the grid of d; they add up to 1
   double sample_deviation_ = 0.0;  // of one sample's loss
-  double slope_ = 0.0;             // by which the loss falls with each sample, at the end
+  double slope_ = 0.0;             // by which the loss falls with each sample of the last batch
+  double last_batch_ = 0.0;        // 0 where too little was seen
   double wiggle_ = 0.0;            // of the curve, that no number of samples averages out
   double misfit_ = 1.0;            // factor of variances, by which the curve fits badly
 };

@@ -66,6 +66,12 @@ double gain_to_save_for(std::span<const Offer> offers) {
   return most;
 }
 
+// Of a look so far.
+struct Seen {
+  double samples = 0.0;
+  double seconds = 0.0;
+};
+
 class Look final {
  public:
   explicit Look(const SearchSituation& situation)
@@ -105,7 +111,7 @@ class Look final {
   Expense cost_of_look(std::size_t i, double iterations, double ratio) const;
   Offer offer(std::size_t i) const;
   double affordable_seconds(std::size_t i) const;
-  std::optional<Offer> offer_of_progress(std::size_t i, double samples_before) const;
+  std::optional<Offer> offer_of_progress(std::size_t i, const Seen& before) const;
   Expense charged_if_slow(std::size_t i) const;
   std::vector<Offer> worthwhile_offers() const;
   Expense one_report_more(const Stay& visit, std::size_t i) const;
@@ -238,12 +244,14 @@ double Look::affordable_seconds(std::size_t i) const {
 }
 
 // A look that is long enough to tell what a sample is worth at that batch: the best of some
-// lengths; nothing where the loss tells nothing. What it costs is what is expected to be lost.
-std::optional<Offer> Look::offer_of_progress(std::size_t i, double samples_before) const {
+// lengths; nothing where the loss tells nothing. What it costs is what is expected to be lost from
+// now on.
+std::optional<Offer> Look::offer_of_progress(std::size_t i, const Seen& before) const {
   const double x = std::log(batch_of(i) / base_.configuration.global_batch);
   if (x == 0.0 || now_.known_epochs_ratio) return std::nullopt;
   constexpr double kCaution = 1.0;        // the error that a look will leave is not known well
   constexpr double kShortestLook = 0.02;  // of the job so far: less tells next to nothing
+  constexpr int kLengths = 5;
   const double longest = affordable_seconds(i);
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double pace = pace_at_end(base_)->seconds * ratio.expected(1.0);
@@ -251,15 +259,18 @@ std::optional<Offer> Look::offer_of_progress(std::size_t i, double samples_befor
   const double slower = std::max(0.0, 1.0 - 1.0 / (factor * ratio.expected(power_)));
   const double unknown = std::pow(x * progress_->deviation(), 2.0);
   std::optional<Offer> best;
-  for (double seconds = longest; seconds > kShortestLook * now_.elapsed_seconds; seconds /= 2.0) {
-    const auto error = progress_->error_after(samples_before + seconds / pace * batch_of(i));
+  for (int halvings = 0; halvings < kLengths; ++halvings) {
+    const double seconds = std::ldexp(longest, -halvings);
+    if (before.seconds + seconds <= kShortestLook * now_.elapsed_seconds) break;
+    const double samples = before.samples + seconds / pace * batch_of(i);
+    const auto error = progress_->error_after(samples, batch_of(i));
     if (!error) return std::nullopt;
     Offer one;
     one.candidate = i;
     one.gain = ratio.expected_gain(factor, power_, look_variance_,
                                    unknown * unknown / (unknown + *error * *error));
     one.cost = kCaution *
-               (slower * seconds + (samples_before > 0.0 ? 1.0 : 2.0) * now_.change_seconds) /
+               (slower * seconds + (before.samples > 0.0 ? 1.0 : 2.0) * now_.change_seconds) /
                left_seconds(now_);
     one.seconds = seconds + 2.0 * now_.change_seconds;
     if (!best || one.net() > best->net()) best = one;
@@ -323,7 +334,8 @@ bool Look::is_worth_going_on(const Stay& visit, std::size_t i) const {
 }
 
 bool Look::is_worth_for_progress(const Stay& visit, std::size_t i) const {
-  const auto longer = offer_of_progress(i, static_cast<double>(visit.iterations) * batch_of(i));
+  const auto longer =
+      offer_of_progress(i, {static_cast<double>(visit.iterations) * batch_of(i), visit.seconds});
   return longer && longer->gain > longer->cost;
 }
 
@@ -371,7 +383,7 @@ std::vector<Offer> Look::worthwhile_offers() const {
   for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
     if (i == base_place_) continue;
     Offer one = offer(i);
-    if (const auto longer = offer_of_progress(i, 0.0); longer && !(one.net() > 0.0)) one = *longer;
+    if (const auto longer = offer_of_progress(i, {}); longer && !(one.net() > 0.0)) one = *longer;
     if (one.gain < kLeastGain || !(one.net() > 0.0)) continue;
     const Expense expense = charged_if_slow(i);
     one.is_affordable = fits(now_, expense);

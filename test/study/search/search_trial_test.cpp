@@ -100,6 +100,17 @@ TEST_CASE("A search that is worth it comes near the oracle where the job is long
   }
 }
 
+TEST_CASE("A look for what the loss tells is not begun again and again, and given up each time") {
+  std::uint64_t moves = 0;
+  for (const std::uint64_t number : {0, 3, 4, 5}) {
+    const TrialTruth truth = with_length(drawn_truth(number), Policy::kKnee, 20000.0);
+    const TrialSetting setting{
+        .mode = TrialMode::kAuto, .policy = Policy::kKnee, .change_seconds = 0.1};
+    moves += run_trial(truth, setting, number).moves;
+  }
+  CHECK(moves < 150);
+}
+
 TEST_CASE("On a busy machine the search does not go to and fro") {
   RandomStream stream(7, "neighbours");
   std::vector<double> beside_quiet;

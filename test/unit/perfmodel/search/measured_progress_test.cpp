@@ -44,11 +44,11 @@ TEST_CASE("Before there are two batches, what epochs depart from the noise's law
   CHECK(std::abs(nothing.mean()) < 0.05);
   CHECK(nothing.deviation() > 0.1);
   CHECK(nothing.expected(0.0) == Approx(1.0));
-  CHECK(!nothing.error_after(1e6));
+  CHECK(!nothing.error_after(1e6, 256));
   const MeasuredProgress one(Losses(0.5, 1.0, 1).train(64.0, 200).points(), kNoiseScale);
   CHECK(one.mean() == Approx(nothing.mean()));
-  REQUIRE(one.error_after(1e5));
-  CHECK(*one.error_after(1e5) > *one.error_after(4e5));
+  REQUIRE(one.error_after(1e5, 256));
+  CHECK(*one.error_after(1e5, 256) > *one.error_after(4e5, 256));
 }
 
 TEST_CASE("Where the rate limits progress, or epochs fall with B, the loss tells") {
@@ -75,6 +75,20 @@ TEST_CASE("A loss that scatters too much, stands still or is no number tells not
   CHECK(of_still.deviation() == Approx(prior.deviation()).epsilon(0.5));
   for (LossPoint& point : still) point.loss = std::nan("");
   CHECK(MeasuredProgress(still, kNoiseScale).mean() == Approx(prior.mean()));
+}
+
+TEST_CASE("What a look will tell of the loss is known before it begins") {
+  for (const double batch : {256.0, 2048.0}) {
+    Losses losses(0.0, 0.5, 7);
+    losses.train(64.0, 200);
+    const auto before = MeasuredProgress(losses.points(), kNoiseScale).error_after(1e6, batch);
+    losses.train(batch, 1);
+    const auto begun = MeasuredProgress(losses.points(), kNoiseScale).error_after(1e6, batch);
+    REQUIRE((before && begun));
+    CAPTURE(batch, *before, *begun);
+    CHECK(*begun / *before > 0.67);
+    CHECK(*begun / *before < 1.5);
+  }
 }
 
 TEST_CASE("A loss that rises leaves what is known as it was") {
