@@ -83,6 +83,9 @@ struct PhaseNumbers : IterationTimers {
   double begin_time = 0.0;
   double seconds = 0.0;         // wall, with evaluations and all pauses
   double paused_seconds = 0.0;  // part of it in which it stood still since somebody asked for it
+  double evaluation_seconds = 0.0;  // part of it in which the workers evaluated
+  // Evaluations between the search's step that led here and its beginning.
+  double evaluation_seconds_before = 0.0;
   double price_per_worker_hour = 0.0;
   double cost = 0.0;  // seconds x K x price / 3600
   std::uint64_t iterations = 0;

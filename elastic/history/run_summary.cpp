@@ -41,6 +41,16 @@ PhaseNumbers new_phase(double time, const fact::Membership& membership, double p
   return phase;
 }
 
+// Of the last evaluations: what of them came after the last step of a search.
+double evaluation_seconds_since_step(const RunNumbers& numbers) {
+  if (numbers.search_steps.latest.empty()) return 0.0;
+  const double step = numbers.search_steps.latest.back().time;
+  double sum = 0.0;
+  for (const SplitNumbers& split : numbers.splits)
+    sum += std::clamp(split.last.time - step, 0.0, split.last.fact.seconds);
+  return sum;
+}
+
 void add_to_phase(const fact::Iterations& iterations, std::size_t i, PhaseNumbers& phase) {
   if (std::isnan(iterations.seconds[i])) return;  // nobody lived to tell
   add_iteration(iterations, i, phase, phase.workers);
@@ -185,6 +195,7 @@ void RunSummary::go_back_to(std::uint64_t from) {
 
 void RunSummary::apply_fact(double time, const fact::Membership& membership) {
   numbers_.phases.push_back(new_phase(time, membership, numbers_.start.price_per_worker_hour));
+  numbers_.phases.back().evaluation_seconds_before = evaluation_seconds_since_step(numbers_);
   fold_old_phases(numbers_.phases, first_phase_);
   if (numbers_.iterations > membership.first_iteration) go_back_to(membership.first_iteration);
   numbers_.iterations = membership.first_iteration;
@@ -295,6 +306,7 @@ void RunSummary::apply_fact(double time, const fact::Evaluation& evaluation) {
     split->split = evaluation.split;
     split->best = split->most_accurate = split->least_loss = timed;
   }
+  if (in_phase_) numbers_.phases.back().evaluation_seconds += evaluation.seconds;
   ++split->evaluations;
   split->seconds += evaluation.seconds;
   split->last = timed;

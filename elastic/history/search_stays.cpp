@@ -131,12 +131,14 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
       }
       const double more = per_second - result.stays.back().dollars_per_second;
       if (place && more > 0.0) {
-        const double waited = std::max(0.0, phase.begin_time - steps[*place].time);
+        const double waited =
+            std::max(0.0, phase.begin_time - steps[*place].time - phase.evaluation_seconds_before);
         starts.add(waited);
         stay.start_dollars = waited * more;
       }
     }
-    stay.seconds = std::max(0.0, phase.seconds - phase.paused_seconds - stay.change_seconds);
+    stay.seconds = std::max(
+        0.0, phase.seconds - phase.paused_seconds - phase.evaluation_seconds - stay.change_seconds);
     result.stays.push_back(stay);
   }
   result.change_seconds = changes.or_else(kUsualChangeSeconds);

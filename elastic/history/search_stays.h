@@ -27,8 +27,9 @@ struct SearchStays {
 };
 
 // Memberships with another size than the search has asked for (somebody is missing for the moment)
-// are left out. `is_remote`: new workers get machines of their own, which take as long to start as
-// the job's first ones did until more is known.
+// are left out, and so are evaluations, also where new machines wait for them: a job has them
+// wherever it trains. `is_remote`: new workers get machines of their own, which take as long to
+// start as the job's first ones did until more is known.
 SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour,
                          const perfmodel::MachinePool& machines, bool is_remote);
 

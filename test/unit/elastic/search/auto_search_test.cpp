@@ -205,6 +205,29 @@ TEST_CASE("Memberships that the search did not ask for are no looks") {
   CHECK(after.elapsed_dollars >= before.elapsed_dollars);
 }
 
+TEST_CASE("A look is not charged with the evaluations of its time") {
+  const auto evaluation = [](double seconds) {
+    fact::Evaluation event = sample_evaluation(100, 1.0, 0.5, 0.8);
+    event.seconds = seconds;
+    return event;
+  };
+  RunSummary job;
+  job.apply({0.0, sample_start()});
+  job.apply({3.0, sample_membership(1, {64})});
+  job.apply({3.0, fact::SearchStep{0, SearchPhase::kColdStart, 1, 64, ""}});
+  job.apply({99.0, sample_iterations(1, 0, 100, 1)});
+  job.apply({100.0, fact::SearchStep{100, SearchPhase::kProfiling, 2, 64, ""}});
+  job.apply({112.0, evaluation(11.5)});  // two new machines wait for it
+  job.apply({112.5, sample_membership(2, {32, 32}, 100, 6400)});
+  job.apply({113.0, sample_iterations(2, 100, 4, 2)});
+  job.apply({133.0, evaluation(20.0)});
+  const SearchStays stays = search_stays(job.numbers(), 3600.0, {}, true);
+  REQUIRE(stays.stays.size() == 2);
+  CHECK(stays.stays.back().start_dollars == Approx(1.0));
+  CHECK(stays.start_seconds == Approx(1.0));
+  CHECK(stays.stays.back().seconds + stays.stays.back().change_seconds == Approx(0.5));
+}
+
 TEST_CASE("Until more is known, machines are expected to start as the job's first ones did") {
   RunSummary job;
   job.apply({0.0, sample_start()});
