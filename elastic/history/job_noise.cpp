@@ -18,6 +18,12 @@ std::uint32_t spacing_after(std::optional<std::uint64_t> last, std::uint64_t ite
       std::min<std::uint64_t>(iteration - *last, std::numeric_limits<std::uint32_t>::max()));
 }
 
+// The schedule's. What the rule for B makes of it changes with the batch that it suits, and back
+// again: that is no step of the schedule, after which older averages would say nothing any more.
+double scheduled_rate(const fact::Membership& membership, double learning_rate) {
+  return learning_rate / membership.rate_factor;
+}
+
 double sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
@@ -26,11 +32,12 @@ double sum(const std::vector<double>& values) {
 
 void NoiseMeter::add(const fact::Membership& membership, const fact::Iterations& iterations) {
   if (iterations.workers.size() != membership.shares.size()) return;  // a part of them is unknown
+  const double rate = scheduled_rate(membership, iterations.learning_rate);
   if (membership.workers == 1) {
     for (const fact::HalfBatches& halves : iterations.half_batches) {
       parts_ = {{static_cast<double>(halves.first_samples), sum(halves.first_sqr_norm)},
                 {static_cast<double>(halves.second_samples), sum(halves.second_sqr_norm)}};
-      add_norms({parts_, sum(halves.whole_sqr_norm), iterations.learning_rate}, halves.iteration);
+      add_norms({parts_, sum(halves.whole_sqr_norm), rate}, halves.iteration);
     }
     return;
   }
@@ -39,8 +46,7 @@ void NoiseMeter::add(const fact::Membership& membership, const fact::Iterations&
     for (std::size_t k = 0; k < parts_.size(); ++k)
       parts_[k] = {static_cast<double>(membership.shares[k]),
                    iterations.workers[k].local_sqr_norm[i]};
-    add_norms({parts_, iterations.global_sqr_norm[i], iterations.learning_rate},
-              iterations.first + i);
+    add_norms({parts_, iterations.global_sqr_norm[i], rate}, iterations.first + i);
   }
 }
 
@@ -86,15 +92,15 @@ void JobNoise::add(const fact::Membership& membership, const fact::Iterations& i
   end_phase(before);
   for (const fact::HalfBatches& halves : iterations.half_batches)
     half_batch_seconds_ += halves.seconds;
-  add_halves(iterations.half_batches, iterations.learning_rate);
+  add_halves(iterations.half_batches, scheduled_rate(membership, iterations.learning_rate));
 }
 
-void JobNoise::add(const fact::IterationBlock& block) {
+void JobNoise::add(const fact::Membership& membership, const fact::IterationBlock& block) {
   const auto before = meter_.numbers();
   meter_.restore(block.job_noise);
   end_phase(before);
   half_batch_seconds_ += block.half_batch_seconds;
-  add_halves(block.half_batches, block.learning_rate);
+  add_halves(block.half_batches, scheduled_rate(membership, block.learning_rate));
 }
 
 // Where the learning rate has left the phase in which it was `before`.

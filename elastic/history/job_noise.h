@@ -16,7 +16,7 @@ namespace scavenger::elastic {
 // Of some iterations, in the units of noise/: valid at every (K, B).
 struct NoiseNumbers {
   std::uint32_t phase = 0;           // learning-rate phases count from 1
-  double learning_rate = 0.0;        // at its beginning
+  double learning_rate = 0.0;        // the schedule's at its beginning
   std::uint64_t last_iteration = 0;  // complete, when it was last measured
   noise::NoiseEstimate estimate;
 };
@@ -36,7 +36,7 @@ class NoiseMeter final {
   static constexpr std::size_t kStateNumbers = fact::kNoiseStateNumbers;
   std::vector<fact::Exact> state() const;
   void restore(const std::vector<fact::Exact>& state);
-  // Of the present phase of the learning rate; nothing if nothing was measured in it.
+  // Of the present phase of the schedule's learning rate; nothing if nothing was measured in it.
   std::optional<NoiseNumbers> numbers() const;
 
  private:
@@ -51,7 +51,7 @@ class JobNoise final {
  public:
   void set_groups(std::vector<std::string> names);
   void add(const fact::Membership& membership, const fact::Iterations& iterations);
-  void add(const fact::IterationBlock& block);
+  void add(const fact::Membership& membership, const fact::IterationBlock& block);
   const NoiseMeter& meter() const { return meter_; }
   void note_announced(std::uint32_t phase) { announced_phase_ = phase; }
 

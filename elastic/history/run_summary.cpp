@@ -261,7 +261,7 @@ void RunSummary::apply_fact(double time, const fact::IterationBlock& block) {
   phase.latest_iteration_seconds.add(statistics_of(block.seconds));
   count(phase, block.first, block.count);
   phase.noise.restore(block.membership_noise);
-  numbers_.noise.add(block);
+  numbers_.noise.add(phase.membership, block);
   const IterationPlace place = place_of(phase, block, time, numbers_.start.samples_per_epoch);
   numbers_.training_loss.add(curve_point(block, place, block.loss));
 }

@@ -127,6 +127,24 @@ TEST_CASE("that noise has settled is told once in each phase") {
   CHECK(told[1].learning_rate == 0.01);
 }
 
+TEST_CASE("a learning rate that only follows the batch starts no new phase") {
+  KnownJob job;
+  JobNoise noise;
+  const fact::Membership small = sample_membership(1, {32, 32});
+  fact::Membership large = sample_membership(2, {64, 64});
+  large.rate_factor = 1.5;
+  for (int i = 0; i < 10; ++i) noise.add(small, job.iterations(small, 100, 0.1));
+  const std::uint64_t before = noise.numbers()->estimate.iterations;
+  noise.add(large, job.iterations(large, 20, 0.15));  // a look
+  noise.add(small, job.iterations(small, 20, 0.1));
+  CHECK(noise.numbers()->phase == 1);
+  CHECK(noise.numbers()->learning_rate == Approx(0.1));
+  CHECK(noise.numbers()->estimate.iterations == before + 40);
+  noise.add(large, job.iterations(large, 20, 0.015));
+  CHECK(noise.numbers()->phase == 2);
+  CHECK(noise.numbers()->learning_rate == Approx(0.01));
+}
+
 TEST_CASE("iterations that not all workers lived to report say nothing about noise") {
   KnownJob job;
   JobNoise noise;
