@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,7 @@
 #include "elastic/vms/race/vm_race_setting.h"
 #include "perfmodel/store/sqlite_store.h"
 #include "runtime/base/error.h"
+#include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/base/log.h"
 #include "runtime/base/random.h"
@@ -212,10 +214,14 @@ elastic::JobStart load_start(const Arguments& arguments) {
   }
 }
 
-// A job killed between the end in its log and its report leaves one that says "running".
+// A job killed between the end in its log and its report leaves one that says "running", or none.
 void complete_report(const elastic::JobStart& start) {
+  const std::filesystem::path path = start.folder.report();
   try {
-    write_json_report(start.folder.report(), *start.finished);
+    std::error_code error;
+    const bool is_there = std::filesystem::exists(path, error);
+    if (is_there && read_file(path) == to_json_report(*start.finished)) return;
+    write_json_report(path, *start.finished);
   } catch (const SystemError& error) {  // the log has it all
     log_warning("{}", error.what());
   }
