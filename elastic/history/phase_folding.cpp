@@ -37,7 +37,6 @@ void merge(PhaseNumbers& into, PhaseNumbers from) {
   into.seconds += from.seconds;
   into.paused_seconds += from.paused_seconds;
   into.evaluation_seconds += from.evaluation_seconds;
-  into.evaluation_seconds_before += from.evaluation_seconds_before;
   into.cost += from.cost;
   into.iterations += from.iterations;
   into.samples += from.samples;

@@ -251,7 +251,7 @@ std::optional<Offer> Look::offer_of_progress(std::size_t i, const Seen& before) 
   if (x == 0.0 || now_.known_epochs_ratio) return std::nullopt;
   constexpr double kCaution = 1.0;        // the error that a look will leave is not known well
   constexpr double kShortestLook = 0.02;  // of the job so far: less tells next to nothing
-  constexpr int kLengths = 5;
+  constexpr int kLengths = 5;             // each half as long as the one before
   const double longest = affordable_seconds(i);
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double pace = pace_at_end(base_)->seconds * ratio.expected(1.0);
