@@ -10,7 +10,9 @@ the tables of docs/results/evaluation.md. What was run before in DIR is not run 
 import argparse
 import concurrent.futures
 import contextlib
+import itertools
 import json
+import os
 import pathlib
 import shutil
 import statistics
@@ -22,6 +24,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from steady_processors import steady_processors  # noqa: E402
 
+PRICE_PER_HOUR = 0.1
 POLICIES = {"min-time": lambda run: run["seconds"], "min-cost": lambda run: run["cost"], "knee": lambda run: run["seconds"] * run["cost"]}
 
 
@@ -47,6 +50,10 @@ def parse():
     parser.add_argument("--side-by-side", type=int, metavar="MACHINES", help="jobs, searches too, run side by side on so many emulated "
                         "machines in all. Workers that wait for each other lose by it (up to a third of an iteration was seen), unless the "
                         "machines leave much of the processors idle: 12 of 0.1 cores on two")
+    parser.add_argument("--counted", type=float, metavar="CORES", help="a fixed configuration is not run to the target. How many "
+                        "iterations it needs is counted once for each batch size and seed, on one machine of so many cores, and what one takes is "
+                        "measured on its own machines: an oracle of 20 minutes would otherwise take hours")
+    parser.add_argument("--timed-iterations", type=int, default=60, help="of each fixed configuration, with --counted")
     arguments = parser.parse_args()
     if arguments.side_by_side and (arguments.side_by_side < max(arguments.workers) or {"none", "universal"} & set(arguments.modes.split(","))):
         parser.error("--side-by-side needs machines for the largest job, and no mode that uses what other jobs have left")
@@ -79,15 +86,16 @@ class Evaluation:
         arguments.out.mkdir(parents=True, exist_ok=True)
         self.runs = arguments.out / "runs"
         self.machines = FreeMachines(arguments.side_by_side or max(arguments.workers))
+        self.timing = threading.Lock()
 
     def room(self, workers):
         """While it is held, so many workers may compute: beside others, if they may at all, or if there is nothing to wait for."""
         return self.machines.taken(workers if workers == 1 or self.arguments.side_by_side else self.machines.all)
 
-    def settings(self, seed):
+    def settings(self, seed, cores=None):
         a = self.arguments
-        machine = {"type": "small", "cores": a.cores, "link_megabits": a.link_megabits, "price_per_hour": 0.1, "start_seconds": 1,
-                   "count": max(a.workers)}
+        machine = {"type": "small", "cores": cores or a.cores, "link_megabits": a.link_megabits, "price_per_hour": PRICE_PER_HOUR,
+                   "start_seconds": 1, "count": max(a.workers)}
         settings = [f"provider={json.dumps({'type': 'emulated', 'machines': [machine]})}", f"seed={seed}", "cluster.threads_per_worker=1",
                     "evaluation.every_epochs=0.25", "checkpoint.every_epochs=1000", f"search.workers={a.workers}",
                     f"search.batch_sizes={a.batch_sizes}", f"search.cold_start_iterations={a.cold_start}"]
@@ -95,22 +103,22 @@ class Evaluation:
             settings.append(f"stop.target.value={a.target}")
         return [word for setting in settings + a.set for word in ("--set", setting)]
 
-    def run(self, name, config, seed, *more):
+    def run(self, name, config, seed, *more, end="target_reached", cores=None):
         """One job to its end, or what is left of it from before: its report."""
         folder = self.runs / name
         report = folder / "report.json"
-        if not (report.exists() and json.loads(report.read_text())["status"] == "target_reached"):
+        if not (report.exists() and json.loads(report.read_text())["status"] == end):
             shutil.rmtree(folder, ignore_errors=True)
             folder.parent.mkdir(parents=True, exist_ok=True)
             begin = time.monotonic()
             done = subprocess.run([str(self.arguments.programs / "scavenger-train"), str(config), "--quiet", "--run", str(folder),
-                                   *self.settings(seed), *map(str, more)], timeout=self.arguments.timeout, text=True,
+                                   *self.settings(seed, cores), *map(str, more)], timeout=self.arguments.timeout, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             if done.returncode != 0:
                 raise RuntimeError(f"{name} ended with {done.returncode}:\n{done.stdout}")
             print(f"{name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
         report = json.loads(report.read_text())
-        if report["status"] != "target_reached":
+        if report["status"] != end:
             raise RuntimeError(f"{name} did not reach its target: {report['status']}. Raise stop.max_epochs, or lower --target")
         return report
 
@@ -121,7 +129,37 @@ class Evaluation:
         return {"seconds": seconds, "cost": report["totals"]["cost"], "epochs": report["totals"]["epochs"],
                 "last": [last["workers"], last["batch_size"]]}
 
+    def counted(self, config, seed, batch_size):
+        """Iterations and evaluations that so large a batch needs to the target, and samples of an epoch."""
+        name = f"{config.stem}/seed{seed}/counted_B{batch_size}"
+        with self.room(1):
+            report = self.run(name, config, seed, "--workers", 1, "--batch-size", batch_size, "--search", "off",
+                              cores=self.arguments.counted)
+        target = self.arguments.target or json.loads(config.read_text())["stop"]["target"]["value"]
+        evaluations = events(self.runs / name, "evaluation")
+        count = next(index for index, one in enumerate(evaluations) if one["accuracy"] >= target) + 1
+        return evaluations[count - 1]["iteration"], count, report["totals"]["samples"] / report["totals"]["epochs"]
+
+    def composed(self, config, seed, workers, batch_size):
+        """What the job would take: iterations as counted, each as long as one takes on these machines. No start is in its cost."""
+        first_seed = (self.arguments.fixed_seeds or self.arguments.seeds)[0]
+        iterations, evaluations, epoch_samples = self.counted(config, seed, batch_size)
+        name, timed = f"{config.stem}/timed/K{workers}_B{batch_size}", self.arguments.timed_iterations
+        with self.timing, self.room(workers):
+            report = self.run(name, config, first_seed, "--workers", workers, "--batch-size", batch_size, "--search", "off", "--set",
+                              f"stop.max_iterations={timed}", "--set",
+                              f"evaluation.every_epochs={0.75 * timed * batch_size / epoch_samples}", end="max_iterations")
+        iteration_seconds = report["configurations"][0]["iteration_seconds"]["mean"]
+        evaluation_seconds = events(self.runs / name, "evaluation")[0]["seconds"]
+        seconds = iterations * iteration_seconds + evaluations * evaluation_seconds
+        return {"workers": workers, "batch_size": batch_size, "iteration_seconds": iteration_seconds,
+                "evaluation_seconds": evaluation_seconds, "seconds": seconds,
+                "cost": workers * PRICE_PER_HOUR * seconds / 3600, "epochs": iterations * batch_size / epoch_samples,
+                "last": [workers, batch_size]}
+
     def fixed(self, config, seed, workers, batch_size):
+        if self.arguments.counted:
+            return self.composed(config, seed, workers, batch_size)
         with self.room(workers):
             report = self.run(f"{config.stem}/seed{seed}/K{workers}_B{batch_size}", config, seed, "--workers", workers, "--batch-size", batch_size,
                               "--search", "off")
@@ -132,11 +170,16 @@ class Evaluation:
         a = self.arguments
         more = ["--set", f"model_store.path={store.resolve()}"] if store else []
         with self.room(max(a.workers)):
-            report = self.run(f"{config.stem}/seed{seed}/{mode}_{a.policy}", config, seed, "--workers", min(a.workers), "--batch-size",
+            name = f"{config.stem}/seed{seed}/{mode}_{a.policy}"
+            report = self.run(name, config, seed, "--workers", min(a.workers), "--batch-size",
                               min(a.batch_sizes), "--search", mode, "--policy", a.policy, *more)
         steps = report["search_steps"]["latest"]
-        return {"mode": mode, **self.summary(report), "settled": bool(steps) and steps[-1]["phase"] == "settled",
-                "steps": [step["reason"] for step in steps], "prediction": report["prediction"]}
+        return {"mode": mode, "folder": str(self.runs / name), **self.summary(report),
+                "settled": bool(steps) and steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps], "prediction": report["prediction"]}
+
+
+def events(folder, name):
+    return [event for event in map(json.loads, (folder / "events.jsonl").read_text().splitlines()) if event["event"] == name]
 
 
 def prediction_error(prediction, table):
@@ -151,9 +194,29 @@ def prediction_error(prediction, table):
     return statistics.mean(errors) if errors else None
 
 
+def at_pace_of(folder, table):
+    """Seconds and cost of a job, had its iterations and evaluations taken as long as the table says: the pace of a virtual machine
+    may drift by a half in an hour, and a search is not to be judged by that. Moves and looks keep their own seconds."""
+    by_configuration = {(one["workers"], one["batch_size"]): one for one in table}
+    report, evaluations = json.loads((folder / "report.json").read_text()), events(folder, "evaluation")
+    seconds, cost = 0.0, 0.0
+    for phase in report["phases"]:
+        at = by_configuration[phase["workers"], phase["batch_size"]]
+        own = [one["seconds"] for one in evaluations if 0 <= one["time"] - phase["begin_time"] < phase["seconds"]]
+        timed = phase["iterations"] if phase["iteration_seconds"]["count"] else 0  # not in a look that was broken off at once
+        paced = (phase["seconds"] + timed * (at["iteration_seconds"] - phase["iteration_seconds"]["mean"])
+                 + len(own) * at["evaluation_seconds"] - sum(own))
+        seconds += paced
+        cost += phase["cost"] * paced / phase["seconds"] if phase["seconds"] else 0.0
+    return seconds, cost
+
+
 def judge(search, table, policy):
     objective = POLICIES[policy]
     oracle = min(table, key=objective)
+    if "evaluation_seconds" in oracle:
+        seconds, cost = at_pace_of(pathlib.Path(search["folder"]), table)
+        search = {**search, "own_seconds": search["seconds"], "own_cost": search["cost"], "seconds": seconds, "cost": cost}
     chosen = next((run for run in table if [run["workers"], run["batch_size"]] == search["last"]), None)
     return {**search, "oracle": [oracle["workers"], oracle["batch_size"]],
             "regret": objective(chosen) / objective(oracle) - 1 if chosen and search["settled"] else None,
@@ -167,12 +230,16 @@ def percent(value):
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-def show(name, tables, judged):
+def mean_of(runs, *keys):
+    return {**runs[0], **{key: statistics.mean(run[key] for run in runs) for key in keys}}
+
+
+def show(name, tables, judged, policy):
     print(f"\n### {name}\n\n| K | B | s/iteration | epochs | seconds | cost |\n| --- | --- | --- | --- | --- | --- |")
-    for runs in zip(*tables):
-        mean = lambda key: statistics.mean(run[key] for run in runs)
-        print(f"| {runs[0]['workers']} | {runs[0]['batch_size']} | {mean('iteration_seconds'):.4f} | {mean('epochs'):.2f} | "
-              f"{mean('seconds'):.1f} | ${mean('cost'):.5f} |")
+    means = [mean_of(runs, "iteration_seconds", "epochs", "seconds", "cost") for runs in zip(*tables)]
+    for one in means:
+        print(f"| {one['workers']} | {one['batch_size']} | {one['iteration_seconds']:.4f} | {one['epochs']:.2f} | {one['seconds']:.1f} | "
+              f"${one['cost']:.5f} |")
     print("\n| search | seed | ended at (K, B) | oracle | regret | time over oracle | cost over oracle | faster than the slowest | "
           "cheaper than the dearest | error of unmeasured s/iteration |\n" + "| --- " * 10 + "|")
     for one in judged:
@@ -180,6 +247,17 @@ def show(name, tables, judged):
         print(f"| {one['mode']} | {one['seed']} | {end} | {tuple(one['oracle'])} | {percent(one['regret'])} | "
               f"{percent(one['time_over_oracle'])} | {percent(one['cost_over_oracle'])} | {one['times_faster_than_slowest']:.1f}x | "
               f"{percent(one['cheaper_than_dearest'])} | {percent(one['prediction_error'])} |")
+
+    # When a job first reaches its target is chance to a good part: seeds are judged together, too.
+    oracle = min(means, key=POLICIES[policy])
+    for mode in dict.fromkeys(one["mode"] for one in judged):
+        mean = mean_of([one for one in judged if one["mode"] == mode], "seconds", "cost")
+        ratios = [mean[key] / oracle[key] for key in ("seconds", "cost")]
+        print(f"{mode}, mean of the seeds: {mean['seconds']:.1f} s, ${mean['cost']:.5f}, which is {ratios[0]:.2f} x the time and "
+              f"{ratios[1]:.2f} x the cost of {tuple(oracle['last'])}, the best of the mean table")
+    own = [f"seed {one['seed']} {one['own_seconds']:.1f} s, ${one['own_cost']:.5f}" for one in judged if "own_seconds" in one]
+    if own:
+        print("All at the table's pace. At their own: " + "; ".join(own))
 
 
 def main():
@@ -193,6 +271,10 @@ def run_all(arguments):
     modes = arguments.modes.split(",")
     grid = [(workers, batch_size) for workers in arguments.workers for batch_size in arguments.batch_sizes]
     for config in arguments.configs:
+        if arguments.counted:
+            with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+                list(pool.map(lambda at: evaluation.counted(config, *at),
+                              itertools.product(arguments.fixed_seeds or arguments.seeds, arguments.batch_sizes)))
         with concurrent.futures.ThreadPoolExecutor(evaluation.machines.all) as pool:
             fixed = {seed: [pool.submit(evaluation.fixed, config, seed, *at) for at in grid]
                      for seed in arguments.fixed_seeds or arguments.seeds}
@@ -214,7 +296,7 @@ def run_all(arguments):
                         continue
                     merge(arguments.programs, others, store)
                 judged.append({"seed": seed, **judge(evaluation.search(config, seed, mode, store), table, arguments.policy)})
-        show(config.stem, list(tables.values()), judged)
+        show(config.stem, list(tables.values()), judged, arguments.policy)
         (arguments.out / f"{config.stem}.json").write_text(json.dumps({"fixed": list(tables.values()), "searches": judged}, indent=1))
 
 
