@@ -51,7 +51,7 @@ struct Offer {
   double cost = 0.0;
   double seconds = 0.0;
   bool is_affordable = false;       // the budget bears it
-  bool is_affordable_soon = false;  // once the job has run for twice as long
+  bool is_affordable_soon = false;  // once the job has run for four times as long
 
   double net() const { return gain - cost; }
 };
@@ -378,7 +378,7 @@ SearchAdvice Look::end_look(SearchAdvice advice) const {
 
 // Looks that gain more than they cost, whether the budget bears them now or not.
 std::vector<Offer> Look::worthwhile_offers() const {
-  constexpr double kSoon = 2.0;
+  constexpr double kSoon = 4.0;  // times the age of the job
   std::vector<Offer> offers;
   for (std::size_t i = 0; i < now_.candidates.size(); ++i) {
     if (i == base_place_) continue;

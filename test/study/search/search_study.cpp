@@ -22,6 +22,7 @@ struct Arguments {
   int trials = 50;
   std::string disturbance;
   double change_seconds = 0.1;
+  double start_seconds = 0.0;
   std::vector<double> lengths{10.0, 30.0, 60.0, 300.0, 1200.0, 3600.0, 36000.0};
   std::string policy = "min-time";
   std::vector<std::string> tables;  // else drawn truths
@@ -100,8 +101,10 @@ void run(const Arguments& arguments) {
   const std::vector<double> disturbance =
       arguments.disturbance.empty() ? std::vector<double>{} : read_numbers(arguments.disturbance);
   const Policy policy = parse_policy(arguments.policy);
-  const TrialSetting setting{
-      .policy = policy, .change_seconds = arguments.change_seconds, .disturbance = disturbance};
+  const TrialSetting setting{.policy = policy,
+                             .change_seconds = arguments.change_seconds,
+                             .start_seconds = arguments.start_seconds,
+                             .disturbance = disturbance};
   for (const std::string& path : arguments.tables) {
     std::vector<std::vector<double>> trials;
     const TrialTruth truth = read_table(path);
@@ -133,6 +136,8 @@ int main(int count, char** words) {
   app.add_option("--policy", arguments.policy, "min-time, min-cost or knee");
   app.add_option("--lengths", arguments.lengths, "Seconds of the job at the oracle");
   app.add_option("--change-seconds", arguments.change_seconds, "What a move takes");
+  app.add_option("--start-seconds", arguments.start_seconds,
+                 "What new machines take to start, paid for");
   app.add_option("--disturbance", arguments.disturbance, "File of slowdowns, one a second");
   app.add_option("--tables", arguments.tables, "Files of measured tables, in place of drawn laws");
   CLI11_PARSE(app, count, words);

@@ -45,6 +45,7 @@ TEST_CASE("Looking is never charged with more than its budget, whatever the trut
                                            {.mode = TrialMode::kAuto,
                                             .policy = policy,
                                             .change_seconds = 0.5 * stream.uniform(),
+                                            .start_seconds = number % 3 == 0 ? 0.0 : 4.0,
                                             .budget = budget,
                                             .disturbance = disturbance,
                                             .long_iterations = number % 2 == 0 ? 0.0 : 0.1},

@@ -187,6 +187,7 @@ class AutoSearcher final : public Searcher {
                               .noise = job.noise(),
                               .losses = job.losses(),
                               .change_seconds = job.mean_change_seconds(),
+                              .start_seconds = setting_.start_seconds,
                               .report_seconds = TrialJob::kLookReportSeconds};
     if (setting_.knows_length && job.progress() > 0.0) {
       const TrialPoint& base = truth_.points[base_];

@@ -15,6 +15,7 @@ struct TrialSetting {
   TrialMode mode = TrialMode::kOff;
   Policy policy = Policy::kMinimumTime;
   double change_seconds = 0.3;  // of a move; each differs by half from that
+  double start_seconds = 0.0;   // of new machines, which are paid for meanwhile
   double budget = 0.05;
   bool knows_epochs = false;  // `auto` is told the truth of them
   std::uint32_t cold_start_iterations = 500;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace scavenger::perfmodel {
 namespace {
@@ -25,13 +26,11 @@ MeasuredPace TrialJob::Moments::pace() const {
 
 TrialJob::TrialJob(const TrialTruth& truth, const TrialSetting& setting, std::uint64_t seed)
     : truth_(truth),
-      disturbance_(setting.disturbance),
-      change_seconds_(setting.change_seconds),
-      long_share_(setting.long_iterations),
+      setting_(setting),
       stream_(seed, "trial"),
       loss_stream_(seed, "loss"),
       place_(setting.start) {
-  if (!disturbance_.empty()) disturbance_begin_ = stream_.below(disturbance_.size());
+  if (!setting.disturbance.empty()) disturbance_begin_ = stream_.below(setting.disturbance.size());
   noise_error_ = stream_.normal();
   const Configuration& start = truth.points[place_].configuration;
   stays_.push_back(
@@ -39,9 +38,10 @@ TrialJob::TrialJob(const TrialTruth& truth, const TrialSetting& setting, std::ui
 }
 
 double TrialJob::slowdown_at(double seconds) const {
-  if (disturbance_.empty()) return 1.0;
+  const std::span<const double> slower = setting_.disturbance;
+  if (slower.empty()) return 1.0;
   const auto second = static_cast<std::size_t>(seconds);
-  return disturbance_[(disturbance_begin_ + second) % disturbance_.size()];
+  return slower[(disturbance_begin_ + second) % slower.size()];
 }
 
 void TrialJob::spend(double seconds) {
@@ -85,10 +85,10 @@ double TrialJob::report_iterations(double expected) const {
 // Seconds that some of so many iterations take beyond the others, all together.
 double TrialJob::long_iterations(double iterations, double expected) {
   constexpr double kMost = 100.0;
-  if (long_share_ == 0.0) return 0.0;
+  if (setting_.long_iterations == 0.0) return 0.0;
   double seconds = 0.0;
   for (double i = 0.0; i < iterations; i += 1.0)
-    if (stream_.uniform() < long_share_)
+    if (stream_.uniform() < setting_.long_iterations)
       seconds += expected * (std::min(kMost, 1.0 / (1.0 - stream_.uniform())) - 1.0);
   return seconds;
 }
@@ -158,13 +158,20 @@ void TrialJob::average_noise(double iterations) {
 }
 
 void TrialJob::move_to(std::size_t point, StayKind kind) {
+  const double workers = truth_.points[point].configuration.workers;
+  const double more = std::max(0.0, workers - truth_.points[place_].configuration.workers);
+  // The way back has its machines still: those that a visit does not need wait for its end.
+  const bool is_way_back = stays_.back().kind == StayKind::kVisit;
+  const double start_dollars = is_way_back ? 0.0 : setting_.start_seconds * more;
+  machine_seconds_ += start_dollars;
   place_ = point;
-  const double change = change_seconds_ * (0.5 + stream_.uniform());
+  const double change = setting_.change_seconds * (0.5 + stream_.uniform());
   spend(change);
   stays_.push_back({.configuration = truth_.points[point].configuration,
                     .kind = kind,
-                    .dollars_per_second = truth_.points[point].configuration.workers,
-                    .change_seconds = change});
+                    .dollars_per_second = workers,
+                    .change_seconds = change,
+                    .start_dollars = start_dollars});
   whole_ = {};
   latest_.clear();
   if (kind == StayKind::kVisit) longest_report_ = 0.0;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,9 +57,7 @@ class TrialJob final {
   void average_noise(double iterations);
 
   const TrialTruth& truth_;
-  std::span<const double> disturbance_;
-  const double change_seconds_;
-  const double long_share_;
+  const TrialSetting& setting_;
   RandomStream stream_;
   RandomStream loss_stream_;
   std::size_t disturbance_begin_ = 0;

@@ -362,6 +362,12 @@ TEST_CASE("What is saved for a look that gains much is not spent on one that gai
   // Three machines that start for four seconds cost 12 of the 15 dollars of the budget.
   job.situation.start_seconds = 4.0;
   CHECK(advise(job.situation).move == SearchMove::kNone);
+  // 36 dollars, which the budget bears before the job is four times as old; 90 are too far away.
+  job.situation.start_seconds = 12.0;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+  job.situation.start_seconds = 30.0;
+  CHECK(advise(job.situation).candidate == 1);
+  job.situation.start_seconds = 4.0;
   job.candidates.pop_back();
   job.situation.candidates = job.candidates;
   CHECK(advise(job.situation).candidate == 1);
