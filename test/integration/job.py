@@ -13,6 +13,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from run_log import events  # noqa: E402
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CONFIGS = SOURCE / "configs"
 SHARED_DATA = pathlib.Path(os.environ.get("SCAVENGER_SHARED_DATA", SOURCE.parent / "shared" / "data"))
@@ -138,15 +141,6 @@ def run_program(name, *arguments):
 def trained(run):
     """The events with iterations, one by one or in blocks; each has `first` and `count`."""
     return [event for event in events(run) if event["event"] in ("iterations", "iteration_block")]
-
-
-def events(run, name=None):
-    path = pathlib.Path(run) / "events.jsonl"
-    if not path.exists():
-        return []
-    whole = path.read_text().rsplit("\n", 1)[0]
-    parsed = [json.loads(line) for line in whole.splitlines() if line]
-    return [event for event in parsed if name is None or event["event"] == name]
 
 
 def report(run):

@@ -22,6 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from run_log import events  # noqa: E402
 from steady_processors import steady_processors  # noqa: E402
 
 PRICE_PER_HOUR = 0.1
@@ -51,10 +52,11 @@ def parse():
                         "machines in all. Workers that wait for each other lose by it (up to a third of an iteration was seen), unless the "
                         "machines leave much of the processors idle: 12 of 0.1 cores on two")
     parser.add_argument("--counted", type=float, metavar="CORES", help="a fixed configuration is not run to the target. How many "
-                        "iterations it needs is counted once for each batch size and seed, on one machine of so many cores, and what one takes is "
-                        "measured on its own machines: an oracle of 20 minutes would otherwise take hours")
+                        "iterations it needs is counted once for each batch size and seed, on one machine of so many cores, and what "
+                        "one takes is measured on its own machines: an oracle of 20 minutes would otherwise take hours")
     parser.add_argument("--timed-iterations", type=int, default=60, help="of each fixed configuration, with --counted")
     arguments = parser.parse_args()
+    arguments.fixed_seeds = arguments.fixed_seeds or arguments.seeds
     if arguments.side_by_side and (arguments.side_by_side < max(arguments.workers) or {"none", "universal"} & set(arguments.modes.split(","))):
         parser.error("--side-by-side needs machines for the largest job, and no mode that uses what other jobs have left")
     return arguments
@@ -86,7 +88,6 @@ class Evaluation:
         arguments.out.mkdir(parents=True, exist_ok=True)
         self.runs = arguments.out / "runs"
         self.machines = FreeMachines(arguments.side_by_side or max(arguments.workers))
-        self.timing = threading.Lock()
 
     def room(self, workers):
         """While it is held, so many workers may compute: beside others, if they may at all, or if there is nothing to wait for."""
@@ -119,7 +120,7 @@ class Evaluation:
             print(f"{name}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
         report = json.loads(report.read_text())
         if report["status"] != end:
-            raise RuntimeError(f"{name} did not reach its target: {report['status']}. Raise stop.max_epochs, or lower --target")
+            raise RuntimeError(f"{name} ended with {report['status']}, not {end}. Raise stop.max_epochs, or lower --target")
         return report
 
     def summary(self, report):
@@ -135,19 +136,16 @@ class Evaluation:
         with self.room(1):
             report = self.run(name, config, seed, "--workers", 1, "--batch-size", batch_size, "--search", "off",
                               cores=self.arguments.counted)
-        target = self.arguments.target or json.loads(config.read_text())["stop"]["target"]["value"]
-        evaluations = events(self.runs / name, "evaluation")
-        count = next(index for index, one in enumerate(evaluations) if one["accuracy"] >= target) + 1
-        return evaluations[count - 1]["iteration"], count, report["totals"]["samples"] / report["totals"]["epochs"]
+        totals = report["totals"]
+        return totals["iterations"], len(events(self.runs / name, "evaluation")), totals["samples"] / totals["epochs"]
 
     def composed(self, config, seed, workers, batch_size):
         """What the job would take: iterations as counted, each as long as one takes on these machines. No start is in its cost."""
-        first_seed = (self.arguments.fixed_seeds or self.arguments.seeds)[0]
         iterations, evaluations, epoch_samples = self.counted(config, seed, batch_size)
         name, timed = f"{config.stem}/timed/K{workers}_B{batch_size}", self.arguments.timed_iterations
-        with self.timing, self.room(workers):
-            report = self.run(name, config, first_seed, "--workers", workers, "--batch-size", batch_size, "--search", "off", "--set",
-                              f"stop.max_iterations={timed}", "--set",
+        with self.machines.taken(self.machines.all):
+            report = self.run(name, config, self.arguments.fixed_seeds[0], "--workers", workers, "--batch-size", batch_size,
+                              "--search", "off", "--set", f"stop.max_iterations={timed}", "--set",
                               f"evaluation.every_epochs={0.75 * timed * batch_size / epoch_samples}", end="max_iterations")
         iteration_seconds = report["configurations"][0]["iteration_seconds"]["mean"]
         evaluation_seconds = events(self.runs / name, "evaluation")[0]["seconds"]
@@ -175,11 +173,8 @@ class Evaluation:
                               min(a.batch_sizes), "--search", mode, "--policy", a.policy, *more)
         steps = report["search_steps"]["latest"]
         return {"mode": mode, "folder": str(self.runs / name), **self.summary(report),
-                "settled": bool(steps) and steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps], "prediction": report["prediction"]}
-
-
-def events(folder, name):
-    return [event for event in map(json.loads, (folder / "events.jsonl").read_text().splitlines()) if event["event"] == name]
+                "settled": bool(steps) and steps[-1]["phase"] == "settled", "steps": [step["reason"] for step in steps],
+                "prediction": report["prediction"]}
 
 
 def prediction_error(prediction, table):
@@ -255,7 +250,7 @@ def show(name, tables, judged, policy):
         ratios = [mean[key] / oracle[key] for key in ("seconds", "cost")]
         print(f"{mode}, mean of the seeds: {mean['seconds']:.1f} s, ${mean['cost']:.5f}, which is {ratios[0]:.2f} x the time and "
               f"{ratios[1]:.2f} x the cost of {tuple(oracle['last'])}, the best of the mean table")
-    own = [f"seed {one['seed']} {one['own_seconds']:.1f} s, ${one['own_cost']:.5f}" for one in judged if "own_seconds" in one]
+    own = [f"{one['mode']}, seed {one['seed']} {one['own_seconds']:.1f} s, ${one['own_cost']:.5f}" for one in judged if "own_seconds" in one]
     if own:
         print("All at the table's pace. At their own: " + "; ".join(own))
 
@@ -274,10 +269,10 @@ def run_all(arguments):
         if arguments.counted:
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
                 list(pool.map(lambda at: evaluation.counted(config, *at),
-                              itertools.product(arguments.fixed_seeds or arguments.seeds, arguments.batch_sizes)))
+                              itertools.product(arguments.fixed_seeds, arguments.batch_sizes)))
         with concurrent.futures.ThreadPoolExecutor(evaluation.machines.all) as pool:
             fixed = {seed: [pool.submit(evaluation.fixed, config, seed, *at) for at in grid]
-                     for seed in arguments.fixed_seeds or arguments.seeds}
+                     for seed in arguments.fixed_seeds}
             if arguments.side_by_side:
                 for seed in arguments.seeds:
                     for mode in modes:

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 
 import cpu_quota
+import run_log
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -42,11 +43,7 @@ class UnequalJob:
             raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{output}")
 
     def events(self, name):
-        path = self.run / "events.jsonl"
-        if not path.exists():
-            return []
-        found = [json.loads(line) for line in path.read_text().rsplit("\n", 1)[0].splitlines() if line]
-        return [event for event in found if event["event"] == name]
+        return run_log.events(self.run, name)
 
     def throttle(self, worker, cores):
         """Gives the machine of this worker another part of the processors."""

@@ -27,6 +27,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "test" / "support"))
 import cpu_quota  # noqa: E402
 import namespaces  # noqa: E402
+from run_log import events  # noqa: E402
 
 TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 0.10},
          {"type": "small", "cores": 0.2, "link_megabits": 500, "price_per_hour": 0.24},
@@ -66,11 +67,6 @@ def train(options, run, job, iterations, settings, words=()):
         sys.exit(f"{run}: scavenger-train ended with {done.returncode}: {done.stdout}")
 
 
-def events(run, name):
-    lines = (run / "events.jsonl").read_text().splitlines()
-    return [event for event in map(json.loads, lines) if event["event"] == name]
-
-
 def totals(run):
     return json.loads((run / "report.json").read_text())
 
@@ -103,7 +99,7 @@ def search(job, seed, iterations, folder, options):
 def trained_on(run):
     """(type, K) of all memberships on one type."""
     types, found = {}, set()
-    for event in (json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()):
+    for event in events(run):
         if event["event"] == "machine" and event["change"] == "ready":
             types[event["worker"]] = event["machine_type"]
         if event["event"] == "membership":
