@@ -48,7 +48,7 @@ fi
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 bundle=$stage/gpu_bundle
-mkdir -p "$bundle"/{bin,lib/cxx,test,bench,scripts,test/gpu,test/bench,test/integration,test/unit/runtime/torch/models}
+mkdir -p "$bundle"/{bin,lib/cxx,bench,scripts} "$bundle"/test/{gpu,bench,integration,support,unit/runtime/torch/models}
 for program in $kPrograms; do strip -o "$bundle/bin/$program" "$build/bin/$program"; done
 for program in $kTests; do strip -o "$bundle/test/$program" "$build/test/$program"; done
 for program in $kBenches; do strip -o "$bundle/bench/$program" "$build/bench/$program"; done
@@ -70,6 +70,7 @@ cp scripts/gpu_check.sh "$bundle/scripts/"
 cp test/gpu/*.py "$bundle/test/gpu/"
 cp test/bench/{training_job,trainer_bench}.py "$bundle/test/bench/"
 cp test/integration/job.py "$bundle/test/integration/"
+cp test/support/job_log.py "$bundle/test/support/"
 cp test/unit/runtime/torch/models/reference_models.py "$bundle/test/unit/runtime/torch/models/"
 echo "$version" >"$bundle/torch_version"
 git describe --always --dirty=+ --abbrev=12 --exclude='*' >"$bundle/commit" 2>/dev/null || echo unknown >"$bundle/commit"

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import run_log  # noqa: E402
+import job_log  # noqa: E402
 
 SYNTHETIC = {"mlp": {"feature_count": 784}, "cnn": {"feature_count": 784, "sample_shape": [1, 28, 28]},
              "resnet18": {"feature_count": 3072, "sample_shape": [3, 32, 32]}}
@@ -114,7 +114,7 @@ class TrainingJob:
         self.process.send_signal(signal.SIGINT)
 
     def events(self, name=None):
-        return run_log.events(self.run, name)
+        return job_log.events(self.run, name)
 
     def begin_seconds(self):
         """When the job's life began, in wall time: the run folder's configuration is the first thing written."""

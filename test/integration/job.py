@@ -14,7 +14,7 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from run_log import events  # noqa: E402
+from job_log import events  # noqa: E402
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 CONFIGS = SOURCE / "configs"

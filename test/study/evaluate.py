@@ -22,7 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from run_log import events  # noqa: E402
+from job_log import events  # noqa: E402
 from steady_processors import steady_processors  # noqa: E402
 
 PRICE_PER_HOUR = 0.1

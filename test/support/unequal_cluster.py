@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 import cpu_quota
-import run_log
+import job_log
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -43,7 +43,7 @@ class UnequalJob:
             raise RuntimeError(f"scavenger-train ended with {self.process.returncode}:\n{output}")
 
     def events(self, name):
-        return run_log.events(self.run, name)
+        return job_log.events(self.run, name)
 
     def throttle(self, worker, cores):
         """Gives the machine of this worker another part of the processors."""

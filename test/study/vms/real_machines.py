@@ -27,7 +27,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(SOURCE / "test" / "support"))
 import cpu_quota  # noqa: E402
 import namespaces  # noqa: E402
-from run_log import events  # noqa: E402
+from job_log import events  # noqa: E402
 
 TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 0.10},
          {"type": "small", "cores": 0.2, "link_megabits": 500, "price_per_hour": 0.24},
