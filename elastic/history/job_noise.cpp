@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -22,6 +23,15 @@ std::uint32_t spacing_after(std::optional<std::uint64_t> last, std::uint64_t ite
 // again: that is no step of the schedule, after which older averages would say nothing any more.
 double scheduled_rate(const fact::Membership& membership, double learning_rate) {
   return learning_rate / membership.rate_factor;
+}
+
+std::optional<perfmodel::MeasuredNoise> scale_of(const std::optional<NoiseNumbers>& numbers) {
+  if (!numbers || std::isnan(numbers->estimate.noise_scale.value)) return std::nullopt;
+  constexpr double kAllNoise = 1e12;  // B_s where the gradient is nothing else
+  const noise::Measured& scale = numbers->estimate.noise_scale;
+  return perfmodel::MeasuredNoise{std::clamp(scale.value, 1e-6, kAllNoise),
+                                  std::clamp(scale.interval.low, 1e-6, kAllNoise),
+                                  std::clamp(scale.interval.high, 1e-6, kAllNoise)};
 }
 
 double sum(const std::vector<double>& values) {
@@ -89,7 +99,7 @@ void JobNoise::set_groups(std::vector<std::string> names) {
 void JobNoise::add(const fact::Membership& membership, const fact::Iterations& iterations) {
   const auto before = meter_.numbers();
   meter_.add(membership, iterations);
-  end_phase(before);
+  follow(membership, iterations.count, before);
   for (const fact::HalfBatches& halves : iterations.half_batches)
     half_batch_seconds_ += halves.seconds;
   add_halves(iterations.half_batches, scheduled_rate(membership, iterations.learning_rate));
@@ -98,17 +108,27 @@ void JobNoise::add(const fact::Membership& membership, const fact::Iterations& i
 void JobNoise::add(const fact::Membership& membership, const fact::IterationBlock& block) {
   const auto before = meter_.numbers();
   meter_.restore(block.job_noise);
-  end_phase(before);
+  follow(membership, block.count, before);
   half_batch_seconds_ += block.half_batch_seconds;
   add_halves(block.half_batches, scheduled_rate(membership, block.learning_rate));
 }
 
-// Where the learning rate has left the phase in which it was `before`.
-void JobNoise::end_phase(const std::optional<NoiseNumbers>& before) {
+// After so many more iterations. Where the learning rate has left the phase in which the noise was
+// `before`, a trend begins anew.
+void JobNoise::follow(const fact::Membership& membership, std::uint64_t iterations,
+                      const std::optional<NoiseNumbers>& before) {
+  samples_ += static_cast<double>(iterations) * membership.batch_size;
   const auto after = meter_.numbers();
-  if (!before || !after || after->phase == before->phase) return;
-  ended_.push_back(*before);
-  if (ended_.size() > kMaxListed) ended_.erase(ended_.begin());
+  if (before && after && after->phase != before->phase) {
+    ended_.push_back(*before);
+    if (ended_.size() > kMaxListed) ended_.erase(ended_.begin());
+    trend_.restart();
+  }
+  if (const auto now = scale_of(after)) trend_.add(samples_, *now);
+}
+
+std::optional<perfmodel::MeasuredNoise> JobNoise::scale() const {
+  return scale_of(meter_.numbers());
 }
 
 void JobNoise::add_halves(const std::vector<fact::HalfBatches>& half_batches,

@@ -10,6 +10,7 @@
 
 #include "elastic/events/event.h"
 #include "noise/noise_estimator.h"
+#include "perfmodel/search/noise_trend.h"
 
 namespace scavenger::elastic {
 
@@ -57,6 +58,9 @@ class JobNoise final {
 
   // Of the present phase: the trace per sample is kept across memberships.
   std::optional<NoiseNumbers> numbers() const { return meter_.numbers(); }
+  // The noise scale of these, and by how much it grows; nothing as long as it is not known.
+  std::optional<perfmodel::MeasuredNoise> scale() const;
+  std::optional<perfmodel::NoiseGrowth> growth() const { return trend_.latest(); }
   // As each was when the learning rate left it; the latest kMaxListed.
   const std::vector<NoiseNumbers>& ended_phases() const { return ended_; }
   std::vector<GroupNoise> groups() const;
@@ -67,11 +71,14 @@ class JobNoise final {
  private:
   static constexpr std::size_t kMaxListed = 200;
 
-  void end_phase(const std::optional<NoiseNumbers>& before);
+  void follow(const fact::Membership& membership, std::uint64_t iterations,
+              const std::optional<NoiseNumbers>& before);
   void add_halves(const std::vector<fact::HalfBatches>& half_batches, double learning_rate);
 
   NoiseMeter meter_;
   std::vector<NoiseNumbers> ended_;
+  perfmodel::NoiseTrend trend_;  // of the present phase
+  double samples_ = 0.0;         // of the whole job, those of lost iterations included
   std::vector<std::string> group_names_;
   std::vector<noise::NoiseEstimator> groups_;
   std::optional<std::uint64_t> last_halves_;  // iteration

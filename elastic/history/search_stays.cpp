@@ -147,16 +147,6 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
   return result;
 }
 
-std::optional<perfmodel::MeasuredNoise> measured_noise(const RunNumbers& numbers) {
-  const auto noise = numbers.noise.numbers();
-  if (!noise || std::isnan(noise->estimate.noise_scale.value)) return std::nullopt;
-  constexpr double kAllNoise = 1e12;  // B_s where the gradient is nothing else
-  const noise::Measured& scale = noise->estimate.noise_scale;
-  return perfmodel::MeasuredNoise{std::clamp(scale.value, 1e-6, kAllNoise),
-                                  std::clamp(scale.interval.low, 1e-6, kAllNoise),
-                                  std::clamp(scale.interval.high, 1e-6, kAllNoise)};
-}
-
 std::vector<perfmodel::LossPoint> training_losses(const RunNumbers& numbers) {
   std::vector<perfmodel::LossPoint> losses;
   std::size_t phase = 0;

@@ -2,11 +2,9 @@
 // at another configuration. Pure.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "elastic/history/run_numbers.h"
-#include "perfmodel/search/epochs_ratio.h"
 #include "perfmodel/search/exploration.h"
 #include "perfmodel/search/measured_progress.h"
 #include "perfmodel/time/mixed_cluster.h"
@@ -32,9 +30,6 @@ struct SearchStays {
 // start as the job's first ones did until more is known.
 SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour,
                          const perfmodel::MachinePool& machines, bool is_remote);
-
-// The job's noise scale so far; nothing as long as it is not known.
-std::optional<perfmodel::MeasuredNoise> measured_noise(const RunNumbers& numbers);
 
 // The training loss as it was logged, each part with the batch of its membership. Parts that reach
 // across a change of membership are left out.

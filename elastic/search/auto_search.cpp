@@ -125,7 +125,8 @@ perfmodel::SearchSituation AutoLook::situation(std::span<const Stay> stays) cons
           .elapsed_seconds = numbers_.seconds,
           .elapsed_dollars = stays_.elapsed_dollars,
           .left_seconds = seconds_left(numbers_),
-          .noise = measured_noise(numbers_),
+          .noise = numbers_.noise.scale(),
+          .noise_growth = numbers_.noise.growth(),
           .noise_of_earlier_jobs = perfmodel::noise_of_earlier_jobs(earlier_noise_),
           .losses = losses_,
           .change_seconds = stays_.change_seconds,
@@ -174,7 +175,7 @@ fact::Prediction AutoLook::prediction(std::span<const Stay> stays,
   prediction.reference_batch = base.configuration.global_batch;
   prediction.time_form = "mixture of laws";
   prediction.statistical_form = "noise_scale";
-  const auto noise = measured_noise(numbers_);
+  const auto noise = numbers_.noise.scale();
   prediction.noise_scale = noise ? noise->scale : std::numeric_limits<double>::quiet_NaN();
   if (const auto measured = numbers_.noise.numbers()) prediction.noise_phase = measured->phase;
   prediction.workers = static_cast<std::uint32_t>(base.configuration.workers);

@@ -8,13 +8,16 @@ namespace scavenger::perfmodel {
 namespace {
 
 // ln of the noise in the next stretch of the job, as long as it has been so far, beside the noise
-// as its averages tell it now. Mean and deviation of what jobs of six models logged
-// (docs/results/search.md).
-constexpr double kGrowth = 0.75;
-constexpr double kGrowthDeviation = 0.65;
+// as its averages tell it now: by what it grew since the job was half as old, as in the paper's
+// series of two models (Pollux's runs grow more than that). Where nothing is known of the growth,
+// the mean over jobs of six models (docs/results/search.md).
+constexpr double kGrowthAnyway = 0.35;
+constexpr double kGrowthKept = 0.8;  // share of the growth before
+constexpr double kGrowthDeviation = 0.55;
+constexpr double kUsualGrowth = 0.5;
+constexpr double kUsualGrowthDeviation = 0.5;
 // The same where earlier jobs tell of noise that grew: from the first part of a job to the whole.
 constexpr double kWholeGrowthDeviation = 1.2;
-constexpr double kUnknownDeviation = 1.5;   // of ln B_s before it was measured
 constexpr double kBetweenDeviation = 0.35;  // of ln B_s between jobs of one model, at other batches
 constexpr double kDeviations95 = 1.96;
 
@@ -24,32 +27,37 @@ constexpr std::array<double, 7> kPoints = {-3.750439718, -2.366759411, -1.154405
 constexpr std::array<double, 7> kWeights = {0.000548269, 0.030757124, 0.240123179, 0.457142857,
                                             0.240123179, 0.030757124, 0.000548269};
 
+// Of ln B_s.
 struct LogNoise {
   double mean = 0.0;
   double deviation = 0.0;
 };
 
-// Of ln B_s, as far as it was measured.
-double deviation_of(const MeasuredNoise& noise) {
-  constexpr double kReach = 2.0 * kDeviations95;  // from low to high, in standard deviations
-  constexpr double kSmallestShare = 0.01;
-  const double low = std::max(noise.low, kSmallestShare * noise.scale);
-  const double high = std::isfinite(noise.high) ? noise.high : noise.scale / kSmallestShare;
-  return std::min(kUnknownDeviation, std::max(0.0, std::log(high / low)) / kReach);
+// The mean of two estimates, weighed by their precision.
+LogNoise together(const LogNoise& a, const LogNoise& b) {
+  const double of_a = std::pow(a.deviation, -2.0), of_b = std::pow(b.deviation, -2.0);
+  return {(of_a * a.mean + of_b * b.mean) / (of_a + of_b), std::pow(of_a + of_b, -0.5)};
+}
+
+LogNoise growth_to_come(const std::optional<NoiseGrowth>& measured) {
+  LogNoise before{kUsualGrowth, kUsualGrowthDeviation};
+  if (measured && measured->deviation > 0.0)
+    before = together(before, {measured->growth, measured->deviation});
+  return {kGrowthAnyway + kGrowthKept * before.mean,
+          std::hypot(kGrowthDeviation, kGrowthKept * before.deviation)};
 }
 
 LogNoise noise_to_come(const KnownNoise& noise) {
   const auto& earlier = noise.of_earlier_jobs;
-  LogNoise own{std::log(noise.usual), kUnknownDeviation};
-  if (noise.so_far && noise.so_far->scale > 0.0)
-    own = {std::log(noise.so_far->scale) + kGrowth,
-           std::hypot(deviation_of(*noise.so_far),
-                      earlier ? kWholeGrowthDeviation : kGrowthDeviation)};
+  LogNoise own{std::log(noise.usual), kUnknownNoiseDeviation};
+  if (noise.so_far && noise.so_far->scale > 0.0) {
+    const LogNoise growth = growth_to_come(noise.growth);
+    own = {std::log(noise.so_far->scale) + growth.mean,
+           std::hypot(log_deviation(*noise.so_far),
+                      earlier ? kWholeGrowthDeviation : growth.deviation)};
+  }
   if (!earlier) return own;
-  const double of_own = std::pow(own.deviation, -2.0);
-  const double of_earlier = std::pow(deviation_of(*earlier), -2.0);
-  return {(of_own * own.mean + of_earlier * std::log(earlier->scale)) / (of_own + of_earlier),
-          std::pow(of_own + of_earlier, -0.5)};
+  return together(own, {std::log(earlier->scale), log_deviation(*earlier)});
 }
 
 }  // namespace

@@ -6,18 +6,13 @@
 #include <span>
 
 #include "perfmodel/search/measured_progress.h"
+#include "perfmodel/search/noise_trend.h"
 
 namespace scavenger::perfmodel {
 
-// The gradient noise scale.
-struct MeasuredNoise {
-  double scale = 0.0;  // B_s
-  double low = 0.0;    // 95 % interval
-  double high = 0.0;
-};
-
 struct KnownNoise {
   std::optional<MeasuredNoise> so_far{};           // in this job
+  std::optional<NoiseGrowth> growth{};             // likewise
   std::optional<MeasuredNoise> of_earlier_jobs{};  // of this model and data, by their ends
   double usual = 0.0;  // the middle of what B_s may be before anything was measured
 };

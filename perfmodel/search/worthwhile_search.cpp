@@ -100,7 +100,8 @@ class Look final {
 
   bool is_surprise(const Stay& visit, std::size_t i) const;
   KnownNoise known_noise() const {
-    return {now_.noise, now_.noise_of_earlier_jobs, kUsualNoiseBatches * smallest_batch_};
+    return {now_.noise, now_.noise_growth, now_.noise_of_earlier_jobs,
+            kUsualNoiseBatches * smallest_batch_};
   }
   double batch_of(std::size_t i) const { return now_.candidates[i].configuration.global_batch; }
   double iterations_factor(std::size_t i, double power) const;

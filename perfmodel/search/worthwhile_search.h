@@ -50,7 +50,8 @@ struct SearchSituation {
   double elapsed_dollars = 0.0;
   // At the base; nothing: as long again as it has run.
   std::optional<double> left_seconds{};
-  std::optional<MeasuredNoise> noise{};  // so far
+  std::optional<MeasuredNoise> noise{};       // so far
+  std::optional<NoiseGrowth> noise_growth{};  // likewise
   std::optional<MeasuredNoise> noise_of_earlier_jobs{};
   std::span<const LossPoint> losses{};  // of the whole job, oldest first
   // Epochs of earlier runs, E[epochs at a / epochs at b]; empty: by the noise.

@@ -11,12 +11,13 @@ namespace scavenger::elastic {
 
 std::vector<VmQuestion::RunningBatch> other_batches(const RaceView& view) {
   std::vector<VmQuestion::RunningBatch> others;
-  const auto noise = measured_noise(view.numbers());
+  const auto noise = view.numbers().noise.scale();
   if (view.setting().batch_sizes.empty() || !noise) return others;
   std::vector<double> earlier;
   if (const perfmodel::ModelRecord* const stored = stored_model(view.setting(), view.numbers()))
     earlier = stored_noise_scales({stored, 1}, stored->signature);
   const perfmodel::KnownNoise known{.so_far = noise,
+                                    .growth = view.numbers().noise.growth(),
                                     .of_earlier_jobs = perfmodel::noise_of_earlier_jobs(earlier),
                                     .usual = noise->scale};
   const perfmodel::MeasuredProgress progress(training_losses(view.numbers()), noise->scale);

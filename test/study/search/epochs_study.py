@@ -16,6 +16,9 @@ first table has the mean of |ln(predicted / actual)| over the pairs, in per cent
 
 The second table has by how much B_s grows from a part to the whole (its logarithm, mean and standard deviation over runs), also
 in the six series of the Scavenger paper's figure 6, and how often the 95 % intervals of B_s of the whole run hold.
+
+The third table has what one stretch of a run tells of the next: by how much ln B_s, as the product's averages tell it, grew
+since the run was half as old, and by how much the noise of the next stretch, as long as the run so far, exceeds these averages.
 """
 
 import math
@@ -122,6 +125,39 @@ def growth_text(runs, part):
     return f"{statistics.mean(growths):.2f} +- {statistics.stdev(growths):.2f}"
 
 
+def averages(run):
+    """Iterations -> ln B_s, as noise/noise_estimator.h forgets: a window of half the run so far, and of 1000 iterations at most."""
+    before, gradient, trace, logs = 0.0, 0.0, 0.0, {}
+    for iterations, sqr, variance in run.rows:
+        kept = math.exp((before - iterations) / min(1000.0, 0.5 * iterations + 1))
+        gradient, trace = kept * gradient + (1 - kept) * sqr, kept * trace + (1 - kept) * variance
+        before = iterations
+        logs[iterations] = math.log(trace / gradient)
+    return logs
+
+
+def growths(run, part):
+    """Of ln B_s in the stretch before that part of the run, and in the next one; nothing where too little was logged."""
+    logs, end = averages(run), part * run.last
+
+    def known_at(iterations):
+        return next((logs[one] for one in sorted(logs, reverse=True) if one <= iterations), None)
+    now, before = known_at(end), known_at(end / 2)
+    coming = [row for row in run.rows if end < row[0] <= 2 * end]
+    if now is None or before is None or not coming:
+        return None
+    return now - before, math.log(sum(row[2] for row in coming) / sum(row[1] for row in coming)) - now
+
+
+def trend_row(name, runs):
+    pairs = [pair for run in runs for part in (0.02, 0.04, 0.08, 0.16, 0.32, 0.5) if (pair := growths(run, part))]
+    before, after = zip(*pairs)
+    slope, intercept = statistics.linear_regression(before, after)
+    left = statistics.stdev(b - slope * a - intercept for a, b in pairs)
+    return (f"| {name} | {len(pairs)} | {statistics.mean(before):.2f} +- {statistics.stdev(before):.2f} | {statistics.mean(after):.2f} +- "
+            f"{statistics.stdev(after):.2f} | {statistics.correlation(before, after):.2f} | {slope:.2f} | {intercept:.2f} | {left:.2f} |")
+
+
 def main():
     if not (simulate.DATA / "pollux").is_dir():
         print(f"no tables of others: {simulate.DATA} is not there")
@@ -139,6 +175,9 @@ def main():
         counts = held(runs, part)
         print(f"| {100 * part:g} % | {growth_text(runs.values(), part)} | {growth_text(paper, part)} | "
               + " | ".join(f"{counts[name]} of {len(runs)}" for name in names) + " |")
+    print("\n| runs | stretches | growth before | growth to come | correlation | slope | intercept | left |\n|" + " --- |" * 8)
+    print(trend_row("Pollux's", runs.values()) + "\n" + trend_row("the paper's", paper) + "\n"
+          + trend_row("all", [*runs.values(), *paper]))
 
 
 if __name__ == "__main__":

@@ -7,9 +7,9 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/base/text.h"
@@ -26,12 +26,13 @@ struct Arguments {
   std::vector<double> lengths{10.0, 30.0, 60.0, 300.0, 1200.0, 3600.0, 36000.0};
   std::string policy = "min-time";
   std::vector<std::string> tables;  // else drawn truths
+  std::vector<std::string> modes{"off", "partial", "adaptive", "auto"};
 };
 
-constexpr std::pair<TrialMode, const char*> kModes[] = {{TrialMode::kOff, "off"},
-                                                        {TrialMode::kPartial, "partial"},
-                                                        {TrialMode::kAdaptive, "adaptive"},
-                                                        {TrialMode::kAuto, "auto"}};
+const std::map<std::string, TrialMode> kModes = {{"off", TrialMode::kOff},
+                                                 {"partial", TrialMode::kPartial},
+                                                 {"adaptive", TrialMode::kAdaptive},
+                                                 {"auto", TrialMode::kAuto}};
 
 double quantile(std::vector<double> values, double q) {
   std::sort(values.begin(), values.end());
@@ -70,31 +71,38 @@ TrialTruth read_table(const std::string& path) {
 }
 
 // Of one truth and seed, by mode: the objective beside the oracle's, both on the same machine.
-std::vector<double> overheads(const TrialTruth& truth, TrialSetting setting, std::uint64_t seed) {
+using Overheads = std::map<std::string, double>;
+
+Overheads overheads(const std::vector<std::string>& modes, const TrialTruth& truth,
+                    TrialSetting setting, std::uint64_t seed) {
   TrialSetting best = setting;
   best.start = static_cast<std::size_t>(&truth.oracle(setting.policy) - truth.points.data());
   const double oracle = run_trial(truth, best, seed).objective;
-  std::vector<double> all;
-  for (const auto& [mode, name] : kModes) {
-    setting.mode = mode;
-    all.push_back(run_trial(truth, setting, seed).objective / oracle - 1.0);
+  Overheads all;
+  for (const std::string& mode : modes) {
+    setting.mode = kModes.at(mode);
+    all[mode] = run_trial(truth, setting, seed).objective / oracle - 1.0;
   }
   return all;
 }
 
-void print_row(const std::string& name, const std::vector<std::vector<double>>& trials) {
+// The last column, auto beside off, is there if both were tried.
+void print_row(const std::string& name, const std::vector<std::string>& modes,
+               const std::vector<Overheads>& trials) {
   std::string line = name;
-  std::vector<double> beside;
-  for (std::size_t m = 0; m < std::size(kModes); ++m) {
+  for (const std::string& mode : modes) {
     std::vector<double> over;
-    for (const auto& trial : trials) over.push_back(100.0 * trial[m]);
+    for (const Overheads& trial : trials) over.push_back(100.0 * trial.at(mode));
     line += fmt::format(" | {:.1f} / {:.1f}", quantile(over, 0.5), quantile(over, 0.95));
   }
-  for (const auto& trial : trials)
-    beside.push_back(100.0 * ((1.0 + trial[3]) / (1.0 + trial[0]) - 1.0));
-  std::cout << fmt::format("| {} | {:.1f} / {:.1f} / {:.1f} |\n", line, quantile(beside, 0.5),
-                           quantile(beside, 0.95), quantile(beside, 1.0))
-            << std::flush;
+  std::vector<double> beside;
+  for (const Overheads& trial : trials)
+    if (trial.contains("auto") && trial.contains("off"))
+      beside.push_back(100.0 * ((1.0 + trial.at("auto")) / (1.0 + trial.at("off")) - 1.0));
+  if (!beside.empty())
+    line += fmt::format(" | {:.1f} / {:.1f} / {:.1f}", quantile(beside, 0.5),
+                        quantile(beside, 0.95), quantile(beside, 1.0));
+  std::cout << fmt::format("| {} |\n", line) << std::flush;
 }
 
 void run(const Arguments& arguments) {
@@ -106,23 +114,24 @@ void run(const Arguments& arguments) {
                              .start_seconds = arguments.start_seconds,
                              .disturbance = disturbance};
   for (const std::string& path : arguments.tables) {
-    std::vector<std::vector<double>> trials;
+    std::vector<Overheads> trials;
     const TrialTruth truth = read_table(path);
     for (int i = 0; i < arguments.trials; ++i)
-      trials.push_back(overheads(truth, setting, static_cast<std::uint64_t>(i)));
+      trials.push_back(overheads(arguments.modes, truth, setting, static_cast<std::uint64_t>(i)));
     print_row(fmt::format("{}, {} | {}", truth.name, arguments.policy,
                           format_duration(truth.job_seconds(truth.oracle(policy)))),
-              trials);
+              arguments.modes, trials);
   }
   if (!arguments.tables.empty()) return;
   for (const double length : arguments.lengths) {
-    std::vector<std::vector<double>> trials;
+    std::vector<Overheads> trials;
     for (int i = 0; i < arguments.trials; ++i) {
       const auto number = static_cast<std::uint64_t>(i);
-      trials.push_back(
-          overheads(with_length(drawn_truth(number), policy, length), setting, number));
+      trials.push_back(overheads(arguments.modes, with_length(drawn_truth(number), policy, length),
+                                 setting, number));
     }
-    print_row(fmt::format("{} | {}", arguments.policy, format_duration(length)), trials);
+    print_row(fmt::format("{} | {}", arguments.policy, format_duration(length)), arguments.modes,
+              trials);
   }
 }
 
@@ -140,6 +149,9 @@ int main(int count, char** words) {
                  "What new machines take to start, paid for");
   app.add_option("--disturbance", arguments.disturbance, "File of slowdowns, one a second");
   app.add_option("--tables", arguments.tables, "Files of measured tables, in place of drawn laws");
+  app.add_option("--modes", arguments.modes,
+                 "Ways of searching, a column each: all four if left out")
+      ->check(CLI::IsMember(scavenger::perfmodel::kModes));
   CLI11_PARSE(app, count, words);
   try {
     scavenger::perfmodel::run(arguments);

@@ -88,14 +88,15 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--trials", default=50, type=int)
     parser.add_argument("--tables", action="store_true", help="only the tables of others")
+    parser.add_argument("--modes", nargs="+", default=["off", "partial", "adaptive", "auto"], help="ways of searching, a column each")
     options = parser.parse_args()
-    heads = " | ".join(("off", "partial", "adaptive", "auto", "auto beside off"))
+    heads = [*options.modes, "auto beside off"] if {"off", "auto"} <= set(options.modes) else options.modes
     busy = ("--disturbance", HERE / "busy_machine.txt")
 
     def show(title, *words):
-        print(f"\n{title}\n\n| policy | oracle takes | {heads} |\n|{' --- |' * 7}", flush=True)
+        print(f"\n{title}\n\n| policy | oracle takes | {' | '.join(heads)} |\n|{' --- |' * (2 + len(heads))}", flush=True)
         for policy in POLICIES:
-            subprocess.run([options.program, "--policy", policy, *map(str, words)], check=True)
+            subprocess.run([options.program, "--policy", policy, "--modes", *options.modes, *map(str, words)], check=True)
 
     if not options.tables:
         show("Drawn laws, quiet machine", "--trials", options.trials)

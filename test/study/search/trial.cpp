@@ -185,6 +185,7 @@ class AutoSearcher final : public Searcher {
                               .elapsed_seconds = job.seconds(),
                               .elapsed_dollars = job.machine_seconds(),
                               .noise = job.noise(),
+                              .noise_growth = job.noise_growth(),
                               .losses = job.losses(),
                               .change_seconds = job.mean_change_seconds(),
                               .start_seconds = setting_.start_seconds,

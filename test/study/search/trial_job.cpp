@@ -118,6 +118,7 @@ void TrialJob::report() {
   spend(done * mean);
   add_loss(done * batch);
   iterations_ += static_cast<std::uint64_t>(n);
+  samples_ += n * batch;
   average_noise(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
@@ -143,6 +144,7 @@ void TrialJob::report() {
   if (latest_.size() > 200) latest_.pop_front();
   // A worker alone measures it rarely.
   noise_information_ += n * (point.configuration.workers > 1.0 ? 1.0 : 0.05);
+  if (const auto known = noise()) trend_.add(samples_, *known);
 }
 
 // As the product's averages forget (docs/design/noise.md).

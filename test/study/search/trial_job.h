@@ -42,6 +42,7 @@ class TrialJob final {
   double mean_change_seconds() const;
   double longest_look_report() const { return longest_report_; }  // of the last look
   std::optional<MeasuredNoise> noise() const;
+  std::optional<NoiseGrowth> noise_growth() const { return trend_.latest(); }
 
  private:
   struct Moments {
@@ -70,8 +71,10 @@ class TrialJob final {
   double machine_seconds_ = 0.0;
   double progress_ = 0.0;
   double noise_information_ = 0.0;
+  NoiseTrend trend_;
   double noise_error_ = 0.0;  // in standard deviations
   TrialStage averages_;       // of the stages' |G|^2 and trace
+  double samples_ = 0.0;
   std::uint64_t iterations_ = 0;
   double longest_report_ = 0.0;
 };

@@ -1,6 +1,7 @@
 #include "elastic/history/job_noise.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "test/unit/elastic/events/sample_events.h"
 #include "test/unit/noise/known_gradients.h"
@@ -104,6 +105,21 @@ TEST_CASE(
   CHECK(noise.numbers()->learning_rate == 0.01);
   REQUIRE(noise.ended_phases().size() == 1);
   CHECK(noise.ended_phases()[0].estimate.iterations == 501);
+}
+
+TEST_CASE("by how much noise grew since the job was half as old is known until the rate steps") {
+  KnownJob job;
+  JobNoise noise;
+  const fact::Membership membership = sample_membership(1, {32, 32});
+  noise.add(membership, job.iterations(membership, 100));
+  CHECK(noise.scale());
+  CHECK_FALSE(noise.growth());
+  for (int i = 0; i < 40; ++i) noise.add(membership, job.iterations(membership, 100));
+  REQUIRE(noise.growth());
+  CHECK(std::abs(noise.growth()->growth) < 3.0 * noise.growth()->deviation);  // it is a constant
+  CHECK(noise.growth()->deviation < 0.2);
+  noise.add(membership, job.iterations(membership, 50, 0.01));
+  CHECK_FALSE(noise.growth());
 }
 
 TEST_CASE("that noise has settled is told once in each phase") {
