@@ -217,7 +217,6 @@ class ScriptRunner:
         self._pass: Optional[Pass] = None  # the script computes it
         self._next: Any = None  # the request that has told how the last iteration ended
         self.has_ended = False
-        self.exit_code: Optional[int] = None
 
     # ---- The library. ----
 
@@ -302,7 +301,8 @@ class ScriptRunner:
                                 "call it once for each batch")
             request, self._next = self._next, None
         self._log.send(is_last=True)
-        self._end(request)
+        self.has_ended = True
+        the_script.place = request.place
 
     def require_ended(self) -> None:
         """Raise UserError if the script has ended before its job has."""
@@ -392,8 +392,7 @@ class ScriptRunner:
                 return request
             if isinstance(request, End):
                 if request.place is None:
-                    self._end(request)
-                    leave(self.exit_code)
+                    leave(self.end() if request.exit_code is None else request.exit_code)
                 return request
             try:
                 request.function()
@@ -401,22 +400,21 @@ class ScriptRunner:
             except BaseException as error:  # it is the library that tells the job
                 self._handover.answer(error)
 
-    def _end(self, request: End) -> None:
-        """Let the library end."""
-        self.exit_code = request.exit_code
-        if self.exit_code is None:
-            self._handover.answer()
-            self.exit_code = self._handover.next().exit_code
-        self.has_ended = True
-        if request.place is not None:
-            the_script.place = request.place
+    def end(self) -> int:
+        """Let the library end, and return its exit code.
+
+        The worker is a part of its job until then: its connection says that it lives, so no machine
+        is given back where the code after the loop still runs.
+        """
+        self._handover.answer()
+        return int(self._handover.next().exit_code)
 
 
-def leave(exit_code: Optional[int]) -> None:
+def leave(exit_code: int) -> None:
     """End this process, whatever its other threads do."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(native.FAILED if exit_code is None else exit_code)
+    os._exit(exit_code)
 
 
 def main(words: Sequence[str]) -> int:
@@ -433,5 +431,4 @@ def main(words: Sequence[str]) -> int:
         runner.require_ended()
     except (UserError, Failure) as error:
         leave(runner.fail(error))
-    assert runner.exit_code is not None
-    return runner.exit_code
+    return runner.end()

@@ -26,6 +26,7 @@ POD = {"apiVersion": "v1", "kind": "Pod",
 SCRIPT = """
 import pathlib
 import sys
+import time
 import torch
 import scavenger
 
@@ -34,6 +35,7 @@ scavenger.prepare(model, torch.optim.SGD(model.parameters(), lr=0.01))
 data = torch.utils.data.TensorDataset(torch.randn(256, 4), torch.randn(256, 1))
 for x, y in scavenger.loader(data, batch_size=32, max_iterations=20):
     scavenger.step(torch.nn.functional.mse_loss(model(x), y))
+time.sleep(3)
 (pathlib.Path(__file__).parent / f"{sys.argv[1]} {scavenger.rank}").touch()
 """
 
@@ -129,6 +131,7 @@ class KubernetesTest(job.JobTest):
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch for Python is not installed")
     def test_a_script_in_python_trains_in_pods(self):
+        """No Pod is deleted while the code after the loop runs in it."""
         cluster = self.cluster()
         script = self.folder / "train.py"
         script.write_text(SCRIPT)
