@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "elastic/vms/race/vm_lemons.h"
+#include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_race_numbers.h"
 
 namespace scavenger::elastic {
@@ -20,7 +21,6 @@ using fact::VmStep;
 
 // A replacement has to save this share of what is left, with what it costs.
 constexpr double kReplacementMargin = 0.02;
-constexpr double kStandstillSeconds = 1.0;  // when the other one joins and the slow one leaves
 
 // When this worker got the machine that it had at `time`.
 double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time) {
@@ -135,7 +135,9 @@ std::optional<Replacement> find_replacement(const RaceView& view) {
   const double dollars = seconds / 3600.0 * price * workers;
   const double start = view.start_seconds() / 3600.0 * price;
   const double saving = saving_of(view, *lemon);
-  const double less = seconds * (1.0 - saving) + kStandstillSeconds;
+  const double standstill =  // as the other one joins and the slow one leaves
+      standstill_seconds(view.numbers()).value_or(VmQuestion().standstill_seconds);
+  const double less = seconds * (1.0 - saving) + standstill;
   const Policy policy = view.setting().policy;
   if (figure(policy, less, less / 3600.0 * price * workers + start) >
       (1.0 - kReplacementMargin) * figure(policy, seconds, dollars))
