@@ -20,7 +20,7 @@ class LinkWork {
  public:
   virtual ~LinkWork() = default;
   // Returns when the operation is complete. Throws a std::exception if it failed, or soon after it
-  // is no longer wanted; a library that cannot poll returns when its link is aborted.
+  // is no longer wanted.
   virtual void wait(const StillWanted& wanted) = 0;
 };
 

@@ -13,6 +13,9 @@ namespace {
 
 // A communicator whose peers do not finalise it as well is aborted after this.
 constexpr double kFinaliseSeconds = 2.0;
+// Gloo only closes sockets at the end. If that takes longer, it has lost an operation, and the
+// worker is replaced.
+constexpr double kGlooEndSeconds = 5.0;
 
 class C10dStore final : public MeetingStore {
  public:
@@ -60,8 +63,9 @@ std::unique_ptr<Collective> make_c10d_collective(const C10dOptions& options) {
     connector = std::make_unique<NcclConnector>(make_nccl_calls(options.gpu), open_store, clock,
                                                 kFinaliseSeconds);
   }
-  const GroupLimits limits{.connect_seconds = options.connect_seconds,
-                           .operation_seconds = options.operation_seconds};
+  GroupLimits limits{.connect_seconds = options.connect_seconds,
+                     .operation_seconds = options.operation_seconds};
+  if (options.backend == SyncStrategy::kGloo) limits.end_seconds = kGlooEndSeconds;
   return std::make_unique<GroupCollective>(std::move(connector), clock, limits);
 }
 

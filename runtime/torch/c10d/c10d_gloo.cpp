@@ -4,8 +4,11 @@
 
 #include <ATen/ops/from_blob.h>
 
+#include <chrono>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 #include <vector>
@@ -33,10 +36,27 @@ class GlooSockets final {
 class GlooWork final : public LinkWork {
  public:
   explicit GlooWork(c10::intrusive_ptr<c10d::Work> work) : work_(std::move(work)) {}
-  // Gloo cannot poll: it returns when the connections are cut.
-  void wait(const StillWanted&) override { work_->wait(); }
+  // Gloo ends an operation when the connections are cut, but one that was about to send just then
+  // may be lost: it waits until its own limit, for minutes.
+  void wait(const StillWanted& wanted) override {
+    while (!returns_soon() && wanted()) {
+    }
+    if (!work_->isCompleted()) throw std::runtime_error("the operation is not wanted any more");
+    work_->wait();  // it throws what has failed
+  }
 
  private:
+  // Whether it has ended, after a short wait for it.
+  bool returns_soon() const {
+    constexpr auto kLook = std::chrono::milliseconds(100);
+    try {
+      work_->wait(kLook);
+    } catch (const std::exception&) {
+      // Its own failure, or that it goes on.
+    }
+    return work_->isCompleted();
+  }
+
   const c10::intrusive_ptr<c10d::Work> work_;
 };
 
