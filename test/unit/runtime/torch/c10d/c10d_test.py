@@ -15,7 +15,6 @@ import unittest
 
 MEMBER = sys.argv.pop(1)
 SOON = 15  # seconds, on a machine that is busy
-SUMS = 20
 
 
 class Member:
@@ -64,6 +63,20 @@ class C10dTest(unittest.TestCase):
         total = sum(range(1, len(members) + 1))
         self.assertEqual(self.all(members, f"sum {floats}"), [f"ok {total}.000000"] * len(members))
 
+    def interrupt(self, members, answers=1):
+        """As the controller does at a loss; all answer soon. Gloo may lose an operation that begins to send just then, or to one who
+        was killed: that costs the process, as in a job."""
+        for member in members:
+            member.say("interrupt")
+        last = [[member.answer(SOON) for _ in range(answers)][-1] for member in members]
+        for i, answer in enumerate(last):
+            if "ending a connection took more than" in answer:
+                members[i].process.kill()
+                members[i] = self.start(1)[-1]
+            else:
+                members[i].say("allow")
+        return last
+
     def test_sums_and_broadcasts(self):
         members = self.start(3)
         for epoch, size in enumerate((1, 2, 3, 2), 1):
@@ -80,10 +93,11 @@ class C10dTest(unittest.TestCase):
 
         members[2].process.kill()
 
-        for member in members[:2]:
-            self.assertIn("failed", member.answer(SOON))
-        self.join(members[:2], 2)
-        self.check_sums(members[:2], 1000)
+        others = members[:2]
+        for answer in self.interrupt(others):
+            self.assertIn("failed", answer)
+        self.join(others, 2)
+        self.check_sums(others, 1000)
 
     def test_an_interruption_ends_a_sum_that_waits_for_one_who_hangs(self):
         members = self.start(3)
@@ -91,33 +105,22 @@ class C10dTest(unittest.TestCase):
         os.kill(members[2].process.pid, signal.SIGSTOP)
         for member in members[:2]:
             member.say("sum 1000000")
-        for member in members[:2]:
-            member.say("interrupt")
-            self.assertIn("failed", member.answer(SOON))
-        for member in members[:2]:
-            member.say("allow")
+        others = members[:2]
+        for answer in self.interrupt(others):
+            self.assertIn("failed", answer)
         members[2].process.kill()
 
-        self.join(members[:2], 2)
-        self.check_sums(members[:2], 1000)
+        self.join(others, 2)
+        self.check_sums(others, 1000)
 
     def test_interruptions_at_any_instant_hold_nobody_up(self):
-        """Gloo may lose an operation that begins to send as it is interrupted. That costs the process, as in a job."""
-        members, instants = self.start(3), random.Random(7)
+        members, instants = self.start(3)[:], random.Random(7)
         for epoch in range(1, 6):
             self.join(members, epoch)
             for member in members:
-                member.say("\n".join(["sum 2000"] * SUMS))
+                member.say("\n".join(["sum 2000"] * 20))
             time.sleep(0.02 * instants.random())
-            for member in members:
-                member.say("interrupt")
-            for i, member in enumerate(members):
-                last = [member.answer(SOON) for _ in range(SUMS)][-1]
-                if "ending a connection took more than" in last:
-                    member.process.kill()
-                    members[i] = Member()
-                else:
-                    member.say("allow")
+            self.interrupt(members, answers=20)
         self.join(members, 6)
         self.check_sums(members, 1000)
 
