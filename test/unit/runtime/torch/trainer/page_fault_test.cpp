@@ -28,7 +28,8 @@ TEST_CASE("Once a trainer is warm its passes take no more memory from the kernel
   BoundTrainer bound(make_torch_trainer(options));
   const Batch batch = random_batch(options.data.sample_shape, 512, 10);
   const auto pass = [&] { bound.trainer->forward_backward(batch, 3, {}); };
-  for (int i = 0; i < 40; ++i) pass();
+  // With kernels for AVX-512 the heap grew last in pass 50, and in none of the 350 that followed.
+  for (int i = 0; i < 100; ++i) pass();
 
   constexpr int kPasses = 10;
   const long before = page_faults();
