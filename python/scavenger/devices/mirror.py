@@ -217,7 +217,9 @@ class MirroredBuffers:
     @staticmethod
     def _typed(flat: torch.Tensor, places: Sequence[Tuple[int, int]],
                buffers: Sequence[torch.Tensor]) -> List[torch.Tensor]:
-        return [flat[first:first + count].view(buffer.dtype).view(buffer.shape)
+        # Views share a count of their changes, and .data has its own: else a layer that changes its
+        # buffer makes autograd refuse the backward passes of all layers before it.
+        return [flat[first:first + count].view(buffer.dtype).view(buffer.shape).data
                 for (first, count), buffer in zip(places, buffers)]
 
     def bring(self) -> None:

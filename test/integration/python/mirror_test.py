@@ -25,7 +25,17 @@ APART = """
         scavenger.devices.choice.is_apart = lambda device: True
         scavenger.devices.choice.name_of = lambda device: "mirror"
 """
-SCRIPT = user_code.MODEL + user_code.LINES + user_code.LOSS + """
+# With two layers that change buffers in a pass, as most networks for images have.
+MODEL = """
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    def make_model():
+        return nn.Sequential(nn.Linear(16, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Linear(32, 32), nn.BatchNorm1d(32),
+                             nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 4))
+"""
+SCRIPT = MODEL + user_code.LINES + user_code.LOSS + """
     import sys
     import scavenger
 
@@ -58,7 +68,7 @@ class MirroredJobTest(user_code.UserCodeTest):
         return job.last_weights(run)
 
     def file_model(self, **changes):
-        source = user_code.MODEL + user_code.LOSS + user_code.LINES + user_code.MAKE_DATASET
+        source = MODEL + user_code.LOSS + user_code.LINES + user_code.MAKE_DATASET
         (self.folder / "train.py").write_text(textwrap.dedent(source))
         config = {"name": "mirrored", "model": {"type": "python", "file": "train.py"},
                   "data": {"train": {"format": "python"}, "test": {"format": "python"}}, "batch_size": 64,
