@@ -289,8 +289,11 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
     step.seconds_low = row.iteration_seconds / reach;
     step.seconds_high = row.iteration_seconds * reach;
   };
+  // What was only predicted is planned again with what is measured there.
+  const bool is_trial = row.evidence != VmEvidence::kMeasured;
   if (type == view_.incumbent().machine_type) {
-    VmStep end = view_.settle(type, vms, reason);
+    VmStep end = view_.settle(type, vms, (is_trial ? "tries " : "") + reason);
+    if (is_trial) end.phase = VmPhase::kBegun;
     set_plan(end);
     return {end};
   }
@@ -298,9 +301,8 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
   // Each of them needs a sample. What does not come is not waited for.
   const std::uint32_t all = std::min(
       {others + std::max(vms, view_.count_of(type)), batch, view_.membership().batch_size});
-  // What was only predicted is planned again with what is measured there.
-  const VmPhase phase = row.evidence == VmEvidence::kMeasured ? VmPhase::kMoving : VmPhase::kTrying;
-  VmStep move = view_.step(phase, type, all, "moves to " + reason);
+  VmStep move =
+      view_.step(is_trial ? VmPhase::kTrying : VmPhase::kMoving, type, all, "moves to " + reason);
   move.worker = view_.last().worker;
   set_plan(move);
   return {move};

@@ -141,9 +141,17 @@ bool has_its_workers(const RaceView& view) {
 
 // If there was no machine of the first type, the job has begun on another one.
 std::vector<RunEvent> begin(const RaceView& view) {
-  if (begins_after_move(view.last()) && !has_its_workers(view)) return {};
-  if (!is_measured(view.numbers().phases.back())) return {};
   const std::string& wanted = view.last().machine_type;
+  if (begins_after_move(view.last())) {
+    const std::uint32_t missing =
+        view.last().workers - std::min(view.last().workers, view.membership().workers);
+    if (missing > 0 && (missing <= refused_machines(view) || view.is_overdue()))
+      return {view.settle(
+          wanted, view.membership().workers,
+          fmt::format("goes on with {} x {}: no more came", view.membership().workers, wanted))};
+    if (!has_its_workers(view)) return {};
+  }
+  if (!is_measured(view.numbers().phases.back())) return {};
   if (view.count_of(wanted) > 0) return decide_next(view);
   const std::string type = commonest_type(view.membership().indices, view.types());
   if (type.empty()) return decide_next(view);
@@ -187,7 +195,7 @@ VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint
 }
 
 bool begins_after_move(const VmStep& step) {
-  return step.phase == VmPhase::kBegun && !step.leaving.empty();
+  return step.phase == VmPhase::kBegun && (!step.leaving.empty() || step.seconds_low);
 }
 
 bool is_race_occasion(const RunEvent& event) {

@@ -23,8 +23,8 @@ inline constexpr double kMostSlowdown = 1.25;
 fact::VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers,
                         std::uint32_t batch_size);
 
-// Whether the job begins again after a move (VmPhase::kTrying): others leave, and from there the
-// race goes on.
+// Whether the job begins again on other machines than before, of another type (VmPhase::kTrying) or
+// in another number: from there the race goes on.
 bool begins_after_move(const fact::VmStep& step);
 
 // Whether the race goes on after this event: measurements, and the loss of a machine, since a job

@@ -47,10 +47,10 @@ TEST_CASE("A job moves to a type that saves more than half before it auditions t
   CHECK(auditions[0].machine_type == "good");
   CHECK(moves[0].machine_type == "good");
   CHECK(moves[0].iteration < auditions[1].iteration);
-  // It goes on from there, and finds nothing better.
+  // It goes on from there, and finds no better type, but a better number.
   const auto begun = job.steps(VmPhase::kBegun);
-  REQUIRE(begun.size() == 2);
-  CHECK(begun[1].machine_type == "good");
+  REQUIRE(begun.size() >= 2);
+  for (std::size_t i = 1; i < begun.size(); ++i) CHECK(begun[i].machine_type == "good");
   CHECK(begun[1].leaving == std::vector<std::uint32_t>{0, 1});
   CHECK(job.last().machine_type == "good");
   for (const std::string& type : job.machines()) CHECK(type == "good");
@@ -86,6 +86,41 @@ TEST_CASE("A trial that does not do what was predicted leads back") {
   CHECK(job.steps(VmPhase::kMoving).size() == 1);  // it has trained there before
   CHECK(job.machines() == std::multiset<std::string>{"base"});
   check_replay(job, setting);
+}
+
+TEST_CASE("Another number of machines is a trial, too, and may lead back") {
+  std::vector<TrueType> types = {kTypes.front()};
+  types[0].sync_seconds = 0.05;
+  types[0].from_share = 200.0;  // half of the batch fits into a cache, and all of it does not
+  const VmRaceSetting setting = setting_of(types, 200.0);
+  RaceJob job(types, setting, 2);
+  job.run();
+  INFO(job.story());
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() == 2);
+  CHECK(begun[1].workers == 1);
+  CHECK(job.last().workers == 2);
+  CHECK(job.machines().size() == 2);
+  check_replay(job, setting);
+}
+
+TEST_CASE("A job grows on its type for a trial, with as many machines as come") {
+  for (const bool is_refused : {false, true}) {
+    VmRaceSetting setting = setting_of({kTypes.front()}, 200.0);
+    setting.policy = Policy::kMinimumTime;
+    setting.max_vms = 3;
+    RaceJob job({kTypes.front()}, setting, 1);
+    if (is_refused) job.refuse("base");
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    REQUIRE(job.steps(VmPhase::kBegun).size() == 2);
+    CHECK(job.steps(VmPhase::kBegun)[1].workers == 3);
+    CHECK(job.last().workers == (is_refused ? 1 : 3));
+    CHECK(job.numbers().seconds < 60.0);  // it would wait for 300 s
+    check_replay(job, setting);
+  }
 }
 
 TEST_CASE("A job that cannot keep its limit where it is auditions what may keep it") {
@@ -305,11 +340,17 @@ TEST_CASE("Where every worker has one sample there is none for another one") {
   std::vector<TrueType> types = kTypes;
   for (TrueType& type : types) type.count = 1000.0;
   RaceJob job(types, setting_of(types, 200.0), 256);  // as many as a batch has samples
-  job.run(20);
+  job.run(100);
   INFO(job.story());
   CHECK(job.phase() == VmPhase::kSettled);
-  CHECK(job.steps(VmPhase::kAudition).empty());
-  for (const VmStep& step : job.steps(VmPhase::kMoving)) CHECK(step.workers <= step.batch_size);
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() >= 2);
+  CHECK(begun[1].workers < 256);  // some leave first
+  for (const VmPhase phase : {VmPhase::kAudition, VmPhase::kTrying, VmPhase::kMoving})
+    for (const VmStep& step : job.steps(phase)) {
+      CHECK(step.iteration > begun[1].iteration);
+      CHECK(step.workers <= step.batch_size);
+    }
 }
 
 TEST_CASE("A membership that has just begun, and has measured nothing, says nothing of the job") {
