@@ -28,13 +28,6 @@ std::vector<double> counts_to(double most) {
   return counts;
 }
 
-// E[max(0, spread x - z)] of a standard normal x, in units of what z counts.
-double expected_gain(double log_rival, double spread) {
-  const boost::math::normal normal;
-  const double z = -log_rival / spread;
-  return spread * (z * cdf(normal, z) + pdf(normal, z));
-}
-
 class Planner final {
  public:
   Planner(const KnownModel& known, const std::vector<VmType>& catalogue, const VmQuestion& question)
@@ -276,6 +269,13 @@ std::string name_text(const VmRow& row) {
     parts.push_back(
         fmt::format("{:.0f} x {}{}", group.vms, group.type, group.spot ? " (spot)" : ""));
   return fmt::format("{}, B = {:.0f}", fmt::join(parts, " + "), row.batch);
+}
+
+// E[max(0, spread x - log_rival)] of a standard normal x.
+double expected_gain(double log_rival, double spread) {
+  const boost::math::normal normal;
+  const double z = -log_rival / spread;
+  return spread * (z * cdf(normal, z) + pdf(normal, z));
 }
 
 VmPlan make_vm_plan(const KnownModel& model, const std::vector<VmType>& types,

@@ -116,6 +116,10 @@ struct VmRow {
   double spot_share() const;  // of the VMs
 };
 
+// Of knowing a rival of the best better, as a share of what the best takes: ln(rival / best) is
+// thought to be `log_rival`, and what will be known of it departs by `spread` (standard deviation).
+double expected_gain(double log_rival, double spread);
+
 // What would settle the choice: one VM of a type for three local batch sizes.
 struct VmProbe {
   std::size_t row = 0;   // the plan that it could make the choice

@@ -13,6 +13,7 @@
 #include "elastic/vms/race/race_batches.h"
 #include "elastic/vms/race/race_lemons.h"
 #include "elastic/vms/race/race_offers.h"
+#include "elastic/vms/race/race_trials.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_predictor.h"
 #include "elastic/vms/vm_race_numbers.h"
@@ -33,6 +34,8 @@ constexpr double kMarginOfMoveBefore = 0.5;
 // contradicted.
 constexpr double kTolerance = 1.25;
 constexpr double kDeviations90 = 1.645;
+// What a trial has to be expected to gain beyond its price, as a share of what is left.
+constexpr double kLeastGainOfTrial = 0.02;
 
 // One plan of the rest of the job.
 class Choice final {
@@ -68,6 +71,11 @@ class Choice final {
   const VmRow* best_tried() const;
   bool saves(const VmRow& row, double share) const;
   const VmRow* much_better() const;
+  bool was_trained_on(const VmRow& row) const;
+  double gain_of_trial(const VmRow& row) const {
+    return trial_gain(row, *stay_, plan_.policy, predictor_.model());
+  }
+  const VmRow* worthwhile_trial() const;
   std::vector<RunEvent> choose() const;
   std::vector<RunEvent> stay(const std::string& reason) const;
   std::vector<RunEvent> move_to(const VmRow& row, const std::string& reason) const;
@@ -244,7 +252,40 @@ const VmRow* Choice::much_better() const {
              : nullptr;
 }
 
-// The best plan of a type that was tried, if moving there is worth it.
+// Whether it measured these machines, or settled there or tried them: nothing is tried twice, even
+// if what was measured there was lost, or says nothing of the type.
+bool Choice::was_trained_on(const VmRow& row) const {
+  if (row.evidence == VmEvidence::kMeasured) return true;
+  const auto& steps = view_.numbers().vm_steps.latest;
+  return std::ranges::any_of(steps, [&](const auto& timed) {
+    const VmStep& step = timed.fact;
+    const bool is_rest = step.phase == VmPhase::kBegun || step.phase == VmPhase::kSettled;
+    return is_rest && step.machine_type == row.base().type && step.workers == row.vms() &&
+           step.batch_size == row.batch;
+  });
+}
+
+// The machines, of a type that was tried, whose trial is expected to gain most: they may not be
+// better, but nobody knows. Null: none repays itself.
+const VmRow* Choice::worthwhile_trial() const {
+  const VmRow* best = nullptr;
+  double most = kLeastGainOfTrial;
+  for (const VmRow& row : plan_.rows) {
+    if (row.evidence != VmEvidence::kProfiled || was_trained_on(row) || row.is_mix() ||
+        row.batch != stay_->batch ||
+        row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
+      continue;
+    const double gain =
+        gain_of_trial(row) -
+        trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations);
+    if (gain <= most) continue;
+    most = gain;
+    best = &row;
+  }
+  return best;
+}
+
+// The best plan of a type that was tried, if moving there, or a trial there, is worth it.
 std::vector<RunEvent> Choice::choose() const {
   const VmRow* const best = best_tried();
   if (best == nullptr || !stay_) return stay("stays: " + facts());
@@ -252,8 +293,14 @@ std::vector<RunEvent> Choice::choose() const {
                       best->outcome.within_both > stay_->outcome.within_both + kMargin;
   const bool is_same = best->base().type == view_.incumbent().machine_type &&
                        best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
+  const bool is_worth_it = !is_same && (breaks || saves(*best, kMargin));
+  const VmRow* const trial = is_worth_it ? nullptr : worthwhile_trial();
+  if (trial != nullptr)
+    return move_to(*trial,
+                   fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %; {}",
+                               figures(*trial), 100.0 * gain_of_trial(*trial), facts()));
   if (is_same) return stay("stays, as the best: " + facts() + odds(*stay_));
-  if (!(breaks || saves(*best, kMargin)))
+  if (!is_worth_it)
     return stay(fmt::format("stays: {} would save less than {:.0f} %; {}{}", name_text(*best),
                             100.0 * kMargin, facts(), odds(*stay_)));
   return move_to(*best, fmt::format("{}; {}{}", figures(*best), facts(), odds(*best)));
@@ -290,7 +337,7 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
     step.seconds_high = row.iteration_seconds * reach;
   };
   // What was only predicted is planned again with what is measured there.
-  const bool is_trial = row.evidence != VmEvidence::kMeasured;
+  const bool is_trial = !was_trained_on(row);
   if (type == view_.incumbent().machine_type) {
     VmStep end = view_.settle(type, vms, (is_trial ? "tries " : "") + reason);
     if (is_trial) end.phase = VmPhase::kBegun;

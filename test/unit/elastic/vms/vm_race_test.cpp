@@ -105,6 +105,37 @@ TEST_CASE("Another number of machines is a trial, too, and may lead back") {
   check_replay(job, setting);
 }
 
+TEST_CASE("A type whose pace is uncertain is tried, though it is not expected to be better") {
+  // Both look alike, but for the price; how fast a type synchronises shows in no audition.
+  const auto job_with = [](double sync_seconds) {
+    std::vector<TrueType> types = {kTypes[0], kTypes[0]};
+    types[0].sync_seconds = 0.1;
+    types[1].name = "near";
+    types[1].sync_seconds = sync_seconds;
+    types[1].price = 1.1;
+    return types;
+  };
+  for (const double sync_seconds : {0.005, 0.1}) {
+    VmRaceSetting setting = setting_of(job_with(sync_seconds), 200.0);
+    setting.max_vms = 1;
+    RaceJob job(job_with(sync_seconds), setting, 1);
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    REQUIRE(job.steps(VmPhase::kTrying).size() == 1);
+    CHECK(job.steps(VmPhase::kTrying)[0].reason.find("may be better") != std::string::npos);
+    CHECK(job.last().machine_type == (sync_seconds < 0.1 ? "near" : "base"));
+    check_replay(job, setting);
+  }
+  // A job that ends soon does not pay for it.
+  VmRaceSetting brief = setting_of(job_with(0.005), 1.0);
+  brief.max_vms = 1;
+  RaceJob job(job_with(0.005), brief, 1);
+  job.run();
+  INFO(job.story());
+  CHECK(job.steps(VmPhase::kTrying).empty());
+}
+
 TEST_CASE("A job grows on its type for a trial, with as many machines as come") {
   for (const bool is_refused : {false, true}) {
     VmRaceSetting setting = setting_of({kTypes.front()}, 200.0);
