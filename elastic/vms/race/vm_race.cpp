@@ -86,6 +86,10 @@ std::vector<RunEvent> await_candidate(const RaceView& view) {
 
 // ---- Machines that were asked for. ----
 
+std::string no_more_came(std::uint32_t count, const std::string& type) {
+  return fmt::format("goes on with {} x {}: no more came", count, type);
+}
+
 // With the seconds per iteration that the move was planned with.
 VmStep settle_as_planned(const RaceView& view, std::uint32_t workers, std::string reason) {
   VmStep end = view.settle(view.last().machine_type, workers, std::move(reason));
@@ -114,7 +118,7 @@ std::vector<RunEvent> await_machines(const RaceView& view) {
   }
   VmStep end = settle_as_planned(
       view, workers,
-      missing > 0 ? fmt::format("goes on with {} x {}: no more came", count, type)
+      missing > 0 ? no_more_came(count, type)
                   : fmt::format("{} x {} have come, and the others leave", count, type));
   if (last.phase == VmPhase::kTrying) end.phase = VmPhase::kBegun;
   return {end};
@@ -143,12 +147,10 @@ bool has_its_workers(const RaceView& view) {
 std::vector<RunEvent> begin(const RaceView& view) {
   const std::string& wanted = view.last().machine_type;
   if (begins_after_move(view.last())) {
-    const std::uint32_t missing =
-        view.last().workers - std::min(view.last().workers, view.membership().workers);
+    const std::uint32_t there = view.membership().workers;
+    const std::uint32_t missing = view.last().workers - std::min(view.last().workers, there);
     if (missing > 0 && (missing <= refused_machines(view) || view.is_overdue()))
-      return {view.settle(
-          wanted, view.membership().workers,
-          fmt::format("goes on with {} x {}: no more came", view.membership().workers, wanted))};
+      return {view.settle(wanted, there, no_more_came(there, wanted))};
     if (!has_its_workers(view)) return {};
   }
   if (!is_measured(view.numbers().phases.back())) return {};
