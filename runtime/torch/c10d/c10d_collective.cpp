@@ -13,8 +13,8 @@ namespace {
 
 // A communicator whose peers do not finalise it as well is aborted after this.
 constexpr double kFinaliseSeconds = 2.0;
-// Gloo only closes sockets at the end. If that takes longer, it has lost an operation, and the
-// worker is replaced.
+// Gloo only closes sockets at the end. If that takes longer, its event loop spins on one of them,
+// and the worker is replaced.
 constexpr double kGlooEndSeconds = 5.0;
 
 class C10dStore final : public MeetingStore {

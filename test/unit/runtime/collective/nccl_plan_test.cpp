@@ -10,7 +10,7 @@ KeptCommunicator kept(std::uint32_t rank, std::uint32_t size = 4, std::uint64_t 
   return {"epoch-3", completed, rank, size};
 }
 
-NcclPlan plan(std::vector<std::optional<KeptCommunicator>> answers) {
+NcclPlan plan(const std::vector<std::optional<KeptCommunicator>>& answers) {
   return plan_communicator(answers);
 }
 

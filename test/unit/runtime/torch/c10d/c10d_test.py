@@ -64,8 +64,7 @@ class C10dTest(unittest.TestCase):
         self.assertEqual(self.all(members, f"sum {floats}"), [f"ok {total}.000000"] * len(members))
 
     def interrupt(self, members, answers=1):
-        """As the controller does at a loss; all answer soon. Gloo may lose an operation that begins to send just then, or to one who
-        was killed: that costs the process, as in a job."""
+        """As the controller does at a loss; all answer soon. Who cannot end its connection is replaced, as in a job; that is rare."""
         for member in members:
             member.say("interrupt")
         last = [[member.answer(SOON) for _ in range(answers)][-1] for member in members]
@@ -113,16 +112,19 @@ class C10dTest(unittest.TestCase):
         self.join(others, 2)
         self.check_sums(others, 1000)
 
-    def test_interruptions_at_any_instant_hold_nobody_up(self):
-        members, instants = self.start(3)[:], random.Random(7)
-        for epoch in range(1, 6):
+    def test_interruptions_at_any_instant_hold_nobody_up_and_hardly_ever_cost_a_process(self):
+        """Gloo loses an operation of one in ten members that are interrupted in a sum. Its thread is left to itself; only if Gloo's
+        event loop does not come to rest, seen once in 130, is the process given up."""
+        rounds, members, instants = 60, self.start(3)[:], random.Random(7)
+        for epoch in range(1, rounds + 1):
             self.join(members, epoch)
             for member in members:
                 member.say("\n".join(["sum 2000"] * 20))
             time.sleep(0.02 * instants.random())
             self.interrupt(members, answers=20)
-        self.join(members, 6)
+        self.join(members, rounds + 1)
         self.check_sums(members, 1000)
+        self.assertLessEqual(len(self.members) - len(members), 8)
 
     def test_an_interruption_ends_a_wait_for_one_who_never_comes_and_holds_until_it_is_allowed(self):
         members = self.start(2)
