@@ -112,8 +112,7 @@ bool is_measured(const PhaseNumbers& phase) {
 }
 
 bool SlowMachine::is_in(const PhaseNumbers& phase) const {
-  return phase.begin_time >= since && phase.begin_time < until &&
-         std::ranges::count(phase.membership.indices, worker) > 0;
+  return is_at(phase.begin_time) && std::ranges::count(phase.membership.indices, worker) > 0;
 }
 
 double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, double slowdown,

@@ -32,6 +32,7 @@ struct SlowMachine {
   double until = 0.0;
   double slowdown = 1.0;  // its seconds beside the others', for the same share
 
+  bool is_at(double time) const { return time >= since && time < until; }
   bool is_in(const PhaseNumbers& phase) const;
 };
 

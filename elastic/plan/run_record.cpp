@@ -13,6 +13,7 @@
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/measured_machines.h"
 #include "elastic/plan/model_identity.h"
+#include "elastic/plan/slow_machines.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
@@ -67,9 +68,8 @@ void add_times(const RunNumbers& numbers, const std::string& job, const std::str
 }
 
 // Of a job that has trained on machines of several types: what it has measured of each.
-void add_machine_types(const RunNumbers& numbers, const std::string& job,
+void add_machine_types(perfmodel::ModelRecord own, const std::string& job,
                        perfmodel::ModelRecord& record) {
-  perfmodel::ModelRecord own = measured_machines(numbers).record;
   for (auto* rows : {&own.times, &own.compute})
     for (perfmodel::TimeRow& row : *rows) {
       row.job = job;
@@ -77,6 +77,12 @@ void add_machine_types(const RunNumbers& numbers, const std::string& job,
     }
   record.times = std::move(own.times);
   record.compute = std::move(own.compute);
+}
+
+KnownModel usual_machines(const JobConfig& config, const RunNumbers& numbers) {
+  return measured_machines(
+      numbers, slow_machines_of_run(numbers),
+      config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven);
 }
 
 std::set<std::string> rented_types(const RunNumbers& numbers) {
@@ -158,7 +164,7 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
   const std::string& configured = config.model_store.machine_type;
   const std::string& job = numbers.start.job_id;
   if (configured.empty() && rented_types(numbers).size() > 1)
-    add_machine_types(numbers, job, record);
+    add_machine_types(usual_machines(config, numbers).record, job, record);
   else
     add_times(numbers, job, configured.empty() ? default_machine : configured, record);
   add_noise(numbers, job, record);
@@ -215,7 +221,7 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
           numbers.room_samples(),
           bytes_per_sample,
           spot_exposures(numbers),
-          measured_machines(numbers).lengthened,
+          usual_machines(config, numbers).lengthened,
           shard_count(config) > 0};
 }
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "elastic/vms/race/vm_lemons.h"
+#include "elastic/plan/lemon.h"
+#include "elastic/plan/slow_machines.h"
 #include "elastic/vms/vm_plan.h"
 #include "elastic/vms/vm_race_numbers.h"
 
@@ -21,25 +22,6 @@ using fact::VmStep;
 
 // A replacement has to save this share of what is left, with what it costs.
 constexpr double kReplacementMargin = 0.02;
-
-// When this worker got the machine that it had at `time`.
-double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time) {
-  double begin = 0.0;
-  for (const auto& timed : numbers.machines.latest)
-    if (timed.time <= time && timed.fact.worker == worker &&
-        timed.fact.change == fact::MachineChange::kReady)
-      begin = timed.time;
-  return begin;
-}
-
-// When it got the next one.
-double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time) {
-  for (const auto& timed : numbers.machines.latest)
-    if (timed.time > time && timed.fact.worker == worker &&
-        timed.fact.change == fact::MachineChange::kReady)
-      return timed.time;
-  return std::numeric_limits<double>::infinity();
-}
 
 // Whether somebody was asked for in place of its present machine before.
 bool was_to_be_replaced(const RaceView& view, std::uint32_t worker) {
@@ -154,23 +136,13 @@ VmPhase phase_before(const RaceView& view) {
 }  // namespace
 
 std::vector<SlowMachine> slow_machines(const RaceView& view) {
-  std::vector<SlowMachine> slow;
-  const RunNumbers& numbers = view.numbers();
-  const double between = perfmodel::SpeedVariance().between_vms;
-  for (const auto& [time, step] : numbers.vm_steps.latest) {
-    if (step.phase != VmPhase::kReplacing) continue;
-    const double begin = machine_begin(numbers, step.worker, time);
-    const bool is_kept =
-        view.is_there(step.worker) && machine_begin(numbers, step.worker, numbers.seconds) == begin;
-    if (is_kept) continue;
-    const auto lemon = find_lemon(worker_times(numbers, step.machine_type, time).times, between);
-    if (lemon && lemon->worker == step.worker)
-      slow.push_back(
-          {step.worker, begin, machine_end(numbers, step.worker, time), lemon->slowdown});
-  }
+  std::vector<SlowMachine> slow = slow_machines_of_run(view.numbers());
+  std::erase_if(slow, [&](const SlowMachine& one) {
+    return view.is_there(one.worker) && one.is_at(view.numbers().seconds);
+  });
   if (const auto found = find_replacement(view))
     slow.push_back({found->lemon.worker,
-                    machine_begin(numbers, found->lemon.worker, numbers.seconds),
+                    machine_begin(view.numbers(), found->lemon.worker, view.numbers().seconds),
                     std::numeric_limits<double>::infinity(), found->lemon.slowdown});
   return slow;
 }

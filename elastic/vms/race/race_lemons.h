@@ -1,4 +1,4 @@
-// A running job's machines that are much slower than others of their type (vm_lemons.h), while it
+// A running job's machines that are much slower than others of their type (lemon.h), while it
 // still seeks its type and afterwards. Pure.
 #pragma once
 
@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kSteadyIterations = 100;
 // always the slowest.
 inline constexpr double kShortStretch = 1.25;
 
-// Of the job's present machines, and of those that it has replaced since they were slow: what they
-// have measured says nothing of their type.
+// Those that the job does not have any more, and one that it is about to replace: what they have
+// measured says nothing of their type. With a slow one that it keeps the job has to reckon.
 std::vector<SlowMachine> slow_machines(const RaceView& view);
 
 // Asks for another machine in the place of a slow one, if that repays its start: while nobody is

@@ -11,7 +11,7 @@ namespace scavenger::elastic {
 // Mostly nothing; else one step, the first of these that holds:
 // - With spot machines and a limit of time that would not hold on them, the job moves to machines
 //   on demand (deadline_guard.h).
-// - A machine that is much slower than the others of its type (vm_lemons.h) is replaced, if that
+// - A machine that is much slower than the others of its type (lemon.h) is replaced, if that
 //   repays the other one's start.
 // - If the seconds per iteration contradict the plan, or it is time to look at other batch sizes
 //   again, the rest of the job is planned again.

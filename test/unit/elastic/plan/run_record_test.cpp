@@ -1,11 +1,14 @@
 #include "elastic/plan/run_record.h"
 
 #include <catch2/catch.hpp>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "elastic/history/run_summary.h"
+#include "elastic/plan/slow_machines.h"
 #include "test/unit/elastic/events/sample_events.h"
 #include "test/unit/elastic/history/evaluated_job.h"
 
@@ -39,6 +42,43 @@ JobConfig some_config() {
   config.data.train.format = config.data.test.format = DataFormat::kSynthetic;
   return config;
 }
+
+// A job that rents machines.
+class RentingRun final {
+ public:
+  RentingRun() { log(sample_start()); }
+  void rent(std::uint32_t worker, const char* type) {
+    fact::Machine machine;
+    machine.name = type + std::to_string(worker);
+    machine.change = fact::MachineChange::kReady;
+    machine.worker = worker;
+    machine.machine_type = type;
+    log(machine);
+  }
+  // 40 iterations of 0.1 s. `compute_seconds`: by rank.
+  void train(const std::vector<std::uint32_t>& shares, const std::vector<double>& compute_seconds) {
+    fact::Iterations iterations = sample_iterations(
+        ++epoch_, iteration_, 40, static_cast<std::uint32_t>(compute_seconds.size()));
+    for (auto& worker : iterations.workers) {
+      worker.forward.assign(40, 0.4 * compute_seconds[worker.rank]);
+      worker.backward.assign(40, 0.6 * compute_seconds[worker.rank]);
+    }
+    log(sample_membership(epoch_, shares, iteration_, 50 * iteration_));
+    log(iterations);
+    iteration_ += 40;
+  }
+  double now() const { return time_; }
+  const RunNumbers& numbers() const { return summary_.numbers(); }
+  perfmodel::ModelRecord record() const { return record_of(some_config(), numbers(), "e2"); }
+
+ private:
+  void log(RunEvent event) { summary_.apply({time_ += 1.0, std::move(event)}); }
+
+  RunSummary summary_;
+  double time_ = 0.0;
+  std::uint32_t epoch_ = 0;
+  std::uint64_t iteration_ = 0;
+};
 
 }  // namespace
 
@@ -125,34 +165,20 @@ TEST_CASE("the machine of a run is the type of all machines that it rented") {
 }
 
 TEST_CASE("a run on machines of several types has rows of each, and its workers' compute") {
-  RunSummary summary;
-  double time = 0.0;
-  const auto log = [&](RunEvent event) { summary.apply({time += 1.0, std::move(event)}); };
-  const auto rent = [&](std::uint32_t worker, const char* type) {
-    fact::Machine machine;
-    machine.name = type + std::to_string(worker);
-    machine.change = fact::MachineChange::kReady;
-    machine.worker = worker;
-    machine.machine_type = type;
-    log(machine);
-  };
-  log(sample_start());
-  rent(0, "small");
-  rent(1, "small");
-  log(sample_membership(1, {25, 25}));
-  log(sample_iterations(1, 0, 40, 2));
-  rent(1, "large");
-  log(sample_membership(2, {20, 30}, 40, 2000));
-  log(sample_iterations(2, 40, 40, 2));
-  rent(0, "large");
-  log(sample_membership(3, {25, 25}, 80, 4000));
-  log(sample_iterations(3, 80, 40, 2));
+  RentingRun run;
+  run.rent(0, "small");
+  run.rent(1, "small");
+  run.train({25, 25}, {0.02, 0.02});
+  run.rent(1, "large");
+  run.train({20, 30}, {0.02, 0.02});
+  run.rent(0, "large");
+  run.train({25, 25}, {0.02, 0.02});
 
-  const perfmodel::ModelRecord record = record_of(some_config(), summary.numbers(), "e2");
+  const perfmodel::ModelRecord record = run.record();
   std::set<std::string> types;
   for (const perfmodel::TimeRow& row : record.times) {
     types.insert(row.machine);
-    CHECK(row.job == summary.numbers().start.job_id);
+    CHECK(row.job == run.numbers().start.job_id);
     CHECK(row.workers == 2);
   }
   CHECK(types == std::set<std::string>{"small", "large"});
@@ -164,8 +190,33 @@ TEST_CASE("a run on machines of several types has rows of each, and its workers'
   // What the configuration names is one type.
   JobConfig named = some_config();
   named.model_store.machine_type = "mine";
-  for (const perfmodel::TimeRow& row : record_of(named, summary.numbers(), "mine").times)
+  for (const perfmodel::TimeRow& row : record_of(named, run.numbers(), "mine").times)
     CHECK(row.machine == "mine");
+}
+
+TEST_CASE("a machine that was much slower than others of its type says nothing of it") {
+  RentingRun run;
+  for (const std::uint32_t worker : {0U, 1U, 2U}) run.rent(worker, "small");
+  const double bought = run.now();
+  run.train({20, 20, 20}, {0.02, 0.04, 0.02});
+  run.rent(1, "small");  // another one, which is as fast as the others
+  const double replaced = run.now();
+  run.train({20, 20, 20}, {0.02, 0.02, 0.02});
+  run.rent(0, "large");
+  run.train({20, 20, 20}, {0.01, 0.02, 0.02});
+
+  const auto slow = slow_machines_of_run(run.numbers());
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].worker == 1);
+  CHECK(slow[0].since < bought);
+  CHECK(slow[0].until == replaced);
+  CHECK(slow[0].slowdown == Approx(2.0).epsilon(0.01));
+  for (const perfmodel::TimeRow& row : run.record().compute)
+    CHECK(row.seconds == Approx(row.machine == "small" ? 0.02 : 0.01));
+  // The mean of 0.1 s, and of 0.08 s: an iteration of the slow machine without what the others
+  // waited for it.
+  for (const perfmodel::TimeRow& row : run.record().times)
+    if (row.machine == "small") CHECK(row.seconds == Approx(0.09));
 }
 
 TEST_CASE("a few iterations are no measurement") {

@@ -96,5 +96,22 @@ TEST_CASE("What a slow machine has measured says nothing of its type") {
   }
 }
 
+TEST_CASE("Nor does one that left since the job found a better type") {
+  const std::vector<TrueType> types = {
+      {.name = "base", .cores = 2.0, .speed = 2.0, .price = 1.0},
+      {.name = "better", .cores = 4.0, .speed = 4.0, .price = 1.0}};
+  VmRaceSetting setting = setting_of(types, 500.0);
+  setting.max_vms = 3;
+  RaceJob job(types, setting, 3);
+  run_with_slow_machine(job, 1.6);
+  INFO(job.story());
+  CHECK(job.steps(VmPhase::kReplacing).empty());
+  CHECK(!job.machines().contains("base"));
+  const auto machines = slow_machines(RaceView(setting, job.numbers()));
+  REQUIRE(machines.size() == 1);
+  CHECK(machines[0].worker == 1);
+  CHECK(machines[0].slowdown == Approx(1.6).epsilon(0.1));
+}
+
 }  // namespace
 }  // namespace scavenger::elastic

@@ -1,4 +1,4 @@
-#include "elastic/vms/race/vm_lemons.h"
+#include "elastic/plan/lemon.h"
 
 #include <algorithm>
 #include <cmath>

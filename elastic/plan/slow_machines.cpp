@@ -1,0 +1,82 @@
+#include "elastic/plan/slow_machines.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "elastic/plan/lemon.h"
+#include "perfmodel/machines/outcome.h"
+
+namespace scavenger::elastic {
+namespace {
+
+using Machine = std::pair<std::uint32_t, double>;  // worker, and when it got the machine
+
+// Of all machines of one type; WorkerTime::worker is the machine's place among them.
+struct TypeTimes {
+  std::vector<Machine> machines;
+  std::vector<WorkerTime> times;
+
+  std::uint32_t place_of(const Machine& machine) {
+    const auto place = std::ranges::find(machines, machine) - machines.begin();
+    if (place == std::ssize(machines)) machines.push_back(machine);
+    return static_cast<std::uint32_t>(place);
+  }
+};
+
+std::map<std::string, TypeTimes> times_by_type(const RunNumbers& numbers) {
+  std::map<std::string, TypeTimes> all;
+  for (const PhaseNumbers& phase : numbers.phases) {
+    const auto types = machine_types_at(numbers, phase.begin_time);
+    for (const WorkerNumbers& one : phase.workers) {
+      if (one.rank >= phase.membership.indices.size() || one.share == 0 ||
+          one.compute_seconds.moments().count() < kMeasuredIterations)
+        continue;
+      const std::uint32_t worker = phase.membership.indices[one.rank];
+      const auto type = types.find(worker);
+      if (type == types.end()) continue;
+      TypeTimes& own = all[type->second];
+      const RobustMean mean = one.compute_seconds.robust_mean();
+      own.times.push_back({own.place_of({worker, machine_begin(numbers, worker, phase.begin_time)}),
+                           static_cast<double>(one.share), mean.mean, mean.standard_error});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  double begin = 0.0;
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.time <= time && timed.fact.worker == worker &&
+        timed.fact.change == fact::MachineChange::kReady)
+      begin = timed.time;
+  return begin;
+}
+
+double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time) {
+  for (const auto& timed : numbers.machines.latest)
+    if (timed.time > time && timed.fact.worker == worker &&
+        timed.fact.change == fact::MachineChange::kReady)
+      return timed.time;
+  return std::numeric_limits<double>::infinity();
+}
+
+std::vector<SlowMachine> slow_machines_of_run(const RunNumbers& numbers) {
+  const double between_vms = perfmodel::SpeedVariance().between_vms;
+  std::vector<SlowMachine> slow;
+  for (auto& [type, own] : times_by_type(numbers))
+    while (const auto lemon = find_lemon(own.times, between_vms)) {
+      const auto& [worker, begin] = own.machines[lemon->worker];
+      slow.push_back({worker, begin, machine_end(numbers, worker, begin), lemon->slowdown});
+      std::erase_if(own.times,
+                    [&](const WorkerTime& time) { return time.worker == lemon->worker; });
+    }
+  return slow;
+}
+
+}  // namespace scavenger::elastic
