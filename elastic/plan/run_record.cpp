@@ -13,6 +13,7 @@
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/measured_machines.h"
 #include "elastic/plan/model_identity.h"
+#include "elastic/plan/sharing_of.h"
 #include "elastic/plan/slow_machines.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
@@ -79,10 +80,9 @@ void add_machine_types(perfmodel::ModelRecord own, const std::string& job,
   record.compute = std::move(own.compute);
 }
 
+// As if none of its machines had been slow.
 KnownModel usual_machines(const JobConfig& config, const RunNumbers& numbers) {
-  return measured_machines(
-      numbers, slow_machines_of_run(numbers),
-      config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven);
+  return measured_machines(numbers, slow_machines_of_run(numbers), sharing_of(config));
 }
 
 std::set<std::string> rented_types(const RunNumbers& numbers) {

@@ -29,20 +29,10 @@ struct TypeTimes {
 
 std::map<std::string, TypeTimes> times_by_type(const RunNumbers& numbers) {
   std::map<std::string, TypeTimes> all;
-  for (const PhaseNumbers& phase : numbers.phases) {
-    const auto types = machine_types_at(numbers, phase.begin_time);
-    for (const WorkerNumbers& one : phase.workers) {
-      if (one.rank >= phase.membership.indices.size() || one.share == 0 ||
-          one.compute_seconds.moments().count() < kMeasuredIterations)
-        continue;
-      const std::uint32_t worker = phase.membership.indices[one.rank];
-      const auto type = types.find(worker);
-      if (type == types.end()) continue;
-      TypeTimes& own = all[type->second];
-      const RobustMean mean = one.compute_seconds.robust_mean();
-      own.times.push_back({own.place_of({worker, machine_begin(numbers, worker, phase.begin_time)}),
-                           static_cast<double>(one.share), mean.mean, mean.standard_error});
-    }
+  for (const MachineTime& one : machine_times(numbers)) {
+    TypeTimes& own = all[one.type];
+    own.times.push_back({own.place_of({one.worker, one.since}), one.share, one.seconds.mean,
+                         one.seconds.standard_error});
   }
   return all;
 }
@@ -64,6 +54,25 @@ double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time)
         timed.fact.change == fact::MachineChange::kReady)
       return timed.time;
   return std::numeric_limits<double>::infinity();
+}
+
+std::vector<MachineTime> machine_times(const RunNumbers& numbers) {
+  std::vector<MachineTime> times;
+  for (const PhaseNumbers& phase : numbers.phases) {
+    const auto types = machine_types_at(numbers, phase.begin_time);
+    for (const WorkerNumbers& one : phase.workers) {
+      const std::uint64_t count = one.compute_seconds.moments().count();
+      if (one.rank >= phase.membership.indices.size() || one.share == 0 ||
+          count < kMeasuredIterations)
+        continue;
+      const std::uint32_t worker = phase.membership.indices[one.rank];
+      const auto type = types.find(worker);
+      if (type == types.end()) continue;
+      times.push_back({type->second, worker, machine_begin(numbers, worker, phase.begin_time),
+                       static_cast<double>(one.share), one.compute_seconds.robust_mean(), count});
+    }
+  }
+  return times;
 }
 
 std::vector<SlowMachine> slow_machines_of_run(const RunNumbers& numbers) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "elastic/history/run_numbers.h"
@@ -14,6 +15,17 @@ namespace scavenger::elastic {
 // infinity if the log does not say.
 double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time);
 double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time);
+
+// What one machine did in one membership that was measured, with its share of the batch.
+struct MachineTime {
+  std::string type;
+  std::uint32_t worker = 0;
+  double since = 0.0;  // when the worker got the machine
+  double share = 0.0;  // samples
+  RobustMean seconds;  // of forward and backward
+  std::uint64_t iterations = 0;
+};
+std::vector<MachineTime> machine_times(const RunNumbers& numbers);
 
 // Each is held against all others of its type that the run has had, at any time.
 std::vector<SlowMachine> slow_machines_of_run(const RunNumbers& numbers);

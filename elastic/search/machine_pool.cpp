@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "elastic/plan/sharing_of.h"
+
 namespace scavenger::elastic {
 namespace {
 
@@ -22,7 +24,7 @@ perfmodel::MachinePool machine_pool(const JobConfig& config, const MachineCatalo
   const std::vector<double> speeds = expected_speeds(catalogue);
   if (!is_ordered_list_of_types(catalogue) || speeds.empty()) return {};
   perfmodel::MachinePool pool;
-  pool.sharing = config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
+  pool.sharing = sharing_of(config);
   for (std::size_t i = 0; i < speeds.size(); ++i) {
     const CatalogueEntry& entry = catalogue.entries[i];
     if (*entry.count == 0) continue;

@@ -3,35 +3,17 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/text.h"
 
 namespace scavenger {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::uint64_t> leading_number(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} ? std::optional(value) : std::nullopt;
-}
-
-// Returns the rest of the line that starts with `key`.
-std::optional<std::string_view> after(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(key)) return line.substr(key.size());
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-  }
-  return std::nullopt;
-}
 
 // Returns nothing if there is no such file, or if it contains "max".
 std::optional<std::uint64_t> number_in(const fs::path& file) {
@@ -54,7 +36,7 @@ std::uint64_t least_room(const fs::path& root, fs::path group) {
 
 std::uint64_t available_memory_bytes(const std::filesystem::path& root) {
   const std::string facts = read_file(root / "proc/meminfo");
-  const auto line = after(facts, "MemAvailable:");
+  const auto line = rest_of_line(facts, "MemAvailable:");
   const auto kibibytes = line ? leading_number(*line) : std::nullopt;
   if (!kibibytes)
     throw SystemError({.what = "the machine does not say how much memory it has left",
@@ -62,7 +44,7 @@ std::uint64_t available_memory_bytes(const std::filesystem::path& root) {
                        .remedy = "set compute.micro_batch"});
   const fs::path membership = root / "proc/self/cgroup";
   const std::string groups = fs::exists(membership) ? read_file(membership) : "";
-  const auto group = after(groups, "0::");
+  const auto group = rest_of_line(groups, "0::");
   return std::min(*kibibytes * 1024, group ? least_room(root, std::string(*group)) : UINT64_MAX);
 }
 

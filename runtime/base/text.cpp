@@ -67,6 +67,23 @@ std::optional<double> positive_number(std::string_view text) {
   return is_number && std::isfinite(value) && value > 0.0 ? std::optional(value) : std::nullopt;
 }
 
+std::optional<std::string_view> rest_of_line(std::string_view text, std::string_view key) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    if (line.starts_with(key))
+      return line.substr(std::min(line.find_first_not_of(" \t", key.size()), line.size()));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint64_t> leading_number(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
 std::string format_bytes(std::uint64_t bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   double value = static_cast<double>(bytes);

@@ -24,6 +24,12 @@ std::string_view without_byte_order_mark(std::string_view text);
 // Returns the number that the whole text is; nothing if it is none that is finite and above 0.
 std::optional<double> positive_number(std::string_view text);
 
+// Of the facts that the kernel writes line by line: returns what follows `key`, and blanks, on the
+// first line that starts with it.
+std::optional<std::string_view> rest_of_line(std::string_view text, std::string_view key);
+// Returns the whole number with which the text begins, after spaces.
+std::optional<std::uint64_t> leading_number(std::string_view text);
+
 // Returns, for instance, "1.5 KiB" or "44.7 MiB".
 std::string format_bytes(std::uint64_t bytes);
 

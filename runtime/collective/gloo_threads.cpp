@@ -1,11 +1,11 @@
 #include "runtime/collective/gloo_threads.h"
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+
+#include "runtime/base/text.h"
 
 namespace scavenger {
 namespace {
@@ -14,25 +14,6 @@ namespace {
 constexpr std::string_view kLoopName = "gloo_tcp_loop";
 // A first look may have begun before the connections were cut.
 constexpr std::uint64_t kLooksOfLoop = 3;
-
-// Returns what follows `key` and white space on a line of its own; empty if there is none.
-std::string_view value_of(std::string_view text, std::string_view key) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    if (line.starts_with(key)) {
-      const std::size_t begin = line.find_first_not_of(" \t", key.size());
-      return begin == std::string_view::npos ? std::string_view{} : line.substr(begin);
-    }
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-  }
-  return {};
-}
-
-pid_t number_of(std::string_view text) {
-  pid_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 std::set<pid_t> ids_of(const ThreadStatuses& threads) {
   std::set<pid_t> ids;
@@ -43,12 +24,10 @@ std::set<pid_t> ids_of(const ThreadStatuses& threads) {
 }  // namespace
 
 ThreadStatus parse_thread_status(std::string_view text) {
-  ThreadStatus status;
-  status.name = value_of(text, "Name:");
-  status.sleeps = value_of(text, "State:").starts_with('S');
-  const std::string_view slept = value_of(text, "voluntary_ctxt_switches:");
-  std::from_chars(slept.data(), slept.data() + slept.size(), status.times_slept);
-  return status;
+  const auto value = [text](std::string_view key) { return rest_of_line(text, key).value_or(""); };
+  return {.name = std::string(value("Name:")),
+          .sleeps = value("State:").starts_with('S'),
+          .times_slept = leading_number(value("voluntary_ctxt_switches:")).value_or(0)};
 }
 
 ThreadStatuses threads_of_process() {
@@ -57,9 +36,9 @@ ThreadStatuses threads_of_process() {
   for (const auto& folder : std::filesystem::directory_iterator("/proc/self/task", error)) {
     std::ifstream file(folder.path() / "status");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    // A thread that has just ended has none.
-    if (!text.empty())
-      threads[number_of(folder.path().filename().native())] = parse_thread_status(text);
+    const auto id = leading_number(folder.path().filename().native());
+    // A thread that has just ended has no text.
+    if (id && !text.empty()) threads[static_cast<pid_t>(*id)] = parse_thread_status(text);
   }
   return threads;
 }

@@ -32,49 +32,26 @@ bool was_to_be_replaced(const RaceView& view, std::uint32_t worker) {
   });
 }
 
-// Of those who trained on this type at `time`, on the machines that they had then.
-struct WorkerTimes {
-  std::vector<WorkerTime> times;
-  std::map<std::uint32_t, std::uint64_t> iterations;  // measured, by worker
-};
-
-WorkerTimes worker_times(const RunNumbers& numbers, const std::string& type, double time) {
-  WorkerTimes found;
-  const auto begins_later = [&](const PhaseNumbers& phase) { return phase.begin_time > time; };
-  const auto end = std::ranges::find_if(numbers.phases, begins_later);
-  if (end == numbers.phases.begin()) return found;
-  const auto types = machine_types_at(numbers, time);
-  std::map<std::uint32_t, double> since;
-  for (const std::uint32_t worker : std::prev(end)->membership.indices)
-    if (const auto known = types.find(worker); known != types.end() && known->second == type)
-      since[worker] = machine_begin(numbers, worker, time);
-  for (auto phase = numbers.phases.begin(); phase != end; ++phase)
-    for (const WorkerNumbers& one : phase->workers) {
-      if (one.rank >= phase->membership.indices.size()) continue;
-      const std::uint32_t worker = phase->membership.indices[one.rank];
-      const auto machine = since.find(worker);
-      const std::uint64_t count = one.compute_seconds.moments().count();
-      if (machine == since.end() || phase->begin_time < machine->second || one.share == 0 ||
-          count < kMeasuredIterations)
-        continue;
-      const RobustMean mean = one.compute_seconds.robust_mean();
-      found.times.push_back(
-          {worker, static_cast<double>(one.share), mean.mean, mean.standard_error});
-      found.iterations[worker] += count;
-    }
-  return found;
-}
-
 // A job that has settled wants its present membership to show it, since what it has measured before
 // may be long ago.
 std::optional<Lemon> present_lemon(const RaceView& view) {
   const RunNumbers& numbers = view.numbers();
+  if (numbers.phases.empty()) return std::nullopt;
   const bool has_settled = view.last().phase == VmPhase::kSettled;
   if (has_settled && numbers.phases.back().iteration_seconds.moments().count() < kSteadyIterations)
     return std::nullopt;
-  const WorkerTimes known = worker_times(numbers, view.incumbent().machine_type, numbers.seconds);
-  auto lemon = find_lemon(known.times, perfmodel::SpeedVariance().between_vms);
-  if (lemon && known.iterations.at(lemon->worker) < kSteadyIterations) return std::nullopt;
+  const auto& members = numbers.phases.back().membership.indices;
+  std::vector<WorkerTime> times;
+  std::map<std::uint32_t, std::uint64_t> iterations;  // measured, by worker
+  for (const MachineTime& one : machine_times(numbers)) {
+    if (one.type != view.incumbent().machine_type || std::ranges::count(members, one.worker) == 0 ||
+        one.since != machine_begin(numbers, one.worker, numbers.seconds))
+      continue;
+    times.push_back({one.worker, one.share, one.seconds.mean, one.seconds.standard_error});
+    iterations[one.worker] += one.iterations;
+  }
+  auto lemon = find_lemon(times, perfmodel::SpeedVariance().between_vms);
+  if (lemon && iterations.at(lemon->worker) < kSteadyIterations) return std::nullopt;
   return lemon;
 }
 

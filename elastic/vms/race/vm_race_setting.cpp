@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "elastic/plan/run_record.h"
+#include "elastic/plan/sharing_of.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
@@ -39,8 +40,7 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
   if (const double budget = settings.at("profile_budget"); budget > 0.0)
     setting.profile_budget = budget;
   setting.max_vms = settings.at("max_vms");
-  setting.sharing =
-      config.batching.dynamic ? perfmodel::Sharing::kDynamic : perfmodel::Sharing::kEven;
+  setting.sharing = sharing_of(config);
   setting.stop = config.stop;
   setting.spot = config.provider.spot;
   if (config.search.mode == SearchMode::kAuto) setting.batch_sizes = config.search.batch_sizes;

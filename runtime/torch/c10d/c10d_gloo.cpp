@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <exception>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -87,7 +86,8 @@ class BegunWorks final {
 };
 
 // Groups with operations that Gloo has lost. Their destructors would wait until these fail by their
-// own limits, so they are kept until then, or left to the end of the process. Thread: any.
+// own limits. So they are kept until a later loss finds that these have failed, or left to the end
+// of the process. Thread: any.
 class LostGroups final {
  public:
   LostGroups() = default;
@@ -118,7 +118,7 @@ class LostGroups final {
   }
 
   std::mutex mutex_;
-  std::list<Group> groups_;
+  std::vector<Group> groups_;
 };
 
 class GlooLink final : public Link {
