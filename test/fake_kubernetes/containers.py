@@ -16,6 +16,7 @@ mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 while [ "$count" -gt 0 ]; do
+  mkdir -p "$root$2"  # it is there, unless it is below one that was mounted before, such as /tmp
   case $1 in
     tmpfs*) mount -t tmpfs -o "mode=1777${1#tmpfs}" tmpfs "$root$2" ;;
     *) mount --bind "$1" "$root$2" ;;
