@@ -25,10 +25,10 @@ void StoreFeeder::offer(perfmodel::ModelRecord record) {
   changed_.notify_all();
 }
 
-void StoreFeeder::finish(double patience_seconds) {
+bool StoreFeeder::finish(double patience_seconds) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::duration<double>(patience_seconds),
-                    [this] { return !waiting_ && !busy_; });
+  return changed_.wait_for(lock, std::chrono::duration<double>(patience_seconds),
+                           [this] { return !waiting_ && !busy_; });
 }
 
 std::optional<std::string> StoreFeeder::take_problem() {

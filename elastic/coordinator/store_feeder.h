@@ -26,8 +26,8 @@ class StoreFeeder final {
 
   // Replaces one that still waits: each record has everything that the job has measured.
   void offer(perfmodel::ModelRecord record);
-  // Waits until nothing waits any more, but not for ever.
-  void finish(double patience_seconds);
+  // Waits until nothing waits any more, but not for ever: whether that came to pass.
+  bool finish(double patience_seconds);
   // Why the last record was not taken; once for each reason.
   std::optional<std::string> take_problem();
 

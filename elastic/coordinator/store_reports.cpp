@@ -33,7 +33,9 @@ std::optional<std::string> StoreReports::tick(const RunNumbers& numbers) {
 
 void StoreReports::close(const RunNumbers& numbers) {
   offer(numbers);
-  feeder_.finish(kStorePatienceSeconds);
+  if (!feeder_.finish(kStorePatienceSeconds))
+    return log_warning("the store has not taken the last measurements within {:g} s",
+                       kStorePatienceSeconds);
   if (const auto problem = feeder_.take_problem())
     return log_warning("measurements could not be stored: {}", *problem);
   try {

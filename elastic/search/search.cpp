@@ -286,17 +286,23 @@ std::vector<RunEvent> SearchLook::choose(const perfmodel::Plan& plan, const std:
 
 std::vector<RunEvent> SearchLook::begin() {
   const SearchMode mode = setting_.config.search.mode;
+  if (mode != SearchMode::kNone && mode != SearchMode::kUniversal)
+    return {step(SearchPhase::kColdStart, here_, "waits until the gradient noise has settled")};
   std::optional<StoredPlan> known;
-  if (mode == SearchMode::kNone)
-    known =
-        plan_from_most_similar(request(), signature_of(setting_.config, numbers_), setting_.stored);
-  if (mode == SearchMode::kUniversal) known = plan_from_all(request(), setting_.stored);
+  std::string lack;
+  try {
+    known = mode == SearchMode::kNone
+                ? plan_from_most_similar(request(), signature_of(setting_.config, numbers_),
+                                         setting_.stored)
+                : plan_from_all(request(), setting_.stored);
+  } catch (const DataError& error) {
+    lack = error.problem().what;
+  }
   if (known) return choose(known->plan, "from " + known->source);
-  const bool misses = mode == SearchMode::kNone || mode == SearchMode::kUniversal;
   return {step(SearchPhase::kColdStart, here_,
-               misses ? "the store says too little: measuring the corners instead, once the "
-                        "gradient noise has settled"
-                      : "waits until the gradient noise has settled")};
+               fmt::format("the store says too little ({}): measuring the corners instead, once "
+                           "the gradient noise has settled",
+                           lack))};
 }
 
 std::vector<RunEvent> SearchLook::wait_for_noise(const fact::SearchStep& begun) {

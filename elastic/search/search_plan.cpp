@@ -32,20 +32,25 @@ void add_known_epochs(const RunNumbers& numbers, const perfmodel::ModelRecord& r
       request.epochs.push_back({row.batch_size, row.epochs});
 }
 
-std::optional<perfmodel::PlanRequest> request_from(const perfmodel::PlanRequest& base,
-                                                   const perfmodel::ModelRecord& record) {
-  try {
-    const perfmodel::Observations observed = perfmodel::observations_of(record);
-    perfmodel::PlanRequest request = base;
-    request.times = observed.times;
-    request.epochs = observed.epochs;
-    request.noise = observed.noise;
-    request.noise_scale = observed.noise_scale;
-    perfmodel::make_plan(request);
-    return request;
-  } catch (const DataError&) {  // it says too little
-    return std::nullopt;
-  }
+perfmodel::PlanRequest request_from(const perfmodel::PlanRequest& base,
+                                    const perfmodel::ModelRecord& record) {
+  const perfmodel::Observations observed = perfmodel::observations_of(record);
+  perfmodel::PlanRequest request = base;
+  request.times = observed.times;
+  request.epochs = observed.epochs;
+  request.noise = observed.noise;
+  request.noise_scale = observed.noise_scale;
+  return request;
+}
+
+std::string title_of(const perfmodel::ModelRecord& record) {
+  return fmt::format("the stored model {} ({})", record.name, record.signature.id());
+}
+
+[[noreturn]] void refuse_store(std::string what) {
+  throw DataError({.what = std::move(what),
+                   .where = "search",
+                   .remedy = "let a job of this model search: what it measures is stored"});
 }
 
 }  // namespace
@@ -86,32 +91,47 @@ perfmodel::Plan plan_from_measurements(const perfmodel::PlanRequest& base,
   return perfmodel::make_plan(request);
 }
 
-std::optional<StoredPlan> plan_from_most_similar(const perfmodel::PlanRequest& request,
-                                                 const perfmodel::ModelSignature& signature,
-                                                 std::span<const perfmodel::ModelRecord> stored) {
+StoredPlan plan_from_most_similar(const perfmodel::PlanRequest& request,
+                                  const perfmodel::ModelSignature& signature,
+                                  std::span<const perfmodel::ModelRecord> stored) {
   std::optional<StoredPlan> best;
-  double most = 0.0;
+  std::string problem = stored.empty() ? "it has no models" : "it has no model like this one";
+  double most = 0.0, most_refused = 0.0;
   for (const perfmodel::ModelRecord& record : stored) {
     const double alike = perfmodel::similarity(record.signature, signature);
     if (alike <= most) continue;
-    const auto known = request_from(request, record);
-    if (!known) continue;
-    most = alike;
-    best = StoredPlan{perfmodel::make_plan(*known),
-                      fmt::format("the stored model {} ({}), similarity {:.2f}", record.name,
-                                  record.signature.id(), alike)};
+    try {
+      best = StoredPlan{perfmodel::make_plan(request_from(request, record)),
+                        fmt::format("{}, similarity {:.2f}", title_of(record), alike)};
+      most = alike;
+    } catch (const DataError& error) {
+      if (alike <= most_refused) continue;
+      most_refused = alike;
+      problem = fmt::format("{}: {}", title_of(record), error.problem().what);
+    }
   }
-  return best;
+  if (!best) refuse_store(std::move(problem));
+  return *std::move(best);
 }
 
-std::optional<StoredPlan> plan_from_all(const perfmodel::PlanRequest& request,
-                                        std::span<const perfmodel::ModelRecord> stored) {
+StoredPlan plan_from_all(const perfmodel::PlanRequest& request,
+                         std::span<const perfmodel::ModelRecord> stored) {
   std::vector<perfmodel::PlanRequest> known;
-  for (const perfmodel::ModelRecord& record : stored)
-    if (auto one = request_from(request, record)) known.push_back(std::move(*one));
-  if (known.size() < 2) return std::nullopt;
-  return StoredPlan{perfmodel::make_universal_plan(known),
-                    fmt::format("the mean of {} stored models", known.size())};
+  std::string problem;  // of the last model that says too little
+  for (const perfmodel::ModelRecord& record : stored) {
+    try {
+      perfmodel::PlanRequest one = request_from(request, record);
+      perfmodel::make_plan(one);
+      known.push_back(std::move(one));
+    } catch (const DataError& error) {
+      problem = fmt::format("; {}: {}", title_of(record), error.problem().what);
+    }
+  }
+  if (known.size() < 2)
+    refuse_store(fmt::format("{} of its {} models say enough, and two are needed{}", known.size(),
+                             stored.size(), problem));
+  return {perfmodel::make_universal_plan(known),
+          fmt::format("the mean of {} stored models", known.size())};
 }
 
 fact::Prediction make_prediction(const perfmodel::Plan& plan, const RunNumbers& numbers) {

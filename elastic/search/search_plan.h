@@ -2,7 +2,6 @@
 // take.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,14 +34,15 @@ struct StoredPlan {
   std::string source;  // for people: which model, or how many
 };
 
-// From the stored model that is most similar; nothing if no stored model says enough.
-std::optional<StoredPlan> plan_from_most_similar(const perfmodel::PlanRequest& request,
-                                                 const perfmodel::ModelSignature& signature,
-                                                 std::span<const perfmodel::ModelRecord> stored);
+// From the stored model that is most similar of those that say enough. Throws DataError if none
+// does: what the most similar one lacks.
+StoredPlan plan_from_most_similar(const perfmodel::PlanRequest& request,
+                                  const perfmodel::ModelSignature& signature,
+                                  std::span<const perfmodel::ModelRecord> stored);
 
-// From the mean of all stored models; nothing where fewer than two say enough.
-std::optional<StoredPlan> plan_from_all(const perfmodel::PlanRequest& request,
-                                        std::span<const perfmodel::ModelRecord> stored);
+// From the mean of all stored models. Throws DataError if fewer than two say enough.
+StoredPlan plan_from_all(const perfmodel::PlanRequest& request,
+                         std::span<const perfmodel::ModelRecord> stored);
 
 fact::Prediction make_prediction(const perfmodel::Plan& plan, const RunNumbers& numbers);
 

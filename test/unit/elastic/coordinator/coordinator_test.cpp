@@ -50,7 +50,7 @@ TEST_CASE("A job reaches its target, keeps its last weights, and returns its mac
 
 TEST_CASE("A worker that is lost is replaced, and the job goes on from where it was") {
   JobScenario scenario = calm_job();
-  SimulatedJob job(std::move(scenario));
+  SimulatedJob job(scenario);
   job.loop().after(90.0, [&] { job.cluster().lose_machine("m1"); });
 
   const JobOutcome outcome = job.run();
@@ -69,7 +69,7 @@ TEST_CASE("A worker that is lost is replaced, and the job goes on from where it 
 TEST_CASE("A lost shard's state comes back from the last checkpoint") {
   JobScenario scenario = calm_job();
   scenario.config.checkpoint.every_iterations = 10;
-  SimulatedJob job(std::move(scenario));
+  SimulatedJob job(scenario);
   job.loop().after(90.0, [&] { job.cluster().kill({Role::kShard, 1}, "was shot"); });
 
   const JobOutcome outcome = job.run();
@@ -86,7 +86,7 @@ TEST_CASE("A resize that somebody asks for is made, and the folder's configurati
   scenario.config.stop.target->value = 0.99;  // out of reach
   scenario.config.stop.max_epochs = 20.0;
   scenario.commands = {{100.0, command::Resize{3, 96}}};
-  SimulatedJob job(std::move(scenario));
+  SimulatedJob job(scenario);
 
   const JobOutcome outcome = job.run();
 
@@ -123,7 +123,7 @@ TEST_CASE("The first interrupt ends at a boundary with a checkpoint, the second 
   JobScenario scenario = calm_job();
   scenario.model.epochs = 1000.0;
   SECTION("one") {
-    SimulatedJob job(std::move(scenario));
+    SimulatedJob job(scenario);
     job.loop().after(100.0, [&] { job.coordinator().interrupt(true); });
     const JobOutcome outcome = job.run();
     CHECK(outcome.faults == std::vector<std::string>{});
@@ -131,7 +131,7 @@ TEST_CASE("The first interrupt ends at a boundary with a checkpoint, the second 
     CHECK(outcome.last_checkpoint == outcome.iterations);
   }
   SECTION("two") {
-    SimulatedJob job(std::move(scenario));
+    SimulatedJob job(scenario);
     job.loop().after(100.0, [&] {
       job.coordinator().interrupt(true);
       job.coordinator().interrupt(true);
@@ -142,7 +142,7 @@ TEST_CASE("The first interrupt ends at a boundary with a checkpoint, the second 
     CHECK(outcome.seconds < 110.0);
   }
   SECTION("before there is anything") {
-    SimulatedJob job(std::move(scenario));
+    SimulatedJob job(scenario);
     job.loop().after(0.0, [&] { job.coordinator().interrupt(true); });
     const JobOutcome outcome = job.run();
     CHECK(outcome.exit_code == 130);

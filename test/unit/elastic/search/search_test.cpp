@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <limits>
+#include <string>
 
 #include "elastic/search/machine_pool.h"
 #include "elastic/search/search_replay.h"
@@ -28,6 +29,10 @@ double cost_regret(const VirtualJob& job, const fact::SearchStep& chosen) {
   for (const perfmodel::Configuration& candidate : job.setting().candidates)
     best = std::min(best, cost(candidate.workers, candidate.global_batch));
   return cost(chosen.workers, chosen.batch_size) / best - 1.0;
+}
+
+std::string first_reason(const VirtualJob& job) {
+  return job.numbers().search_steps.latest.front().fact.reason;
 }
 
 MachineCatalogue large_and_small() {
@@ -197,6 +202,23 @@ TEST_CASE("Without a search, the choice comes from the store") {
     job.settle();
     CHECK(job.measured() >= 4);
     CHECK(time_regret(job, job.last_step()) < 0.1);
+    CHECK(first_reason(job).starts_with("the store says too little (it has no models)"));
+  }
+  SECTION("which may lack the noise of the one model that is alike: that is said") {
+    perfmodel::ModelRecord silent = stored[0];
+    silent.noise.clear();
+    VirtualJob job(searching_config(SearchMode::kNone, Policy::kMinimumTime), truth, 6, {silent});
+    job.settle();
+    CHECK(job.measured() >= 4);
+    CHECK(first_reason(job).find("earlier (" + silent.signature.id() +
+                                 "): epochs are known at fewer") != std::string::npos);
+  }
+  SECTION("which may have one model only, where the mean of all is wanted") {
+    VirtualJob job(searching_config(SearchMode::kUniversal, Policy::kMinimumTime), truth, 6,
+                   {stored[0]});
+    job.settle();
+    CHECK(first_reason(job).find("1 of its 1 models say enough, and two are needed") !=
+          std::string::npos);
   }
 }
 
