@@ -37,6 +37,7 @@ class SearchTest(job.JobTest):
         self.program("scavenger-ctl", run, "stop")
         output, _ = process.communicate(timeout=180)
         self.assertEqual(process.returncode, 130, output)
+        return output
 
     def assert_arrives(self, run, step):
         last = job.events(run, "membership")[-1]
@@ -113,13 +114,13 @@ class SearchTest(job.JobTest):
         first = self.run_folder("first")
         process = self.start(*ENDLESS, *store, "--search", "partial", "--run", first)
         self.wait_for_phase(first, "settled")
-        self.stop(first, process)
+        said = self.stop(first, process)
 
         second = self.run_folder("second")
         process = self.start(*ENDLESS, *store, "--search", "none", "--run", second)
         settled = self.wait_for_phase(second, "settled")
-        self.stop(second, process)
-        self.assertEqual(self.steps(second, "profiling"), [])
+        said += self.stop(second, process)
+        self.assertEqual(self.steps(second, "profiling"), [], (said, job.events(second, "search_step")[0]))
         self.assertIn("similarity 1.00", settled["reason"] + json.dumps(job.events(second, "prediction")))
 
     def test_a_changed_log_does_not_replay(self):
