@@ -33,6 +33,18 @@ double samples_of(const KnownModel& known, const VmQuestion& question) {
                    .remedy = "give it: --samples 60000"});
 }
 
+// Seconds of one iteration: what a worker computes, and by how much synchronisation makes that
+// longer.
+struct IterationParts {
+  double compute = 0.0;
+  double sync = 0.0;
+};
+IterationParts parts_of(const MachinePrediction& prediction) {
+  const double whole = std::exp(prediction.log_mean);
+  const double sync = whole * std::clamp(prediction.sync_share, 0.0, 1.0);
+  return {whole - sync, sync};
+}
+
 perfmodel::MachineModelOptions options_of(const KnownModel& known) {
   perfmodel::MachineModelOptions options;
   options.state_is_elsewhere = known.state_is_elsewhere;
@@ -190,7 +202,8 @@ double VmPredictor::probe_dollars(const VmGroup& group) const {
 
 // ---- One cluster. ----
 
-// The shares with which all workers finish together (dynamic), or the same for all.
+// The shares with which all workers compute for the same time (dynamic; elastic/batching), or the
+// same for all.
 bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
                           std::vector<VmGroup>& groups) const {
   double vms = 0.0;
@@ -200,8 +213,8 @@ bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
     groups.push_back({part.type->features.name, types_.places.at(part.type->features.name),
                       part.vms, part.spot, batch / vms,
                       part.spot ? part.type->spot_price.value() : part.type->price});
-  const auto log_seconds = [&](const VmGroup& group, double share) {
-    return model_.predict(MachineUse{group.type_index, vms, 1.0, share}).log_mean;
+  const auto compute_seconds = [&](const VmGroup& group, double share) {
+    return parts_of(model_.predict(MachineUse{group.type_index, vms, 1.0, share})).compute;
   };
   if (groups.size() == 2 && question_.sharing == perfmodel::Sharing::kDynamic &&
       groups[0].type_index != groups[1].type_index) {
@@ -210,7 +223,7 @@ bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
     for (int i = 0; i < kHalvings && high > low; ++i) {
       const double share = 0.5 * (low + high);
       const double other = (batch - groups[0].vms * share) / groups[1].vms;
-      (log_seconds(groups[0], share) < log_seconds(groups[1], other) ? low : high) = share;
+      (compute_seconds(groups[0], share) < compute_seconds(groups[1], other) ? low : high) = share;
     }
     groups[0].share = 0.5 * (low + high);
     groups[1].share = (batch - groups[0].vms * groups[0].share) / groups[1].vms;
@@ -303,14 +316,13 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   outlook.vms = row.vms();
   row.evidence = VmEvidence::kMeasured;
   double spread = 0.0;
+  IterationParts longest;
   for (const VmGroup& group : row.groups) {
     const MachineUse use{group.type_index, outlook.vms, 1.0, group.share};
     const MachinePrediction prediction = model_.predict(use);
     // A mix waits for its slower link, and for the slower group if a share could not follow it.
-    if (&group == row.groups.data() || prediction.log_mean > outlook.log_iteration_seconds) {
-      outlook.log_iteration_seconds = prediction.log_mean;
-      outlook.sync_share = std::clamp(prediction.sync_share, 0.0, 1.0);
-    }
+    const IterationParts own = parts_of(prediction);
+    longest = {std::max(longest.compute, own.compute), std::max(longest.sync, own.sync)};
     const double weight = group.vms * group.share / batch;
     outlook.errors.push_back(
         {perfmodel::type_stream(group.type), weight * std::sqrt(prediction.log_variance)});
@@ -320,7 +332,9 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   }
   if (row.is_mix() && row.evidence == VmEvidence::kMeasured) row.evidence = VmEvidence::kProfiled;
   row.log_variance = spread * spread;
-  row.iteration_seconds = std::exp(outlook.log_iteration_seconds);
+  row.iteration_seconds = longest.compute + longest.sync;
+  outlook.log_iteration_seconds = std::log(row.iteration_seconds);
+  outlook.sync_share = longest.sync / row.iteration_seconds;
   if (!fill_epochs(batch, outlook)) return std::nullopt;
   const bool whole = basis_ == perfmodel::PlanBasis::kJob;
   outlook.startup_seconds = whole && !question_.running ? question_.start_seconds : 0.0;

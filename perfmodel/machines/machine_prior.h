@@ -46,7 +46,7 @@ struct MachinePriors {
   double family_share = 0.7;
   double unknown_spread = 0.7;  // added to u if the rate (for ln s: the link) is not known
   // Of L: standard deviation about what the measurements suggest.
-  std::array<double, kMachineParameters> level_spread{1.5, 2.0, 1.0, 1.0, 2.0, 1.5};
+  std::array<double, kMachineParameters> level_spread{2.0, 2.0, 1.0, 1.0, 2.0, 1.5};
 };
 
 // Means and covariances of the parameters over types, about a scale of the job.

@@ -45,6 +45,26 @@ TEST_CASE("Shares in a mix are such that both types finish together") {
   CHECK(row->iteration_seconds < predictor.row(pair, 256.0)->iteration_seconds);
 }
 
+TEST_CASE(
+    "In a mix of a fast and a slow link both types compute as long and wait for the slow one") {
+  constexpr double kSlowLinkSeconds = 0.06;
+  KnownModel known = large_model();
+  for (perfmodel::TimeRow row : small_record().times) {
+    row.machine = "far";
+    if (row.workers > 1.0) row.seconds += kSlowLinkSeconds;
+    known.record.times.push_back(row);
+  }
+  std::vector<VmType> types = {type_of("small", 2.0, 0.1), type_of("far", 2.0, 0.05)};
+  types[1].features.link = 0.5;  // of 10
+  const VmQuestion question;
+  const VmPredictor predictor(known, types, question);
+  const std::vector<VmPart> parts = {{&types[0], false, 1.0}, {&types[1], false, 1.0}};
+  const auto row = predictor.row(parts, 256.0);
+  REQUIRE(row);
+  CHECK(row->groups[0].share == Approx(128.0).epsilon(0.1));
+  CHECK(row->iteration_seconds == Approx(seconds_at(2.0, 256.0) + kSlowLinkSeconds).epsilon(0.05));
+}
+
 TEST_CASE("A mix is offered only if it is better than the best of one type beyond its error") {
   VmQuestion question;
   question.most_types = 2;
