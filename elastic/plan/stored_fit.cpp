@@ -1,5 +1,6 @@
 #include "elastic/plan/stored_fit.h"
 
+#include "elastic/plan/observed_request.h"
 #include "elastic/plan/plan_output.h"
 #include "perfmodel/store/observations.h"
 #include "runtime/base/error.h"
@@ -13,10 +14,7 @@ void refresh_fit(perfmodel::ModelStore& store, const std::string& id) {
   try {
     const perfmodel::Observations observed = perfmodel::observations_of(*record);
     perfmodel::PlanRequest request;
-    request.times = observed.times;
-    request.epochs = observed.epochs;
-    request.noise = observed.noise;
-    request.noise_scale = observed.noise_scale;
+    set_observations(observed, request);
     request.samples_per_epoch = static_cast<double>(record->signature.samples_per_epoch);
     request.price.worker_per_hour = record->price_per_worker_hour;
     request.candidates = perfmodel::natural_candidates(request.times, request.epochs);

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "elastic/plan/observed_request.h"
+
 namespace scavenger::elastic {
 namespace {
 
@@ -14,10 +16,7 @@ using perfmodel::Observations;
 using perfmodel::PlanRequest;
 
 void add_observations(const Observations& observed, const KnownModel& model, PlanRequest& request) {
-  request.times = observed.times;
-  request.epochs = observed.epochs;
-  request.noise = observed.noise;
-  request.noise_scale = observed.noise_scale;
+  set_observations(observed, request);
   request.samples_per_epoch = static_cast<double>(model.record.signature.samples_per_epoch);
   for (const perfmodel::EpochRow& row : model.record.epochs)
     if (row.target == observed.target)

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "elastic/plan/observed_request.h"
 #include "elastic/plan/run_record.h"
 #include "perfmodel/store/observations.h"
 #include "runtime/base/error.h"
@@ -34,12 +35,8 @@ void add_known_epochs(const RunNumbers& numbers, const perfmodel::ModelRecord& r
 
 perfmodel::PlanRequest request_from(const perfmodel::PlanRequest& base,
                                     const perfmodel::ModelRecord& record) {
-  const perfmodel::Observations observed = perfmodel::observations_of(record);
   perfmodel::PlanRequest request = base;
-  request.times = observed.times;
-  request.epochs = observed.epochs;
-  request.noise = observed.noise;
-  request.noise_scale = observed.noise_scale;
+  set_observations(perfmodel::observations_of(record), request);
   return request;
 }
 

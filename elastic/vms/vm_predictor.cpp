@@ -35,11 +35,11 @@ double samples_of(const KnownModel& known, const VmQuestion& question) {
 
 // Seconds of one iteration: what a worker computes, and by how much synchronisation makes that
 // longer.
-struct IterationParts {
+struct IterationSeconds {
   double compute = 0.0;
   double sync = 0.0;
 };
-IterationParts parts_of(const MachinePrediction& prediction) {
+IterationSeconds iteration_seconds_of(const MachinePrediction& prediction) {
   const double whole = std::exp(prediction.log_mean);
   const double sync = whole * std::clamp(prediction.sync_share, 0.0, 1.0);
   return {whole - sync, sync};
@@ -214,7 +214,8 @@ bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
                       part.vms, part.spot, batch / vms,
                       part.spot ? part.type->spot_price.value() : part.type->price});
   const auto compute_seconds = [&](const VmGroup& group, double share) {
-    return parts_of(model_.predict(MachineUse{group.type_index, vms, 1.0, share})).compute;
+    return iteration_seconds_of(model_.predict(MachineUse{group.type_index, vms, 1.0, share}))
+        .compute;
   };
   if (groups.size() == 2 && question_.sharing == perfmodel::Sharing::kDynamic &&
       groups[0].type_index != groups[1].type_index) {
@@ -316,12 +317,12 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   outlook.vms = row.vms();
   row.evidence = VmEvidence::kMeasured;
   double spread = 0.0;
-  IterationParts longest;
+  IterationSeconds longest;
   for (const VmGroup& group : row.groups) {
     const MachineUse use{group.type_index, outlook.vms, 1.0, group.share};
     const MachinePrediction prediction = model_.predict(use);
     // A mix waits for its slower link, and for the slower group if a share could not follow it.
-    const IterationParts own = parts_of(prediction);
+    const IterationSeconds own = iteration_seconds_of(prediction);
     longest = {std::max(longest.compute, own.compute), std::max(longest.sync, own.sync)};
     const double weight = group.vms * group.share / batch;
     outlook.errors.push_back(
