@@ -73,10 +73,12 @@ class ControllerKillTest(job.JobTest):
 
     def come_together_again(self, run):
         """That takes a fiftieth of a second, so where it passed unseen another shard is lost."""
-        for recoveries in range(20):
+        deadline = time.monotonic() + 180
+        while time.monotonic() < deadline:
+            recoveries = len(job.events(run, "recovery"))
             shard = [event["pid"] for event in job.events(run, "process_joined") if event["role"] == "shard"][-1]
             os.kill(shard, signal.SIGKILL)
-            while len(job.events(run, "recovery")) == recoveries:
+            while len(job.events(run, "recovery")) == recoveries and time.monotonic() < deadline:
                 if status(run).get("state") in ("halting", "coming together again"):
                     return
         self.fail("it was never seen to come together again")
