@@ -114,7 +114,10 @@ class VmsOnComputeEngineTest(job.JobTest):
         self.assertIn("was lost", json.dumps(self.steps("dismissed")), story)
         self.assertTrue(set(OTHERS) <= types, story)
         self.assertGreaterEqual(len(self.steps("probing")), 2, story)  # the other one was measured with all its shares
-        self.assertEqual(self.steps()[-1]["phase"], "settled", story)
+        # The search ended. On a busy machine a slow VM may be waiting for the one in its place as the target is reached.
+        found = [step for step in self.steps() if step["phase"] != "replacing"][-1]
+        self.assertEqual(found["phase"], "settled", story)
+        self.assertTrue(all(step["machine_type"] == found["machine_type"] for step in self.steps()[self.steps().index(found):]), story)
         ledger = self.assert_every_sample_counts_and_nothing_is_left()
         print(f"{report['totals']['iterations']} iterations, {len(ledger['vms'])} VMs, ${report['totals']['cost']:.5f}: "
               + "; ".join(f"{step['iteration']} {step['phase']} {step['machine_type']}" for step in self.steps()))
