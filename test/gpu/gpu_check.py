@@ -56,7 +56,7 @@ def run_case(log, around, name, case):
 def run_stage(name, log, options):
     """Returns whether all of its cases are over."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="scavenger_gpu_"))
-    around = Surroundings(options.build, options.device, options.small, Deadline(options.seconds), folder)
+    around = Surroundings(options.build, options.device, options.small, Deadline(options.seconds), folder, options.contestants)
     try:
         for case_name, case in STAGES[name](around):
             if options.cases and not any(word in case_name for word in options.cases):
@@ -77,6 +77,8 @@ def main():
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=list(STAGES))
     parser.add_argument("--cases", nargs="+", metavar="WORD", help="only the cases that have one of these words in their names")
+    parser.add_argument("--contestants", nargs="+", choices=stages.CONTESTANTS, default=list(stages.CONTESTANTS), metavar="LABEL",
+                        help="of the cases that compare speeds: " + "; ".join(stages.CONTESTANTS))
     parser.add_argument("--seconds", type=float, default=SECONDS, help="the most for each stage (default: %(default)s)")
     parser.add_argument("--small", action="store_true", help="tiny cases, which only show that the stages run")
     options = parser.parse_args()

@@ -35,8 +35,9 @@ class Deadline:
 class Surroundings:
     """What the cases of a stage run in: programs, device, time."""
 
-    def __init__(self, build, device, is_small, deadline, folder):
+    def __init__(self, build, device, is_small, deadline, folder, contestants):
         self.build, self.device, self.is_small, self.deadline, self.folder = build, device, is_small, deadline, folder
+        self.contestants = contestants  # the labels of those that are compared
         self.threads = 1 if is_small else max(1, len(os.sched_getaffinity(0)))
 
     def run(self, command, environment=None, seconds=600.0):
