@@ -11,6 +11,7 @@ import torch
 
 from scavenger import native, user_file
 from scavenger.devices import choice
+from scavenger.devices.handles import make_handles
 from scavenger.inspection import stepped_here
 from scavenger.loading import early_fork_server
 from scavenger.loading.loader_pool import (
@@ -48,6 +49,7 @@ class Worker:
         torch.set_flush_denormal(True)
         place = choice.choose(config.get("device", "auto"), job.index)
         choice.use_kernels(config.get("compute", {}))
+        make_handles(place)
         file = user_file.load(pathlib.Path(config["model"]["file"]), config["data"])
         with blaming("make_model()"):
             module = make_module(file.make_model, config["seed"])

@@ -23,6 +23,7 @@ import torch
 
 from scavenger import batches, host_program, native, objective
 from scavenger.devices import choice
+from scavenger.devices.handles import make_handles
 from scavenger.devices.pass_record import record_of
 from scavenger.gradients import GradientCollector
 from scavenger.handover import Call, End, Handover, Pass
@@ -67,6 +68,7 @@ class ScriptModel(host_program.Worker):
         self.collector.is_active = False
         model.place = self.describe_place(state.device)
         choice.use_kernels({})
+        make_handles(state.device)
         model.batches_ahead = self._own_data.batches_ahead
         state.describe(model)
 
