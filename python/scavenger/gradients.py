@@ -97,6 +97,10 @@ class GradientCollector:
             gradient = gradient.to_dense()
         if self._has_value[index]:
             self._gradients[index].add_(gradient)
+        elif self._mirror is not None and self.is_last_pass:
+            self._has_value[index] = self._told[index] = True
+            self._mirror.gradient_is_final(index, gradient)
+            return
         else:
             self._gradients[index].copy_(gradient)
             self._has_value[index] = True

@@ -135,6 +135,19 @@ class ModelState:
         if self._mirrored_buffers is not None:
             self._mirrored_buffers.fetch()
 
+    def copy_of_buffers(self) -> List[torch.Tensor]:
+        """Return what put_back_buffers() takes."""
+        if self._mirrored_buffers is not None:
+            return []  # the library's memory has them until fetch_buffers()
+        return [tensor.clone() for _, _, _, tensor in self.buffers]
+
+    def put_back_buffers(self, before: List[torch.Tensor]) -> None:
+        """Undo what passes that did not come to fetch_buffers() have changed."""
+        self.bring_buffers()
+        with torch.no_grad():
+            for value, (_, _, _, tensor) in zip(before, self.buffers):
+                tensor.copy_(value)
+
     def _frozen_mark(self) -> torch.Tensor:
         """Return what identifies the parameters that are not trained; empty if there are none."""
         digest = hashlib.sha256()

@@ -126,7 +126,7 @@ class Trainer:
         self._set_training(True)
         self._source.open(batch)
         self._state.bring_buffers()
-        before = [tensor.clone() for _, _, _, tensor in self._state.buffers]
+        before = self._state.copy_of_buffers()
         while True:
             seed_everything(key)
             self._collector.begin(worker)
@@ -138,13 +138,8 @@ class Trainer:
                 if not is_out_of_memory(cause) or self._collector.has_told():
                     raise
                 self._halve(batch.size)
-                self._put_back(before)
+                self._state.put_back_buffers(before)
         step.data_wait_seconds = self._source.wait_seconds
-
-    def _put_back(self, before: List[torch.Tensor]) -> None:
-        with torch.no_grad():
-            for value, (_, _, _, tensor) in zip(before, self._state.buffers):
-                tensor.copy_(value)
 
     def _halve(self, size: int) -> None:
         self._micro_batch = half_of(self._micro_batch, size)

@@ -63,6 +63,13 @@ def use_kernels(compute: Mapping[str, Any]) -> None:
     torch.backends.cudnn.benchmark = bool(compute.get("tune_kernels", False))
 
 
+def _brought(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return the tensor on the device, without waiting for it if a GPU can copy it by itself."""
+    if device.type == "cuda" and tensor.device.type == "cpu" and tensor.layout == torch.strided:
+        return tensor.pin_memory().to(device, non_blocking=True)  # kept until it is copied
+    return tensor.to(device)
+
+
 def moved(value: Any, device: torch.device) -> Any:
     """Return a batch with its tensors on the device: of any nesting of lists, tuples and mappings."""
     if not is_apart(device):
@@ -73,6 +80,8 @@ def moved(value: Any, device: torch.device) -> Any:
         return type(value)(moved(each, device) for each in value)
     if isinstance(value, dict):
         return {key: moved(each, device) for key, each in value.items()}
-    if callable(getattr(value, "to", None)):  # tensors; batches of transformers and torch_geometric
+    if isinstance(value, torch.Tensor):
+        return _brought(value, device)
+    if callable(getattr(value, "to", None)):  # batches of transformers and torch_geometric
         return value.to(device)
     return value

@@ -1,7 +1,8 @@
 """Weights, gradients and buffers on a GPU, beside those in the host's memory.
 
 Weights go to the device in one copy before a pass. Gradients leave it as the backward pass finishes
-them, on a stream of their own, in pieces of neighbours. The device copies straight from and to the
+them, on a stream of their own, in pieces of neighbours. To begin a copy or a kernel takes the host
+tens of microseconds, and it has to begin all of a pass: so neighbours share these, too. The device copies straight from and to the
 library's vectors if their memory can be pinned where it is.
 """
 
@@ -15,7 +16,7 @@ from typing import Tuple
 
 import torch
 
-PIECE_FLOATS = 65536  # a copy of fewer takes longer than the rest of the way
+PIECE_FLOATS = 1 << 18  # fewer are copied in less time than the host takes to begin it
 ALIGNMENT = 16  # bytes; of the buffers in their vector
 
 
@@ -96,6 +97,18 @@ def pieces_of(offsets: Sequence[int], sizes: Sequence[int], least: int) -> List[
     return found
 
 
+Finished = Tuple[int, Optional[torch.Tensor]]  # a parameter; its gradient, unless it is in its place
+
+
+def copy_all(places: List[torch.Tensor], values: List[torch.Tensor]) -> None:
+    """Begin to copy each value to its place: in one kernel from PyTorch 2.2 on."""
+    if hasattr(torch, "_foreach_copy_"):
+        torch._foreach_copy_(places, values)
+        return
+    for place, value in zip(places, values):
+        place.copy_(value)
+
+
 class Mirror:
     """Flat vectors of weights and gradients on a device. Thread: one at a time."""
 
@@ -115,7 +128,7 @@ class Mirror:
                           for index in piece.parameters}
         self._host: Optional[torch.Tensor] = None  # where gradients go
         self._ready: Callable[[int], None] = lambda _: None
-        self._finished: List[List[int]] = []  # by piece: the parameters that wait for neighbours
+        self._finished: List[List[Finished]] = []  # by piece: those that wait for neighbours
         self._under_way: Deque[Tuple[Optional[torch.cuda.Event], List[int]]] = collections.deque()
         self.has_told = False  # of a gradient, in this iteration
 
@@ -146,16 +159,19 @@ class Mirror:
         self._finished = [[] for _ in self._pieces]
         self.has_told = False
 
-    def gradient_is_final(self, index: int) -> None:
-        """Say that what was begun so far finishes a parameter's gradient on the device."""
+    def gradient_is_final(self, index: int, gradient: Optional[torch.Tensor] = None) -> None:
+        """Say that what was begun so far finishes a parameter's gradient on the device.
+
+        None: it is in `gradients`. Otherwise this one is copied there with its neighbours.
+        """
         number = self._piece_of[index]
         waiting = self._finished[number]
-        waiting.append(index)
+        waiting.append((index, gradient))
         piece = self._pieces[number]
         if len(waiting) == len(piece.parameters):
             self._send(piece.first, piece.last, waiting)
             self._finished[number] = []
-        self._tell_of_arrivals(False)
+            self._tell_of_arrivals(False)
 
     def finish(self, work: Callable[[], bool] = lambda: False) -> None:
         """Return when all final gradients have arrived and were told of, and buffers, too.
@@ -163,16 +179,20 @@ class Mirror:
         Until then, call `work` as long as it returns True.
         """
         for waiting in self._finished:
-            for index in waiting:  # a neighbour of theirs has no gradient
-                self._send(*self._ranges[index], [index])
+            for one in waiting:  # a neighbour of theirs has no gradient
+                self._send(*self._ranges[one[0]], [one])
         self._tell_of_arrivals(True, work)
         self._streams.wait()
 
-    def _send(self, first: int, last: int, indices: List[int]) -> None:
+    def _send(self, first: int, last: int, finished: List[Finished]) -> None:
         assert self._host is not None
-        with torch.no_grad(), self._streams.beside():
-            self._host[first:last].copy_(self._gradients[first:last], non_blocking=True)
-            self._under_way.append((self._streams.mark(), indices))
+        with torch.no_grad():
+            made = [one for one in finished if one[1] is not None]
+            if made:
+                copy_all([self.gradients[index] for index, _ in made], [one for _, one in made])
+            with self._streams.beside():
+                self._host[first:last].copy_(self._gradients[first:last], non_blocking=True)
+                self._under_way.append((self._streams.mark(), [index for index, _ in finished]))
 
     def _tell_of_arrivals(self, waits: bool, work: Callable[[], bool] = lambda: False) -> None:
         while self._under_way:

@@ -67,8 +67,8 @@ class MirroredJobTest(user_code.UserCodeTest):
         self.assertIn("on the mirror" if self.is_apart else "on the cpu", logs)
         return job.last_weights(run)
 
-    def file_model(self, **changes):
-        source = MODEL + user_code.LOSS + user_code.LINES + user_code.MAKE_DATASET
+    def file_model(self, loss=user_code.LOSS, **changes):
+        source = MODEL + loss + user_code.LINES + user_code.MAKE_DATASET
         (self.folder / "train.py").write_text(textwrap.dedent(source))
         config = {"name": "mirrored", "model": {"type": "python", "file": "train.py"},
                   "data": {"train": {"format": "python"}, "test": {"format": "python"}}, "batch_size": 64,
@@ -81,6 +81,15 @@ class MirroredJobTest(user_code.UserCodeTest):
     def test_weights_buffers_and_gradients_of_several_passes_have_the_bits_of_a_job_without_a_mirror(self):
         config = self.file_model(compute={"micro_batch": 12})
         self.assertEqual(self.weights_of("direct", config), self.weights_of("mirrored", config))
+
+    def test_a_pass_without_enough_memory_leaves_no_trace_in_the_buffers(self):
+        halved = self.weights_of("direct", self.file_model(compute={"micro_batch": 16}))
+        hungry = user_code.LOSS.replace("return functional.cross_entropy(model(inputs), targets)", """outputs = model(inputs)
+        if len(inputs) > 16 and model.training:  # the pass has changed the buffers
+            raise MemoryError
+        return functional.cross_entropy(outputs, targets)""")
+        self.assertIn("MemoryError", hungry)
+        self.assertEqual(halved, self.weights_of("mirrored", self.file_model(hungry)))
 
     def test_a_script_and_an_optimizer_that_workers_step(self):
         for optimizer in ("torch.optim.AdamW(model.parameters(), lr=0.01)",
@@ -139,6 +148,17 @@ class MirrorTest(unittest.TestCase):
         self.assertEqual((told, mirror.has_told), ([], False))
         mirror.finish()
         self.assertEqual((told, flat[16:20].tolist(), flat[0:3].tolist()), ([1], [1.0] * 4, [-1.0] * 3))
+
+    def test_gradients_of_neighbours_go_to_their_places_together(self):
+        import torch
+        mirror, flat = self.mirror(20)
+        mirror.begin(lambda _: None)
+        mirror.gradient_is_final(0, torch.full((3,), 1.0))
+        self.assertEqual(mirror.gradients[0].tolist(), [0.0] * 3)  # the other one of its piece is not there
+        mirror.gradient_is_final(1, torch.full((2, 2), 2.0, dtype=torch.bfloat16).t())
+        mirror.gradient_is_final(2, torch.full((5,), 3.0))
+        mirror.finish()
+        self.assertEqual((flat[0:3].tolist(), flat[16:20].tolist(), flat[32:37].tolist()), ([1.0] * 3, [2.0] * 4, [3.0] * 5))
 
     def test_while_it_waits_for_gradients_it_works_on_those_that_have_arrived(self):
         mirror, _ = self.mirror(20)
