@@ -241,6 +241,8 @@ void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
     ranks = std::max(ranks, worker.rank + 1);
   PhaseNumbers& phase = phase_of(iterations.membership_epoch, iterations.first, ranks);
   for (std::size_t i = 0; i < iterations.count; ++i) {
+    if (iterations.seconds[i] < phase.quickest_iteration_seconds)  // not a number: nobody told
+      phase.quickest_iteration_seconds = iterations.seconds[i];
     if (phase.discarded_iterations < PhaseNumbers::kDiscardedIterations)
       ++phase.discarded_iterations;
     else
@@ -258,7 +260,11 @@ void RunSummary::apply_fact(double time, const fact::IterationBlock& block) {
   PhaseNumbers& phase = phase_of(block.membership_epoch, block.first, ranks);
   phase.discarded_iterations += block.discarded;
   add_block(block, phase, phase.workers);
-  phase.latest_iteration_seconds.add(statistics_of(block.seconds));
+  const SeriesStatistics seconds = statistics_of(block.seconds);
+  if (seconds.moments().count() > 0)
+    phase.quickest_iteration_seconds =
+        std::min(phase.quickest_iteration_seconds, seconds.minimum());
+  phase.latest_iteration_seconds.add(seconds);
   count(phase, block.first, block.count);
   phase.noise.restore(block.membership_noise);
   numbers_.noise.add(phase.membership, block);

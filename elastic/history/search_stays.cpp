@@ -1,6 +1,7 @@
 #include "elastic/history/search_stays.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace scavenger::elastic {
@@ -119,6 +120,8 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
     stay.kind = result.stays.empty() ? StayKind::kBase : kind_of(numbers, place);
     stay.dollars_per_second = per_second;
     stay.iterations = phase.iterations;
+    if (std::isfinite(phase.quickest_iteration_seconds))
+      stay.quickest_seconds = phase.quickest_iteration_seconds;
     stay.whole = pace_of(phase.iteration_seconds);
     stay.last = pace_of(phase.latest_iteration_seconds.last());
     const bool has_moved =

@@ -115,7 +115,7 @@ class Look final {
   std::optional<Offer> offer_of_progress(std::size_t i, const Seen& before) const;
   Expense charged_if_slow(std::size_t i) const;
   std::vector<Offer> worthwhile_offers() const;
-  Expense one_report_more(const Stay& visit, std::size_t i) const;
+  Expense one_report_more(const Stay& visit, std::size_t i, double pace) const;
   bool may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const;
   bool is_worth_going_on(const Stay& visit, std::size_t i) const;
   bool is_worth_for_progress(const Stay& visit, std::size_t i) const;
@@ -297,10 +297,9 @@ Expense Look::charged_if_slow(std::size_t i) const {
   return {before.seconds + cost.seconds, before.dollars + cost.dollars};
 }
 
-// If the next iterations are as slow as those before.
-Expense Look::one_report_more(const Stay& visit, std::size_t i) const {
+// If an iteration takes so many seconds.
+Expense Look::one_report_more(const Stay& visit, std::size_t i, double pace) const {
   if (visit.iterations == 0) return {};
-  const double pace = mean_pace(visit);
   const double seconds = std::max(now_.report_seconds, pace);
   return excess({.at = visit.configuration,
                  .dollars_per_second = now_.candidates[i].dollars_per_second,
@@ -310,9 +309,10 @@ Expense Look::one_report_more(const Stay& visit, std::size_t i) const {
                 seconds, seconds / pace);
 }
 
-// The next report, and the way back, are still to come.
+// The next report, and the way back, are still to come. The next iterations may be as slow as those
+// before.
 bool Look::may_go_on(const Stay& visit, std::size_t i, const Expense& spent) const {
-  const Expense more = one_report_more(visit, i);
+  const Expense more = one_report_more(visit, i, mean_pace(visit));
   return fits(now_,
               {spent.seconds + more.seconds + now_.change_seconds,
                spent.dollars + more.dollars + now_.change_seconds * base_.dollars_per_second});
@@ -325,9 +325,9 @@ bool Look::is_worth_going_on(const Stay& visit, std::size_t i) const {
   if (visit.iterations == 0 || is_worth_for_progress(visit, i)) return true;
   const double missing =
       std::max(1.0, kDiscarded + kExpectedIterations - static_cast<double>(visit.iterations));
-  const double pace = mean_pace(visit);
+  const double pace = quickest_pace(visit);
   const double reports = missing * pace / std::max(now_.report_seconds, pace);
-  const Expense each = one_report_more(visit, i);
+  const Expense each = one_report_more(visit, i, pace);
   const LogRatio ratio = times_->ratio(i, base_place_);
   const double rest = share_of_left(now_, base_, {reports * each.seconds, reports * each.dollars});
   return rest < share_of_left(now_, base_, cost_of_moves(i)) ||

@@ -122,6 +122,8 @@ void TrialJob::report() {
   average_noise(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
+  const double quickest = n > 1.0 ? mean - spike : mean;  // a spike is in one of them
+  stay.quickest_seconds = std::min(stay.quickest_seconds.value_or(quickest), quickest);
   if (stay.kind == StayKind::kVisit) longest_report_ = std::max(longest_report_, done * mean);
   const double before = static_cast<double>(stay.iterations);
   stay.iterations += static_cast<std::uint64_t>(n);

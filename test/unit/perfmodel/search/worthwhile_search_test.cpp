@@ -259,6 +259,19 @@ TEST_CASE("A look that costs more than it can still gain is broken off, whatever
   CHECK(advise(job.situation).move == SearchMove::kNone);
 }
 
+TEST_CASE("A look goes on though its first iteration was slow, if the next ones are quick") {
+  Begun job(60.0);
+  job.situation.budget = 1.0;
+  Stay visit = visit_begun({8.0, 64.0}, 4.0, 3);
+  visit.quickest_seconds = 0.04;  // the first one took nearly all of it
+  job.stays.push_back(visit);
+  job.situation.stays = job.stays;
+  job.situation.elapsed_seconds += 12.1;
+  CHECK(advise(job.situation).move == SearchMove::kNone);
+  job.stays.back().quickest_seconds = 4.0;
+  CHECK(advise(job.situation).is_broken_off);
+}
+
 TEST_CASE("What was broken off says little, and less the slower it was") {
   const Stay base = stay_at({1.0, 64.0}, StayKind::kBase, 0.1, 100, 10.0);
   const auto seen = [&](double pace, int iterations) {
