@@ -41,8 +41,7 @@ void merge(PhaseNumbers& into, PhaseNumbers from) {
   into.iterations += from.iterations;
   into.samples += from.samples;
   into.discarded_iterations += from.discarded_iterations;
-  into.quickest_iteration_seconds =
-      std::min(into.quickest_iteration_seconds, from.quickest_iteration_seconds);
+  into.seconds_after_first.merge(from.seconds_after_first);
   for (std::size_t rank = 0; rank < into.workers.size(); ++rank)
     merge(into.workers[rank], from.workers[rank]);
   if (iterations_of(from.noise) >= iterations_of(into.noise)) into.noise = from.noise;

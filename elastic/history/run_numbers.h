@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -94,8 +93,8 @@ struct PhaseNumbers : IterationTimers {
   std::uint64_t discarded_iterations = 0;
   std::vector<WorkerNumbers> workers;
   LatestSeries latest_iteration_seconds;
-  // Of all iterations, those that the timers leave out with them; infinite before there is one.
-  double quickest_iteration_seconds = std::numeric_limits<double>::infinity();
+  // Of all iterations but the first one, as long as each is an event of its own.
+  RunningMoments seconds_after_first;
   NoiseMeter noise;  // of this membership alone
 
   // Seconds that workers have waited for slower ones, all together.

@@ -241,8 +241,9 @@ void RunSummary::apply_fact(double time, const fact::Iterations& iterations) {
     ranks = std::max(ranks, worker.rank + 1);
   PhaseNumbers& phase = phase_of(iterations.membership_epoch, iterations.first, ranks);
   for (std::size_t i = 0; i < iterations.count; ++i) {
-    if (iterations.seconds[i] < phase.quickest_iteration_seconds)  // not a number: nobody told
-      phase.quickest_iteration_seconds = iterations.seconds[i];
+    const bool is_first = iterations.first + i == phase.membership.first_iteration;
+    if (!is_first && std::isfinite(iterations.seconds[i]))
+      phase.seconds_after_first.add(iterations.seconds[i]);
     if (phase.discarded_iterations < PhaseNumbers::kDiscardedIterations)
       ++phase.discarded_iterations;
     else
@@ -260,11 +261,7 @@ void RunSummary::apply_fact(double time, const fact::IterationBlock& block) {
   PhaseNumbers& phase = phase_of(block.membership_epoch, block.first, ranks);
   phase.discarded_iterations += block.discarded;
   add_block(block, phase, phase.workers);
-  const SeriesStatistics seconds = statistics_of(block.seconds);
-  if (seconds.moments().count() > 0)
-    phase.quickest_iteration_seconds =
-        std::min(phase.quickest_iteration_seconds, seconds.minimum());
-  phase.latest_iteration_seconds.add(seconds);
+  phase.latest_iteration_seconds.add(statistics_of(block.seconds));
   count(phase, block.first, block.count);
   phase.noise.restore(block.membership_noise);
   numbers_.noise.add(phase.membership, block);

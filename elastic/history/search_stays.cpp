@@ -1,7 +1,6 @@
 #include "elastic/history/search_stays.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace scavenger::elastic {
@@ -120,8 +119,7 @@ SearchStays search_stays(const RunNumbers& numbers, double price_per_worker_hour
     stay.kind = result.stays.empty() ? StayKind::kBase : kind_of(numbers, place);
     stay.dollars_per_second = per_second;
     stay.iterations = phase.iterations;
-    if (std::isfinite(phase.quickest_iteration_seconds))
-      stay.quickest_seconds = phase.quickest_iteration_seconds;
+    if (phase.seconds_after_first.count() > 0) stay.after_first = phase.seconds_after_first.mean();
     stay.whole = pace_of(phase.iteration_seconds);
     stay.last = pace_of(phase.latest_iteration_seconds.last());
     const bool has_moved =

@@ -50,11 +50,11 @@ struct Stay {
   double dollars_per_second = 0.0;  // of its machines
   double seconds = 0.0;             // wall, without pauses that somebody asked for
   std::uint64_t iterations = 0;
-  std::optional<double> quickest_seconds{};  // of its iterations, the first ones with them
-  double change_seconds = 0.0;               // that the job stood still to get here
-  double start_dollars = 0.0;                // of machines that were waited for before it began
-  std::optional<MeasuredPace> whole{};       // the first iterations left out
-  std::optional<MeasuredPace> last{};        // of its last ten seconds or so
+  std::optional<double> after_first{};  // seconds per iteration, the first one left out
+  double change_seconds = 0.0;          // that the job stood still to get here
+  double start_dollars = 0.0;           // of machines that were waited for before it began
+  std::optional<MeasuredPace> whole{};  // the first iterations left out
+  std::optional<MeasuredPace> last{};   // of its last ten seconds or so
 };
 
 struct Expense {

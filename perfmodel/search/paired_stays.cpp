@@ -25,7 +25,7 @@ std::optional<SeenRatio> ratio_seen(const Stay& stay, const MeasuredPace& before
     return SeenRatio{std::log(stay.whole->seconds / before.seconds),
                      variance_of(*stay.whole) + variance_of(before)};
   if (stay.iterations == 0) return std::nullopt;
-  const double seconds = quickest_pace(stay);
+  const double seconds = stay.whole ? stay.whole->seconds : early_pace(stay);
   if (!(seconds > 0.0)) return std::nullopt;
   const double log_ratio = std::log(seconds / before.seconds);
   const double deviation = kRoughDeviation + kRoughSlowShare * std::max(0.0, log_ratio);
@@ -48,8 +48,8 @@ double mean_pace(const Stay& stay) {
   return stay.seconds / static_cast<double>(std::max<std::uint64_t>(1, stay.iterations));
 }
 
-double quickest_pace(const Stay& stay) {
-  return stay.quickest_seconds.value_or(mean_pace(stay));
+double early_pace(const Stay& stay) {
+  return stay.after_first.value_or(mean_pace(stay));
 }
 
 std::optional<double> pace_before_break_off(std::span<const Stay> stays, const Configuration& at) {
@@ -57,7 +57,7 @@ std::optional<double> pace_before_break_off(std::span<const Stay> stays, const C
   for (const Stay& stay : stays) {
     if (!is_same_size(stay.configuration, at) || stay.iterations == 0) continue;
     if (is_measured(stay)) return std::nullopt;
-    quickest = std::min(quickest.value_or(quickest_pace(stay)), quickest_pace(stay));
+    quickest = std::min(quickest.value_or(early_pace(stay)), early_pace(stay));
   }
   return quickest;
 }

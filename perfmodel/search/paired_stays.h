@@ -23,11 +23,11 @@ std::optional<MeasuredPace> pace_at_end(const Stay& stay);
 bool is_measured(const Stay& stay);
 // Seconds per iteration of all of it, the first ones with it.
 double mean_pace(const Stay& stay);
-// What is known of it before it is measured: its quickest iteration. Workers that are new make in
-// their first iteration what later ones find, and any may take long by chance, and never short.
-double quickest_pace(const Stay& stay);
+// What is known of it before it is measured. The first iteration is left out if there are others:
+// workers that are new make in it what later ones find.
+double early_pace(const Stay& stay);
 // Of the quickest look there, in seconds per iteration, if looks there were broken off and none
-// measured it: so it is at most so slow.
+// measured it. Iterations take long by chance, and never short: so it is at most so slow.
 std::optional<double> pace_before_break_off(std::span<const Stay> stays, const Configuration& at);
 // Of ln(mean).
 double variance_of(const MeasuredPace& pace);
@@ -36,8 +36,8 @@ double variance_of(const MeasuredPace& pace);
 // one stay to the next.
 double drift_variance(std::span<const Stay> stays);
 
-// Oldest first. A stay that was broken off before it was measured tells little: the slower its
-// quickest iteration was, the less.
+// Oldest first. A stay that was broken off before it was measured tells little: iterations take
+// long by chance, and never short, so the slower it was the less it tells.
 std::vector<PairedTime> paired_times(std::span<const Stay> stays);
 
 }  // namespace scavenger::perfmodel

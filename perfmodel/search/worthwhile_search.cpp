@@ -325,7 +325,7 @@ bool Look::is_worth_going_on(const Stay& visit, std::size_t i) const {
   if (visit.iterations == 0 || is_worth_for_progress(visit, i)) return true;
   const double missing =
       std::max(1.0, kDiscarded + kExpectedIterations - static_cast<double>(visit.iterations));
-  const double pace = quickest_pace(visit);
+  const double pace = early_pace(visit);
   const double reports = missing * pace / std::max(now_.report_seconds, pace);
   const Expense each = one_report_more(visit, i, pace);
   const LogRatio ratio = times_->ratio(i, base_place_);

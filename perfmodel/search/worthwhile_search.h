@@ -10,10 +10,10 @@
 // (exploration.h) forbids it, or is soon enough for one that gains more than twice as much. A look
 // whose first iterations are so slow that the budget would not bear the next one, or that the rest
 // of it would cost more than it can still gain, is broken off. The budget goes by all iterations;
-// what is to be expected of the others goes by the quickest one so far, as the first ones of new
-// workers are slow, and any may take long by chance. What was seen until then is a measurement with
-// a large error (its configuration is at most so slow), and another look may follow once the budget
-// bears it.
+// what is to be expected of the others leaves out the first one, which is slow where workers are
+// new. What was seen until then is a measurement with a large error (its configuration is at most
+// so slow, as iterations take long by chance), and another look may follow once the budget bears
+// it.
 //
 // A look of a few iterations tells the seconds of an iteration. One that is long enough to see the
 // training loss fall tells what a sample is worth at another batch, too (measured_progress.h): a

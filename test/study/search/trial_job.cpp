@@ -122,11 +122,12 @@ void TrialJob::report() {
   average_noise(n);
   Stay& stay = stays_.back();
   stay.seconds += done * mean;
-  const double quickest = n > 1.0 ? mean - spike : mean;  // a spike is in one of them
-  stay.quickest_seconds = std::min(stay.quickest_seconds.value_or(quickest), quickest);
   if (stay.kind == StayKind::kVisit) longest_report_ = std::max(longest_report_, done * mean);
   const double before = static_cast<double>(stay.iterations);
+  if (stay.iterations == 0) first_seconds_ = done * mean;
   stay.iterations += static_cast<std::uint64_t>(n);
+  if (stay.iterations > 1)
+    stay.after_first = (stay.seconds - first_seconds_) / static_cast<double>(stay.iterations - 1);
   const double kept = std::min(n, before + n - kDiscarded);
   if (kept < 1.0) return;
   whole_.add(measured, kept, deviation);
