@@ -104,7 +104,7 @@ struct VmRow {
   std::vector<VmGroup> groups;     // one, or two in a mix
   double batch = 1.0;              // B
   double price_per_hour = 0.0;     // of all VMs
-  double iteration_seconds = 0.0;  // median
+  double iteration_seconds = 0.0;  // median, with what VMs of one type are expected to differ by
   perfmodel::Outcome outcome;
   VmEvidence evidence = VmEvidence::kCatalogue;  // the weaker one in a mix
   double log_variance = 0.0;  // of an iteration's seconds, by what the model does not know

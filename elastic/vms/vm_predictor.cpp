@@ -333,9 +333,13 @@ std::optional<VmRow> VmPredictor::row(std::span<const VmPart> parts, double batc
   }
   if (row.is_mix() && row.evidence == VmEvidence::kMeasured) row.evidence = VmEvidence::kProfiled;
   row.log_variance = spread * spread;
-  row.iteration_seconds = longest.compute + longest.sync;
-  outlook.log_iteration_seconds = std::log(row.iteration_seconds);
-  outlook.sync_share = longest.sync / row.iteration_seconds;
+  const double alike = longest.compute + longest.sync;  // if VMs of a type are alike
+  outlook.log_iteration_seconds = std::log(alike);
+  row.iteration_seconds = alike;
+  if (row.evidence != VmEvidence::kMeasured)
+    row.iteration_seconds +=
+        longest.compute * (draws_.mean_slowdown(outlook.vms, question_.sharing) - 1.0);
+  outlook.sync_share = longest.sync / alike;
   if (!fill_epochs(batch, outlook)) return std::nullopt;
   const bool whole = basis_ == perfmodel::PlanBasis::kJob;
   outlook.startup_seconds = whole && !question_.running ? question_.start_seconds : 0.0;

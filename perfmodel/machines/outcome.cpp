@@ -93,17 +93,21 @@ const OutcomeDraws::Column& OutcomeDraws::slowdowns(double vms, Sharing sharing)
   const auto count = static_cast<std::size_t>(vms);
   Column& column = slowdowns_[{count, sharing}];
   if (!column.empty()) return column;
-  Column slowest(draws_, 0.0), speeds(draws_, 0.0);
+  Column slowest(draws_, 0.0), quickest(draws_, 0.0), speeds(draws_, 0.0);
   for (std::size_t vm = 0; vm < count; ++vm) {
     const Column& seconds = vm_seconds(vm);
     for (std::size_t draw = 0; draw < draws_; ++draw) {
       slowest[draw] = std::max(slowest[draw], seconds[draw]);
+      quickest[draw] = vm == 0 ? seconds[draw] : std::min(quickest[draw], seconds[draw]);
       speeds[draw] += 1.0 / seconds[draw];
     }
   }
-  for (std::size_t draw = 0; draw < draws_; ++draw)
-    column.push_back(sharing == Sharing::kEven ? slowest[draw]
-                                               : static_cast<double>(count) / speeds[draw]);
+  for (std::size_t draw = 0; draw < draws_; ++draw) {
+    const double balanced = static_cast<double>(count) / speeds[draw];
+    const bool is_even = sharing == Sharing::kEven ||
+                         slowest[draw] - quickest[draw] < variance_.dead_band * balanced;
+    column.push_back(is_even ? slowest[draw] : balanced);
+  }
   return column;
 }
 

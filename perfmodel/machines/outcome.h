@@ -25,6 +25,8 @@ struct SpeedVariance {
   double between_vms = 0.03;  // drawn once for each VM
   double drift = 0.03;        // of the whole job: neighbours, the network, the hour
   double iterations = 0.05;   // of one iteration; averages out
+  // With shares that follow the VMs' speeds: what their seconds may differ by before shares do.
+  double dead_band = 0.06;
   // Rare VMs that are slower by a factor between these.
   double lemon_probability = 0.03;
   double lemon_mildest = 1.2;
@@ -96,7 +98,7 @@ class OutcomeDraws final {
   Outcome of(const JobOutlook& outlook, const OutcomeLimits& limits = {}) const;
 
   // E[slowdown] of `vms` machines against a machine of median speed: of the slowest with even
-  // shares, of the mean speed with dynamic ones.
+  // shares, of the mean speed with dynamic ones, which stay even within the dead band.
   double mean_slowdown(double vms, Sharing sharing) const;
 
  private:

@@ -65,6 +65,24 @@ TEST_CASE("A type that is not to choose from still tells of the others") {
   CHECK(unknown.notes.size() == both.notes.size() + 1);
 }
 
+TEST_CASE("VMs that were not measured are expected to wait for the slowest of them") {
+  const KnownModel known = small_model();
+  const std::vector<VmType> types = two_types(0.4);
+  VmQuestion alike;
+  alike.variance.between_vms = alike.variance.lemon_probability = 0.0;
+  VmQuestion apart = alike;
+  apart.variance.between_vms = 0.02;  // within the dead band, so that shares stay even
+  const VmPredictor before(known, types, alike), after(known, types, apart);
+  const auto longer = [&](std::size_t type, double vms) {
+    const std::array<VmPart, 1> parts = {{{&types[type], false, vms}}};
+    return after.row(parts, 64.0)->iteration_seconds / before.row(parts, 64.0)->iteration_seconds;
+  };
+  CHECK(longer(0, 4.0) == 1.0);  // measured
+  CHECK(longer(0, 3.0) > 1.002);
+  CHECK(longer(1, 4.0) > 1.002);
+  CHECK(longer(1, 4.0) < 1.0206);  // E[max of 4 standard normals] = 1.029
+}
+
 TEST_CASE("A batch size that was asked for is in every row, also one that was not measured") {
   VmQuestion question;
   for (const double batch : {64.0, 128.0}) {

@@ -29,6 +29,16 @@ TEST_CASE("The slowest of K grows with K with even shares, and nearly vanishes w
   CHECK(lemons.mean_slowdown(16.0, Sharing::kDynamic) < 1.04);
 }
 
+TEST_CASE("Within the dead band dynamic shares stay even, and the slowest VM counts") {
+  const OutcomeDraws alike({.between_vms = 0.01, .lemon_probability = 0.0}, 1, 4000);
+  // E[max of 2 standard normals] = 0.564. Hardly any two of these differ by 6 %.
+  CHECK(alike.mean_slowdown(2.0, Sharing::kDynamic) ==
+        Approx(std::exp(0.01 * 0.564)).epsilon(5e-4));
+  const OutcomeDraws apart({.between_vms = 0.2, .dead_band = 0.0, .lemon_probability = 0.0}, 1,
+                           4000);
+  CHECK(apart.mean_slowdown(2.0, Sharing::kDynamic) == Approx(1.0).epsilon(0.01));  // 1.12: even
+}
+
 TEST_CASE("Quantiles and probabilities are those of the normal errors that went in") {
   const OutcomeDraws draws(
       {.between_vms = 0.0, .drift = 0.0, .iterations = 0.0, .lemon_probability = 0.0}, 5, 8000);
