@@ -124,10 +124,10 @@ void TrialJob::report() {
   stay.seconds += done * mean;
   if (stay.kind == StayKind::kVisit) longest_report_ = std::max(longest_report_, done * mean);
   const double before = static_cast<double>(stay.iterations);
-  if (stay.iterations == 0) first_seconds_ = done * mean;
   stay.iterations += static_cast<std::uint64_t>(n);
-  if (stay.iterations > 1)
-    stay.after_first = (stay.seconds - first_seconds_) / static_cast<double>(stay.iterations - 1);
+  if (before > 0.0)
+    stay.after_first =
+        (stay.after_first.value_or(0.0) * (before - 1.0) + done * mean) / (before + n - 1.0);
   const double kept = std::min(n, before + n - kDiscarded);
   if (kept < 1.0) return;
   whole_.add(measured, kept, deviation);

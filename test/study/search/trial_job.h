@@ -64,7 +64,6 @@ class TrialJob final {
   std::size_t disturbance_begin_ = 0;
   std::vector<Stay> stays_;
   std::vector<LossPoint> losses_;  // neighbours are merged where there are many
-  double first_seconds_ = 0.0;     // of the first report of the present stay
   Moments whole_;
   std::deque<std::pair<double, Moments>> latest_;  // seconds of each report
   std::size_t place_;
