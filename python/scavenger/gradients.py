@@ -55,10 +55,11 @@ class GradientCollector:
         """Return whether a gradient was handed over in this iteration."""
         return self._mirror.has_told if self._mirror is not None else any(self._told)
 
-    def _tell(self, index: int) -> None:
+    def _tell(self, index: int, gradient: Optional[torch.Tensor] = None) -> None:
+        """Say that a gradient is final: this one, which the mirror takes, or the one in its place."""
         self._told[index] = True
         if self._mirror is not None:
-            self._mirror.gradient_is_final(index)
+            self._mirror.gradient_is_final(index, gradient)
         else:
             self._ready(self._worker, index)
 
@@ -95,12 +96,11 @@ class GradientCollector:
                 "loss()", "use checkpoint(..., use_reentrant=False), and call no backward()")
         if gradient.layout != torch.strided:
             gradient = gradient.to_dense()
+        if self._mirror is not None and self.is_last_pass and not self._has_value[index]:
+            self._tell(index, gradient)
+            return
         if self._has_value[index]:
             self._gradients[index].add_(gradient)
-        elif self._mirror is not None and self.is_last_pass:
-            self._has_value[index] = self._told[index] = True
-            self._mirror.gradient_is_final(index, gradient)
-            return
         else:
             self._gradients[index].copy_(gradient)
             self._has_value[index] = True

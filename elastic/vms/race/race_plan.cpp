@@ -106,6 +106,7 @@ VmQuestion Choice::question() const {
   question.policy = setting.policy;
   question.confidence = setting.confidence;
   question.sharing = setting.sharing;
+  question.variance.dead_band = setting.dead_band;
   // Old and new workers train together for a moment, with a sample each.
   const std::uint32_t room = batch - std::min(batch - 1, view_.incumbent().workers);
   question.most_vms = std::max(1U, std::min(setting.max_vms, room));

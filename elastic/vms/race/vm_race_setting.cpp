@@ -41,6 +41,7 @@ VmRaceSetting vm_race_setting(const JobConfig& config, const MachineCatalogue& c
     setting.profile_budget = budget;
   setting.max_vms = settings.at("max_vms");
   setting.sharing = sharing_of(config);
+  setting.dead_band = config.batching.dead_band;
   setting.stop = config.stop;
   setting.spot = config.provider.spot;
   if (config.search.mode == SearchMode::kAuto) setting.batch_sizes = config.search.batch_sizes;

@@ -29,6 +29,7 @@ struct VmRaceSetting {
   std::optional<double> profile_budget;  // dollars, of all auditions together
   std::uint32_t max_vms = 8;
   perfmodel::Sharing sharing = perfmodel::Sharing::kEven;
+  double dead_band = 0.06;  // within which dynamic shares stay even
   StopConfig stop;
   bool state_is_elsewhere = true;  // on shards beside the controller
   // B that the job may have; empty: it keeps its own.

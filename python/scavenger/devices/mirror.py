@@ -2,8 +2,8 @@
 
 Weights go to the device in one copy before a pass. Gradients leave it as the backward pass finishes
 them, on a stream of their own, in pieces of neighbours. To begin a copy or a kernel takes the host
-tens of microseconds, and it has to begin all of a pass: so neighbours share these, too. The device copies straight from and to the
-library's vectors if their memory can be pinned where it is.
+tens of microseconds, and it has to begin all of a pass: so neighbours share these, too. The device
+copies straight from and to the library's vectors if their memory can be pinned where it is.
 """
 
 from __future__ import annotations

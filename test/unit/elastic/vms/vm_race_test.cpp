@@ -430,6 +430,8 @@ TEST_CASE("Settings that do not go together are refused before anything starts")
   CHECK_THROWS_AS(vm_race_setting(config, catalogue), InputError);
   catalogue.entries.push_back({.type = "xl", .cores = 1.0, .on_demand = price});
   CHECK(vm_race_setting(config, catalogue).types.size() == 1);
+  config.batching.dead_band = 0.2;
+  CHECK(vm_race_setting(config, catalogue).dead_band == 0.2);
   config.search.mode = SearchMode::kFull;
   CHECK_THROWS_AS(vm_race_setting(config, catalogue), InputError);
   CHECK(!searches_size(config));
