@@ -76,7 +76,8 @@ class VmsOnComputeEngineTest(job.JobTest):
     def test_a_job_whose_first_type_is_out_of_stock_begins_on_the_next_one(self):
         self.begin_cloud(**{FIRST: 0, "t2d-standard-4": 0})
         self.train(*self.options({"max_iterations": 120}))
-        self.assertEqual([step["machine_type"] for step in self.steps("begun")], [FIRST, "n1-standard-4"])
+        # On a busy machine the job has the time to go on to another number of VMs of the only type that can be had.
+        self.assertEqual([step["machine_type"] for step in self.steps("begun")][:2], [FIRST, "n1-standard-4"])
         self.assertEqual({event["machine_type"] for event in self.machines("ready")}, {"n1-standard-4"})
         self.assertEqual(job.report(self.run_folder())["status"], "max_iterations")
         self.assert_every_sample_counts_and_nothing_is_left()
