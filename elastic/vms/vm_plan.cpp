@@ -22,9 +22,13 @@ using perfmodel::MachineUse;
 constexpr double kMixMargin = 0.02;
 constexpr std::size_t kMixTypes = 6;  // rows from which mixes are made
 
+// Every number up to kEveryCount, steps of an eighth beyond it, and the most in any case.
+constexpr double kEveryCount = 16.0;
 std::vector<double> counts_to(double most) {
   std::vector<double> counts;
-  for (double k = 1.0; k <= most; k = k < 4.0 ? k + 1.0 : std::ceil(k * 1.3)) counts.push_back(k);
+  for (double k = 1.0; k < std::floor(most); k = k < kEveryCount ? k + 1.0 : std::ceil(k * 1.125))
+    counts.push_back(k);
+  if (most >= 1.0) counts.push_back(std::floor(most));
   return counts;
 }
 
@@ -45,6 +49,10 @@ class Planner final {
     for (const VmType& type : catalogue_)
       for (const bool spot : {false, true})
         if (!spot || (question_.spot && type.spot_price)) add_best(type, spot);
+    if (predictor_.batches().empty())
+      throw InputError({.what = "no iterations were measured in which all workers were of one type",
+                        .where = "scavenger-plan vms",
+                        .remedy = "name the batch size, --batch-size, or a run on one type"});
     if (plan_.rows.empty())
       throw InputError({.what = "no batch size that was measured fits on the machines",
                         .where = "scavenger-plan vms",
@@ -58,10 +66,23 @@ class Planner final {
  private:
   bool keeps_limits(const VmRow& row) const { return row.outcome.within_both >= plan_.confidence; }
 
+  // Of rows that do not keep the limits: larger is nearer to them. Among equally likely ones that
+  // one is whose medians are least beyond the limits.
+  std::pair<double, double> nearness(const VmRow& row) const {
+    const auto excess = [](double median, const std::optional<double>& limit) {
+      return limit ? std::max(0.0, median / *limit - 1.0) : 0.0;
+    };
+    const perfmodel::Outcome& outcome = row.outcome;
+    return {outcome.within_both, -excess(outcome.seconds.q50, plan_.limits.max_seconds) -
+                                     excess(outcome.cost.q50, plan_.limits.max_cost)};
+  }
+
   bool is_better(const VmRow& a, const VmRow& b) const {
     if (keeps_limits(a) != keeps_limits(b)) return keeps_limits(a);
-    if (!keeps_limits(a) && a.outcome.within_both != b.outcome.within_both)
-      return a.outcome.within_both > b.outcome.within_both;
+    if (!keeps_limits(a)) {
+      const std::pair near_a = nearness(a), near_b = nearness(b);
+      if (near_a != near_b) return near_a > near_b;
+    }
     return policy_figure(a, plan_.policy) < policy_figure(b, plan_.policy);
   }
 
@@ -173,18 +194,8 @@ class Planner final {
     if (time < plan_.confidence) plan_.binding.emplace_back("max-time");
     if (cost < plan_.confidence) plan_.binding.emplace_back("max-cost");
     if (plan_.binding.empty()) plan_.binding = {"max-time", "max-cost"};
-    // Among equals the one whose medians are least beyond the limits.
-    const auto excess = [this](const VmRow& row) {
-      const perfmodel::OutcomeLimits& limits = plan_.limits;
-      double total = 0.0;
-      if (limits.max_seconds)
-        total += std::max(0.0, row.outcome.seconds.q50 / *limits.max_seconds - 1.0);
-      if (limits.max_cost) total += std::max(0.0, row.outcome.cost.q50 / *limits.max_cost - 1.0);
-      return total;
-    };
-    const auto nearest = std::ranges::max_element(plan_.rows, {}, [&](const VmRow& row) {
-      return std::pair(row.outcome.within_both, -excess(row));
-    });
+    const auto nearest = std::ranges::max_element(
+        plan_.rows, {}, [this](const VmRow& row) { return nearness(row); });
     plan_.nearest = static_cast<std::size_t>(std::distance(plan_.rows.begin(), nearest));
   }
 

@@ -140,6 +140,35 @@ TEST_CASE("If no plan comes near, the nearest is the one whose medians are least
     CHECK(plan.rows[*plan.nearest].outcome.seconds.q50 <= row.outcome.seconds.q50);
 }
 
+TEST_CASE("Of each type the numbers of VMs that come nearest to a limit are told") {
+  VmQuestion question;
+  question.most_vms = 5;
+  question.policy = Policy::kMinimumCost;  // of which one VM alone is best
+  const VmPlan free = make_vm_plan(small_model(), two_types(0.4), question);
+  question.limits.max_seconds = 1e-3;
+  const VmPlan plan = make_vm_plan(small_model(), two_types(0.4), question);
+  REQUIRE(plan.nearest);
+  for (const VmRow& row : plan.rows) {
+    const VmRow& cheap = row_of(free, row.base().type);
+    INFO(name_text(row) << ", and without a limit " << name_text(cheap));
+    CHECK(row.outcome.seconds.q50 < cheap.outcome.seconds.q50);
+  }
+}
+
+TEST_CASE("Every number of VMs can be the best, the most that are allowed among them") {
+  for (const double most : {5.0, 7.0, 13.0, 16.0, 40.0}) {
+    VmQuestion question;
+    question.most_vms = most;
+    question.policy = Policy::kMinimumTime;
+    question.batch = 1 << 20;  // of which each VM computes for so long that more are faster
+    KnownModel large = small_model();
+    large.record.signature.samples_per_epoch = 400000000;
+    const VmPlan plan = make_vm_plan(large, {type_of("small", 2.0, 0.1)}, question);
+    INFO(name_text(plan.rows.front()));
+    CHECK(plan.rows.front().vms() == most);
+  }
+}
+
 TEST_CASE("Spot machines are rows of their own, and lose some of their machines") {
   VmQuestion question;
   question.spot = true;
