@@ -35,7 +35,8 @@ struct Advice {
   };
   // Of the machines that are asked for from now on; before the shape is wanted.
   std::optional<std::string> machine_type;
-  std::vector<std::string> other_types{};  // in this order, if no zone has one of that type
+  // In this order, if no zone has one of that type (Fleet::prefer).
+  std::vector<std::string> other_types{};
   // Of the next machine that is asked for alone.
   std::optional<std::string> next_machine_type;
   std::optional<bool> spot{};  // whether machines that are asked for from now on are spot machines

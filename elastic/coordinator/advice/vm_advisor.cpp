@@ -8,13 +8,20 @@
 namespace scavenger::elastic {
 namespace {
 
+// The machines that the job asks for, and in which order others if there are none of these.
+void prefer(const VmRaceSetting& setting, const fact::VmStep& step, Advice& advice) {
+  advice.machine_type = step.machine_type;
+  advice.other_types = first_types(setting, step.workers);
+  std::erase(advice.other_types, step.machine_type);
+}
+
 // What a step means for the job.
-void add(const fact::VmStep& step, Advice& advice) {
+void add(const VmRaceSetting& setting, const fact::VmStep& step, Advice& advice) {
   // Who replaces one of the job's own workers meanwhile gets their type.
   if (step.phase == fact::VmPhase::kAudition)
     advice.next_machine_type = step.machine_type;
   else if (step.phase != fact::VmPhase::kProbing)
-    advice.machine_type = step.machine_type;
+    prefer(setting, step, advice);
   const bool is_audition =
       step.phase == fact::VmPhase::kAudition || step.phase == fact::VmPhase::kProbing;
   advice.spot = step.spot;
@@ -45,30 +52,26 @@ bool is_of_race(const RunNumbers& numbers, const Membership& first) {
 }  // namespace
 
 Advice VmAdvisor::begin(const JobView& job) {
-  Advice advice;
-  const auto& steps = job.numbers.vm_steps.latest;
-  if (steps.empty()) {
-    const Membership& first = job.controller.membership();
-    const fact::VmStep step = begin_race(setting_, first.workers(), first.batch_size);
-    advice.machine_type = step.machine_type;
-    const std::vector<std::string> types = first_types(setting_, first.workers());
-    advice.other_types.assign(types.begin() + 1, types.end());
-    advice.events.emplace_back(step);
-    return advice;
-  }
   const Membership& first = job.controller.membership();
-  if (!is_of_race(job.numbers, first))
-    return overrule(
+  const auto& steps = job.numbers.vm_steps.latest;
+  Advice advice;
+  if (steps.empty())
+    advice.events.emplace_back(begin_race(setting_, first.workers(), first.batch_size));
+  else if (is_of_race(job.numbers, first))
+    // There are no processes yet that could leave: observe() sees to that once the job trains.
+    advice.events = resume_race(job.numbers);
+  else
+    advice = overrule(
         {first.workers(), first.batch_size, "resumed with another K or B than was sought"}, job);
-  // There are no processes yet that could leave: observe() sees to that once the job trains.
-  advice.machine_type = steps.back().fact.machine_type;
-  advice.spot = steps.back().fact.spot;
-  advice.events = resume_race(job.numbers);
-  for (const RunEvent& event : advice.events) {
-    const auto& step = std::get<fact::VmStep>(event);
-    advice.machine_type = step.machine_type;
-    advice.spot = step.spot;
+  fact::VmStep last =
+      advice.events.empty() ? steps.back().fact : std::get<fact::VmStep>(advice.events.back());
+  const std::vector<std::string> types = first_types(setting_, first.workers());
+  if (std::ranges::count(types, last.machine_type) == 0) {  // another provider, or other types
+    last = begin_elsewhere(setting_, std::move(last));
+    advice.events.emplace_back(last);
   }
+  prefer(setting_, last, advice);
+  advice.spot = last.spot;
   return advice;
 }
 
@@ -76,13 +79,13 @@ Advice VmAdvisor::observe(const RunEvent& event, const JobView& job) {
   if (!is_race_occasion(event)) return {};
   Advice advice;
   advice.events = continue_race(setting_, job.numbers);
-  for (const RunEvent& step : advice.events) add(std::get<fact::VmStep>(step), advice);
+  for (const RunEvent& step : advice.events) add(setting_, std::get<fact::VmStep>(step), advice);
   const auto& steps = job.numbers.vm_steps.latest;
   if (!advice.events.empty() || steps.empty()) return advice;
   // After a resume in an audition, or in a move, there are workers too many.
   const fact::VmStep& last = steps.back().fact;
   const bool goes_on = last.phase == fact::VmPhase::kDismissed || begins_after_move(last);
-  if (goes_on && job.controller.wanted_workers() != last.workers) add(last, advice);
+  if (goes_on && job.controller.wanted_workers() != last.workers) add(setting_, last, advice);
   return advice;
 }
 

@@ -45,6 +45,7 @@ Fleet::~Fleet() = default;
 // ---- What the job wants. ----
 
 void Fleet::prefer(std::string machine_type, std::vector<std::string> others) {
+  is_beginning_ = preferred_type_.empty();
   preferred_type_ = std::move(machine_type);
   other_types_ = std::move(others);
   next_type_.reset();
@@ -202,15 +203,19 @@ void Fleet::on_delayed(MachineId id, const Refusal& refusal) {
 // Whether there is one that was not tried; then it is the worker's from now on.
 bool Fleet::takes_another_type(std::uint32_t worker, const Refusal& refusal) {
   const auto asked = types_.find(worker);
-  if (ending_ || asked == types_.end() || asked->second.is_particular ||
+  const auto is_there = [](const auto& rented) { return rented.second.machine.has_value(); };
+  const bool waits = !is_beginning_ && std::ranges::any_of(machines_, is_there);
+  if (ending_ || waits || asked == types_.end() || asked->second.is_particular ||
       (refusal.kind != RefusalKind::kCapacity && refusal.kind != RefusalKind::kQuota))
     return false;
   const auto place = std::ranges::find(other_types_, asked->second.name);
   const auto next = place == other_types_.end() ? other_types_.begin() : std::next(place);
   const bool is_of_these = place != other_types_.end() || asked->second.name == preferred_type_;
-  if (!is_of_these || next == other_types_.end()) return false;
-  asked->second.name = *next;
-  return true;
+  if (!is_of_these) return false;
+  // Whoever asks again after the last one begins with the first.
+  const bool has_next = next != other_types_.end();
+  asked->second.name = has_next ? *next : preferred_type_;
+  return has_next;
 }
 
 void Fleet::on_refused(MachineId id, const Refusal& refusal) {

@@ -43,7 +43,8 @@ class Fleet final : private ProviderListener {
   void begin(Provider::BeginDone done) { provider_.begin(*this, std::move(done)); }
   // The type of the machines that are asked for from now on; empty: the provider decides. A worker
   // that needs another machine gets one of the type that it had. `others`: if no zone has one of
-  // the type, these are asked for in their order.
+  // the type, these are asked for in their order. The first call, as the job begins, means that for
+  // each worker. Later the job waits for the type as long as it has any machine.
   void prefer(std::string machine_type, std::vector<std::string> others = {});
   // Whether machines that are asked for from now on are spot machines.
   void ask_for_spot(bool spot) { spot_ = spot; }
@@ -113,6 +114,7 @@ class Fleet final : private ProviderListener {
   const bool logs_machines_;
   MachineId next_id_ = 1;
   std::string preferred_type_;
+  bool is_beginning_ = true;                  // nobody has preferred another type since
   std::optional<std::string> next_type_;      // of the next machine, in place of the preferred one
   std::vector<std::string> other_types_;      // if there is none of the preferred one
   std::map<std::uint32_t, AskedType> types_;  // by worker

@@ -30,9 +30,23 @@ std::size_t refused_machines(const RaceView& view) {
 
 // ---- An audition. ----
 
+// Whether the last machine of its type that was asked for is gone, perhaps before its worker
+// joined.
+bool has_left(const RaceView& view) {
+  using fact::MachineChange;
+  const auto& changes = view.numbers().machines.latest;
+  const auto last = std::find_if(changes.rbegin(), changes.rend(), [&](const auto& timed) {
+    return timed.fact.machine_type == view.last().machine_type &&
+           timed.fact.change != MachineChange::kRefused;
+  });
+  return last != changes.rend() && last->time >= view.audition_time() &&
+         (last->fact.change == MachineChange::kLost ||
+          last->fact.change == MachineChange::kReleased);
+}
+
 // Whether its machine was taken away. Who comes in its place is not of its type.
 bool is_gone(const RaceView& view, std::uint32_t worker) {
-  return was_lost_since(view.numbers(), worker, view.audition_time());
+  return has_left(view) || was_lost_since(view.numbers(), worker, view.audition_time());
 }
 
 std::vector<RunEvent> dismiss_lost(const RaceView& view) {
@@ -143,7 +157,34 @@ bool has_its_workers(const RaceView& view) {
   return view.membership().workers == view.last().workers || view.is_overdue();
 }
 
-// If there was no machine of the first type, the job has begun on another one.
+// If there was no machine of the type that the job asked for, its workers may be of another one, or
+// of several. Those tell too little of each: the type that most of them have goes on alone. Nothing
+// if the job has what it asked for.
+std::optional<VmStep> go_on_with_one_type(const RaceView& view) {
+  const fact::Membership& membership = view.membership();
+  const std::string& wanted = view.last().machine_type;
+  const std::string type = commonest_type(membership.indices, view.types());
+  if (type.empty()) return std::nullopt;
+  VmStep step = view.settle(type, membership.workers, {});
+  if (type == wanted && step.leaving.empty()) return std::nullopt;
+  step.phase = VmPhase::kBegun;
+  step.workers = membership.workers - static_cast<std::uint32_t>(step.leaving.size());
+  step.reason = step.leaving.empty()
+                    ? fmt::format("goes on with {}: there was no {}", type, wanted)
+                    : fmt::format(
+                          "goes on with {} x {}: workers of several types tell too little "
+                          "of each",
+                          step.workers, type);
+  return step;
+}
+
+// Whether what is measured came after the last step. Before, workers may be there that leave with
+// it.
+bool is_of_last_step(const RaceView& view) {
+  const PhaseNumbers& phase = view.numbers().phases.back();
+  return phase.begin_time > view.last_time() && is_measured(phase);
+}
+
 std::vector<RunEvent> begin(const RaceView& view) {
   const std::string& wanted = view.last().machine_type;
   if (begins_after_move(view.last())) {
@@ -154,15 +195,15 @@ std::vector<RunEvent> begin(const RaceView& view) {
     if (!has_its_workers(view)) return {};
   }
   if (!is_measured(view.numbers().phases.back())) return {};
-  if (view.count_of(wanted) > 0) return decide_next(view);
-  const std::string type = commonest_type(view.membership().indices, view.types());
-  if (type.empty()) return decide_next(view);
-  return {view.step(VmPhase::kBegun, type, view.membership().workers,
-                    fmt::format("goes on with {}: there was no {}", type, wanted))};
+  if (auto step = go_on_with_one_type(view)) return {std::move(*step)};
+  return decide_next(view);
 }
 
 std::vector<RunEvent> next_step(const RaceView& view) {
   const VmStep& last = view.last();
+  const bool rests = last.phase == VmPhase::kDismissed || last.phase == VmPhase::kSettled;
+  if (rests && is_of_last_step(view))
+    if (auto step = go_on_with_one_type(view)) return {std::move(*step)};
   switch (last.phase) {
     case VmPhase::kBegun:
       return begin(view);
@@ -184,6 +225,12 @@ std::vector<RunEvent> next_step(const RaceView& view) {
   return watch(view);
 }
 
+// Than the process before.
+bool has_other_limits(const RunNumbers& numbers) {
+  const auto& starts = numbers.starts.latest;
+  return starts.size() > 1 && starts.back().fact.limits != starts.end()[-2].fact.limits;
+}
+
 }  // namespace
 
 VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint32_t batch_size) {
@@ -193,6 +240,15 @@ VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers, std::uint
   step.batch_size = batch_size;
   step.reason = fmt::format("begins on {}, of {} types the cheapest for what its cores do",
                             step.machine_type, setting.types.size());
+  return step;
+}
+
+VmStep begin_elsewhere(const VmRaceSetting& setting, VmStep last) {
+  VmStep step = begin_race(setting, last.workers, last.batch_size);
+  step.iteration = last.iteration;
+  if (last.phase == VmPhase::kEnded) step.phase = VmPhase::kEnded;
+  step.reason =
+      fmt::format("resumed without {}: goes on with {}", last.machine_type, step.machine_type);
   return step;
 }
 
@@ -233,18 +289,33 @@ std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
 std::vector<RunEvent> resume_race(const RunNumbers& numbers) {
   const VmStep* const last = last_step_of(numbers);
   if (last == nullptr) return {};
-  if (last->phase != VmPhase::kAudition && last->phase != VmPhase::kProbing &&
-      last->phase != VmPhase::kTrying && last->phase != VmPhase::kMoving &&
-      last->phase != VmPhase::kReplacing)
-    return {};
   VmStep step = incumbent_of(numbers);
   step.iteration = numbers.iterations;
-  step.phase = VmPhase::kDismissed;
-  step.worker = last->worker;
-  step.share = 0;
   step.leaving.clear();
-  step.reason = "resumed: goes on with what it had before";
-  return {step};
+  switch (last->phase) {
+    case VmPhase::kAudition:
+    case VmPhase::kProbing:
+    case VmPhase::kTrying:
+    case VmPhase::kMoving:
+    case VmPhase::kReplacing:
+      step.phase = VmPhase::kDismissed;
+      step.worker = last->worker;
+      step.share = 0;
+      step.reason = "resumed: goes on with what it had before";
+      return {step};
+    case VmPhase::kSettled:
+      if (!has_other_limits(numbers)) return {};
+      step.phase = VmPhase::kBegun;
+      step.seconds_low.reset();
+      step.seconds_high.reset();
+      step.reason = "resumed with other limits: the plan is made again";
+      return {step};
+    case VmPhase::kBegun:
+    case VmPhase::kDismissed:
+    case VmPhase::kEnded:
+      break;
+  }
+  return {};
 }
 
 }  // namespace scavenger::elastic

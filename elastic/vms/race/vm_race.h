@@ -23,6 +23,9 @@ inline constexpr double kMostSlowdown = 1.25;
 fact::VmStep begin_race(const VmRaceSetting& setting, std::uint32_t workers,
                         std::uint32_t batch_size);
 
+// After a resume whose configuration does not offer the type of the last step any more.
+fact::VmStep begin_elsewhere(const VmRaceSetting& setting, fact::VmStep last);
+
 // Whether the job begins again on other machines than before, of another type (VmPhase::kTrying) or
 // in another number: from there the race goes on.
 bool begins_after_move(const fact::VmStep& step);
@@ -39,7 +42,8 @@ std::vector<RunEvent> continue_race(const VmRaceSetting& setting, const RunNumbe
 std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
                                std::uint32_t batch_size, const std::string& reason);
 
-// After a resume: an audition, a move or a replacement that was under way is given up.
+// After a resume: an audition, a move or a replacement that was under way is given up, and a plan
+// that was made for other limits is made again.
 std::vector<RunEvent> resume_race(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

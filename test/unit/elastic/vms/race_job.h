@@ -32,6 +32,7 @@ struct TrueType {
   double price = 1.0;
   double count = 16.0;
   bool is_refused = false;
+  std::uint32_t stock = 1000;   // machines that can be had at all
   double sync_seconds = 0.005;  // to the shards beside the controller
   double from_share = 1e9;  // larger shares take ten times as long: they do not fit into a cache
 };
@@ -131,6 +132,12 @@ class RaceJob final {
     if (!workers_.empty()) train();
     if (!workers_.contains(worker)) hire(worker, wanted_.machine_type);
     make_membership();
+  }
+
+  // The next machine of this type has notice before its worker joins, and one of the type that is
+  // not auditioned comes in its place.
+  void take_before_it_joins(const std::string& type, const std::string& replacement) {
+    taken_ = {type, replacement};
   }
 
   // Until the race has settled, or so many series have passed.
@@ -241,11 +248,18 @@ class RaceJob final {
   bool hire(std::uint32_t worker, const std::string& type) {
     log_machine(worker, type, fact::MachineChange::kRequested);
     time_ += 2.0;
-    if (truth_of(type).is_refused) {
+    if (truth_of(type).is_refused || had_[type] >= truth_of(type).stock) {
       log_machine(worker, type, fact::MachineChange::kRefused);
       return false;
     }
     log_machine(worker, type, fact::MachineChange::kReady);
+    ++had_[type];
+    if (type == taken_.first) {
+      taken_.first.clear();
+      log_machine(worker, type, fact::MachineChange::kNotice);
+      log_machine(worker, type, fact::MachineChange::kReleased);
+      return hire(worker + 1, taken_.second);
+    }
     workers_[worker] = type;
     slowdowns_.erase(worker);
     return true;
@@ -315,9 +329,11 @@ class RaceJob final {
   RunSummary summary_;
   std::vector<LoggedEvent> events_;
   std::map<std::uint32_t, std::string> workers_;
+  std::map<std::string, std::uint32_t> had_;  // machines, by type
   std::map<std::uint32_t, std::uint32_t> pinned_;
   std::vector<std::uint32_t> shares_;
   VmStep wanted_;
+  std::pair<std::string, std::string> taken_;  // type, and what comes in its place
   std::map<std::uint32_t, double> slowdowns_;  // by worker
   double pace_ = 1.0;
   bool shares_alike_ = false;

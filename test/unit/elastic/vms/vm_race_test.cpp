@@ -335,6 +335,40 @@ TEST_CASE("If the VM is taken away in its audition, that ends at once, and the n
   }
 }
 
+TEST_CASE("If the VM has notice before its worker joins, the audition ends as well") {
+  const VmRaceSetting setting = setting_of(kTypes, 200.0);
+  RaceJob job(kTypes, setting, 2);
+  job.take_before_it_joins("good", "base");
+  while (job.phase() != VmPhase::kAudition || job.last().machine_type != "good") job.train();
+  const double before = job.numbers().seconds;
+  job.train();
+  INFO(job.story());
+  REQUIRE(job.phase() == VmPhase::kDismissed);
+  CHECK(job.numbers().seconds - before < 10.0);
+  CHECK(job.last().reason == "the good was lost");
+  CHECK(job.machines() == std::multiset<std::string>{"base", "base"});
+  check_replay(job, setting);
+}
+
+TEST_CASE("If there are too few of the first type, its machines go on alone") {
+  std::vector<TrueType> types = kTypes;
+  types[0].stock = 2;
+  const VmRaceSetting setting = setting_of(types, 200.0);
+  RaceJob job(types, setting, 3);
+  CHECK(job.machines() == std::multiset<std::string>{"bad", "base", "base"});
+  job.run();
+  INFO(job.story());
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() >= 2);
+  CHECK(begun[1].machine_type == "base");
+  CHECK(begun[1].workers == 2);
+  CHECK(begun[1].reason ==
+        "goes on with 2 x base: workers of several types tell too little of each");
+  REQUIRE(job.phase() == VmPhase::kSettled);
+  CHECK(job.last().machine_type == "good");
+  check_replay(job, setting);
+}
+
 TEST_CASE("Money to finish on the incumbent is kept: then nothing is auditioned") {
   VmRaceSetting setting = setting_of(kTypes, 200.0);
   setting.stop.max_cost = 1e-3;
@@ -362,6 +396,19 @@ TEST_CASE("Somebody else's decision ends the race, and a resume gives an auditio
   const auto ended = end_race(job.numbers(), 5, 256, "resized by the user");
   REQUIRE(ended.size() == 1);
   CHECK(std::get<VmStep>(ended[0]).phase == VmPhase::kEnded);
+  // Nobody asks a settled job again, unless its limits are others.
+  RaceJob settled(kTypes, setting, 2);
+  settled.run();
+  REQUIRE(settled.phase() == VmPhase::kSettled);
+  RunNumbers numbers = settled.numbers();
+  numbers.starts.add(numbers.starts.latest.back());
+  CHECK(resume_race(numbers).empty());
+  numbers.starts.latest.back().fact.limits.max_seconds = 10.0;
+  const auto again = resume_race(numbers);
+  REQUIRE(again.size() == 1);
+  CHECK(std::get<VmStep>(again[0]).phase == VmPhase::kBegun);
+  CHECK(std::get<VmStep>(again[0]).machine_type == "good");
+  CHECK(!begins_after_move(std::get<VmStep>(again[0])));
   // A machine that can never be had takes only its audition with it.
   const auto refused = end_race(job.numbers(), 2, 256, "no machine can be had");
   CHECK(std::get<VmStep>(refused[0]).phase == VmPhase::kDismissed);

@@ -7,6 +7,7 @@
 #include "elastic/coordinator/advice/vm_advisor.h"
 #include "elastic/search/search_grid.h"
 #include "test/unit/elastic/search/virtual_job.h"
+#include "test/unit/elastic/vms/sample_vm_type.h"
 
 using namespace scavenger;
 using namespace scavenger::elastic;
@@ -138,7 +139,9 @@ TEST_CASE("A search for the machine type ends if the job is resumed with another
   step.workers = 3;
   step.worker = 2;
   summary.apply({2.0, step});
-  VmAdvisor search({});
+  VmRaceSetting setting;
+  setting.types = {type_of("small", 1.0, 0.1), type_of("large", 4.0, 0.5)};
+  VmAdvisor search(setting);
   const auto phase_with = [&](std::uint32_t workers, std::uint32_t batch_size) {
     const Controller controller(plan_of(workers, batch_size), 0.0);
     const Advice advice = search.begin({summary.numbers(), controller});
@@ -150,4 +153,33 @@ TEST_CASE("A search for the machine type ends if the job is resumed with another
   CHECK(phase_with(4, 64) == fact::VmPhase::kEnded);
   // Killed before or after the third worker was wanted.
   CHECK(phase_with(2, 64) == fact::VmPhase::kDismissed);
+}
+
+TEST_CASE("A resumed search goes on with another type if there is none of its own") {
+  fact::VmStep step;
+  step.machine_type = "small";
+  step.workers = 2;
+  step.batch_size = 64;
+  step.phase = fact::VmPhase::kSettled;
+  RunSummary summary;
+  summary.apply({0.0, fact::Start{}});
+  summary.apply({1.0, step});
+  summary.apply({2.0, fact::Start{}});
+  const Controller controller(plan_of(2, 64), 0.0);
+  VmRaceSetting setting;
+  setting.types = {type_of("small", 1.0, 0.1), type_of("large", 4.0, 0.5),
+                   type_of("huge", 8.0, 2.0)};
+  const Advice same = VmAdvisor(setting).begin({summary.numbers(), controller});
+  CHECK(same.events.empty());
+  CHECK(same.machine_type == "small");
+  CHECK(same.other_types == std::vector<std::string>{"large", "huge"});
+
+  setting.types.erase(setting.types.begin());  // the configuration does not offer it any more
+  const Advice without = VmAdvisor(setting).begin({summary.numbers(), controller});
+  REQUIRE(without.events.size() == 1);
+  const auto& begun = std::get<fact::VmStep>(without.events[0]);
+  CHECK(begun.phase == fact::VmPhase::kBegun);
+  CHECK(begun.reason == "resumed without small: goes on with large");
+  CHECK(without.machine_type == "large");
+  CHECK(without.other_types == std::vector<std::string>{"huge"});
 }

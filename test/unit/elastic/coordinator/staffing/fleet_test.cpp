@@ -262,6 +262,26 @@ TEST_CASE_METHOD(FleetTest,
   CHECK(news.all == News{{"refused", 1}, {"refused", 2}, {"refused", 3}});
 }
 
+TEST_CASE_METHOD(FleetTest,
+                 "A job that has machines waits for their type, one that has none does not") {
+  fleet.prefer("dear", {"free"});
+  fleet.want(1, "ticket");
+  fleet.want(2, "ticket");
+  provider.bring(provider.requested.at(0));
+  fleet.prefer("dear", {"free", "third"});  // the job has decided something
+  provider.run_out(provider.requested.at(1));
+  CHECK(provider.types == std::vector<std::string>{"dear", "dear"});
+  provider.lose(provider.requested.at(0));
+  for (const std::uint32_t worker : {1U, 2U}) fleet.want(worker, "ticket");
+  provider.run_out(provider.requested.at(2));
+  CHECK(provider.types.back() == "free");
+  provider.run_out(provider.requested.back());
+  CHECK(provider.types.back() == "third");
+  provider.run_out(provider.requested.back());  // there is none at all
+  fleet.want(1, "ticket");
+  CHECK(provider.types.back() == "dear");
+}
+
 TEST_CASE_METHOD(FleetTest, "What is refused has the type that was asked for") {
   fleet.prefer("dear", {"free"});
   fleet.want(1, "ticket");
