@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "apps/command_line/command_line.h"
@@ -365,7 +367,7 @@ class VmsCommand final {
     const elastic::OfferedTypes offered = elastic::offered_types(catalogue(), narrowing_);
     question_.other_types = offered.features;
     elastic::KnownModel known = elastic::gather_model(sources_);
-    if (!lifetimes_.empty()) elastic::add_spot_lives(lifetimes_, zone_, known);
+    if (!lifetimes_.empty()) add_lives(offered.types, known);
     elastic::VmPlan made = elastic::make_vm_plan(known, offered.types, question_);
     if (offered.unscored > 0)
       made.notes.push_back(fmt::format("{} types without a score in {} were left out",
@@ -392,7 +394,7 @@ class VmsCommand final {
     command_->add_option("--max-vcpus", question_.most_vcpus, "Of all VMs together: a quota")
         ->check(kPositive);
     command_->add_option("--batch-size", question_.batch, "B; else the best that was measured")
-        ->check(kPositive);
+        ->check(CLI::Range(1.0, 1e12));
     command_->add_option("--mix", question_.most_types, "Types in one plan at most: 1 or 2")
         ->check(CLI::Range(1, 2));
     CLI::Option* const spot = command_->add_flag("--spot", question_.spot, "Spot machines, too");
@@ -418,6 +420,15 @@ class VmsCommand final {
         ->add_option("--fixed-price", question_.fixed_price_per_hour,
                      "Dollars per hour of the machine of the controller and its shards")
         ->check(kNotNegative);
+  }
+
+  void add_lives(const std::vector<elastic::VmType>& types, elastic::KnownModel& known) const {
+    const std::set<std::string> seen = elastic::add_spot_lives(lifetimes_, zone_, known);
+    if (std::ranges::none_of(
+            types, [&](const elastic::VmType& type) { return seen.contains(type.features.name); }))
+      throw InputError({.what = "it has no machine of any type to choose from",
+                        .where = lifetimes_,
+                        .remedy = "name machine types as the catalogue does"});
   }
 
   std::vector<elastic::VmType> catalogue() const {

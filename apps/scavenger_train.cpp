@@ -207,8 +207,11 @@ elastic::JobStart load_start(const Arguments& arguments) {
     for (const auto& [text, how] : overrides.given)
       if (problem.where == "--set " + text)
         problem.where = fmt::format("{} ({})", how, text.substr(0, text.find('=')));
+    const auto says = [text = problem.where + problem.what](const char* words) {
+      return text.find(words) != std::string::npos;
+    };
     if (!arguments.vms.empty() &&
-        (problem.where + problem.what).find("provider") != std::string::npos)
+        (says("provider.vms") || (says("provider") && !says("provider."))))
       problem.remedy += "; --vms needs a provider of type emulated, gcp, kubernetes or slurm";
     throw ConfigError(std::move(problem));
   }

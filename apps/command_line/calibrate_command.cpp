@@ -76,7 +76,7 @@ int CalibrateCommand::run() const {
   const MachineCatalogue catalogue =
       elastic::provider_factory(job.provider.type).catalogue(job, elastic::usable_cores());
   const std::string standard = elastic::calibration_job(job, catalogue, type_);
-  if (fs::exists(calibrations_)) elastic::read_calibrations(calibrations_);  // before it costs
+  elastic::try_calibrations(calibrations_);  // before it costs
   const fs::path run = free_folder(folder_, type_);
   fs::path config = run, log = run;
   config += ".json";

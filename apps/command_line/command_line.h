@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -47,7 +48,8 @@ inline CLI::Validator number_that(bool (*holds)(double), const std::string& want
                                   const std::string& name) {
   const auto problem_of = [holds, wanted](std::string& word) {
     double number = 0.0;
-    const bool is_right = CLI::detail::lexical_cast(word, number) && holds(number);
+    const bool is_right =
+        CLI::detail::lexical_cast(word, number) && std::isfinite(number) && holds(number);
     return is_right ? std::string() : "\"" + word + "\" is no number " + wanted;
   };
   return {problem_of, name};

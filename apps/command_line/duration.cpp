@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 
 #include "runtime/base/error.h"
@@ -15,7 +16,7 @@ double parse_duration(const std::string& text, const std::string& where) {
   double value = 0.0;
   const char* const end = text.data() + text.size() - (unit == units.end() ? 0 : 1);
   const auto [parsed, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || parsed != end || !(value > 0.0))
+  if (error != std::errc() || parsed != end || !std::isfinite(value) || !(value > 0.0))
     throw InputError({.what = fmt::format("\"{}\" is no duration", text),
                       .where = where,
                       .remedy = "give 90s, 45m or 3h"});

@@ -5,32 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 #include <utility>
 
+#include "elastic/vms/table_file.h"
 #include "perfmodel/machines/cluster_search.h"
 #include "runtime/base/error.h"
-#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
-
-constexpr const char* kRunsHeader = "job,type,vms,dollars";
 
 using RunCluster = std::pair<std::string, double>;  // type, VMs
 
 [[noreturn]] void refuse_runs(std::string what, std::string where, std::string remedy) {
   throw InputError(
       {.what = std::move(what), .where = std::move(where), .remedy = std::move(remedy)});
-}
-
-double cell_number(const std::string& cell, const std::string& where) {
-  std::istringstream text(cell);
-  double value = 0.0;
-  if (!(text >> value) || !text.eof() || !std::isfinite(value) || !(value > 0.0))
-    refuse_runs(fmt::format("\"{}\" is not a positive number", cell), where,
-                fmt::format("write rows as {}", kRunsHeader));
-  return value;
 }
 
 perfmodel::ClusterPlace place_of(const RunCluster& cluster, const std::vector<VmType>& catalogue) {
@@ -47,28 +35,16 @@ perfmodel::ClusterPlace place_of(const RunCluster& cluster, const std::vector<Vm
 }  // namespace
 
 std::vector<WholeRun> read_whole_runs(const std::filesystem::path& file) {
-  std::istringstream lines(read_input_file(file, "name a table of whole runs"));
-  std::string line;
-  std::getline(lines, line);
-  if (line != kRunsHeader)
-    refuse_runs(fmt::format("the header is not {}", kRunsHeader), file.string() + ":1",
-                "docs/machines.md has an example");
+  TableFile table(file, "write rows as job,type,vms,dollars: docs/machines.md has an example");
+  for (const char* const column : {"job", "type", "vms", "dollars"}) table.require_column(column);
   std::vector<WholeRun> runs;
-  for (std::size_t number = 2; std::getline(lines, line); ++number) {
-    if (line.empty()) continue;
-    const std::string where = fmt::format("{}:{}", file.string(), number);
-    std::istringstream cells(line);
+  while (table.next()) {
     WholeRun run;
-    std::string vms, dollars;
-    std::getline(cells, run.job, ',');
-    std::getline(cells, run.type, ',');
-    std::getline(cells, vms, ',');
-    std::getline(cells, dollars);
-    if (run.job.empty() || run.type.empty())
-      refuse_runs("there is no job, or no type", where,
-                  fmt::format("write rows as {}", kRunsHeader));
-    run.vms = cell_number(vms, where);
-    run.dollars = cell_number(dollars, where);
+    run.job = table.required_text("job");
+    run.type = table.required_text("type");
+    run.vms = table.required_number("vms");
+    if (run.vms != std::floor(run.vms)) table.refuse("vms is no whole number");
+    run.dollars = table.required_number("dollars");
     runs.push_back(std::move(run));
   }
   return runs;

@@ -7,18 +7,17 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
+#include "elastic/vms/table_file.h"
 #include "elastic/vms/vm_race_numbers.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
 #include "runtime/config/config_file.h"
-#include "runtime/schema/input_file.h"
 #include "runtime/schema/json.h"
 
 namespace scavenger::elastic {
@@ -34,20 +33,14 @@ constexpr double kSamples = 8192.0;
       {.what = std::move(what), .where = std::move(where), .remedy = std::move(remedy)});
 }
 
-Calibration calibration_of(const std::string& line, const std::string& where) {
-  std::stringstream cells(line);
-  Calibration calibration;
-  std::string number;
-  std::getline(cells, calibration.type, ',');
-  std::getline(cells, number, ',');
-  std::getline(cells, calibration.measured_utc, ',');
-  std::stringstream text(number);
-  text >> calibration.samples_per_second;
-  if (calibration.type.empty() || !text || !text.eof() ||
-      !std::isfinite(calibration.samples_per_second) || !(calibration.samples_per_second > 0.0))
-    refuse(fmt::format("\"{}\" is no type with a positive number of samples per second", line),
-           where, "measure the type again: scavenger-ctl calibrate");
-  return calibration;
+// So far from any machine's that no price of a sample could be reckoned with.
+constexpr double kLeastRate = 1e-3, kLargestRate = 1e15;
+
+void write_calibrations(const std::filesystem::path& file, const std::vector<Calibration>& all) {
+  std::string text = std::string(kHeader) + "\n";
+  for (const Calibration& one : all)
+    text += fmt::format("{},{:.6g},{}\n", one.type, one.samples_per_second, one.measured_utc);
+  write_file_atomically(file, text);
 }
 
 double middle(std::vector<double> values) {
@@ -103,17 +96,25 @@ Calibration read_calibration_run(const std::filesystem::path& run_folder, const 
 }
 
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
-  std::istringstream lines(read_input_file(file, "name what scavenger-ctl calibrate has written"));
-  std::string line;
-  std::getline(lines, line);
-  if (line != kHeader)
-    refuse(fmt::format("the header is not {}", kHeader), file.string() + ":1",
-           "name a file that scavenger-ctl calibrate has written");
+  TableFile table(file, "name a file that scavenger-ctl calibrate has written");
+  for (const std::string& column : cells_of_line(kHeader)) table.require_column(column);
   std::vector<Calibration> calibrations;
-  for (std::size_t number = 2; std::getline(lines, line); ++number)
-    if (!line.empty())
-      calibrations.push_back(calibration_of(line, fmt::format("{}:{}", file.string(), number)));
+  while (table.next()) {
+    Calibration one;
+    one.type = table.required_text("type");
+    one.samples_per_second = table.required_number("samples_per_second");
+    if (one.samples_per_second < kLeastRate || one.samples_per_second > kLargestRate)
+      table.refuse(
+          fmt::format("{:g} samples per second are no rate of a machine", one.samples_per_second));
+    one.measured_utc = table.text("measured");
+    calibrations.push_back(std::move(one));
+  }
   return calibrations;
+}
+
+void try_calibrations(const std::filesystem::path& file) {
+  const bool is_there = std::filesystem::exists(file);
+  write_calibrations(file, is_there ? read_calibrations(file) : std::vector<Calibration>());
 }
 
 void keep_calibration(const std::filesystem::path& file, const Calibration& calibration) {
@@ -121,10 +122,7 @@ void keep_calibration(const std::filesystem::path& file, const Calibration& cali
   if (std::filesystem::exists(file)) all = read_calibrations(file);
   std::erase_if(all, [&](const Calibration& one) { return one.type == calibration.type; });
   all.push_back(calibration);
-  std::string text = std::string(kHeader) + "\n";
-  for (const Calibration& one : all)
-    text += fmt::format("{},{:.6g},{}\n", one.type, one.samples_per_second, one.measured_utc);
-  write_file_atomically(file, text);
+  write_calibrations(file, all);
 }
 
 std::size_t apply_calibrations(std::vector<VmType>& types,

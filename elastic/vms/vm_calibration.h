@@ -27,8 +27,12 @@ std::string calibration_job(const JobConfig& job, const MachineCatalogue& catalo
 // From the run folder of that job. Throws DataError if it was not measured.
 Calibration read_calibration_run(const std::filesystem::path& run_folder, const std::string& type);
 
-// CSV with the header type,samples_per_second,measured. Throws InputError with the line.
+// CSV with the columns type, samples_per_second, measured. Throws InputError with the line.
 std::vector<Calibration> read_calibrations(const std::filesystem::path& file);
+
+// Writes the file as it is, or one without a calibration, so that nothing is measured that could
+// not be kept. Throws InputError as read_calibrations(), and SystemError.
+void try_calibrations(const std::filesystem::path& file);
 
 // Adds it, in place of an earlier one of its type; makes the file if there is none. A reader finds
 // the old content or the new one, but of two writers at once the later one wins.

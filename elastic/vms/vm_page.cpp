@@ -200,7 +200,7 @@ body {{ background: var(--ground); color: var(--ink) }}
 body {{ font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em }}
 svg {{ width: 100%; height: auto }} svg text {{ font-size: 12px; fill: currentColor }}
 .grid {{ stroke: var(--line) }} .limit {{ stroke: #d55e00; stroke-width: 2; stroke-dasharray: 6 4 }}
-.catalogue {{ color: #8a8a00 }} .profiled {{ color: #0072b2 }} .measured {{ color: #009e73 }}
+.catalogue {{ color: #8a8a00 }} .calibrated {{ color: #b2568f }} .profiled {{ color: #0072b2 }} .measured {{ color: #009e73 }}
 g line {{ stroke: currentColor; opacity: 0.5 }} g circle {{ fill: currentColor }}
 .chosen circle {{ stroke: var(--ink); stroke-width: 3 }} .choice {{ font-weight: 600 }}
 table {{ border-collapse: collapse }} td, th {{ padding: 0.2em 0.8em; text-align: left }}
@@ -209,7 +209,8 @@ tr {{ border-bottom: 1px solid var(--line) }} .small {{ font-size: 12px; margin:
 <h1>{0}</h1>
 {1}<p>Each point is the best plan of one machine type, at its medians; its bars go from the 10 to the 90 %
 quantile. Large: the choice. <span class="measured">Green</span>: measured,
-<span class="profiled">blue</span>: profiled, <span class="catalogue">olive</span>: from the catalogue alone.
+<span class="profiled">blue</span>: profiled, <span class="calibrated">purple</span>: calibrated,
+<span class="catalogue">olive</span>: from the catalogue alone.
 Dashed: limits. Point at one for its numbers.</p>
 {2}{3}</body></html>
 )",

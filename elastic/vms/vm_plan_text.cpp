@@ -167,7 +167,7 @@ std::string vm_plan_json(const VmPlan& plan, const std::string& title) {
                               {"expected_gain", plan.probe->gain}};
   if (plan.nearest)
     document["infeasible"] = {{"binding", plan.binding}, {"nearest", *plan.nearest}};
-  return json_text(document, {.indent = 2}) + "\n";
+  return json_text(document, {.indent = 2, .broken_utf8 = BrokenUtf8::kReplace}) + "\n";
 }
 
 }  // namespace scavenger::elastic

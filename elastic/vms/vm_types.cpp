@@ -5,33 +5,15 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <sstream>
 
-#include "runtime/base/error.h"
+#include "elastic/vms/table_file.h"
 #include "runtime/base/text.h"
-#include "runtime/schema/input_file.h"
 
 namespace scavenger::elastic {
 namespace {
 
-constexpr const char* kTableRemedy = "name a table of machine types (docs/machines.md)";
-
-[[noreturn]] void refuse(const std::filesystem::path& file, std::size_t line, std::string what) {
-  throw InputError({.what = std::move(what),
-                    .where = fmt::format("{}:{}", file.string(), line),
-                    .remedy = "docs/machines.md has the columns of a catalogue"});
-}
-
-std::vector<std::string> cells_of(std::string line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  std::vector<std::string> cells;
-  std::stringstream stream(line);
-  for (std::string cell; std::getline(stream, cell, ',');) {
-    const auto begin = cell.find_first_not_of(' '), end = cell.find_last_not_of(' ');
-    cells.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
-  }
-  return cells;
-}
+constexpr const char* kColumnsRemedy =
+    "docs/machines.md has the columns of a table of machine types";
 
 // "n2d" of "n2d-standard-8": what providers name alike has the same processor.
 std::string family_of(const std::string& type) {
@@ -51,52 +33,24 @@ std::optional<double> sum_of(const std::optional<double>& a, const std::optional
   return a && b ? std::optional(*a + *b) : std::nullopt;
 }
 
-class Row final {
- public:
-  Row(const std::filesystem::path& file, std::size_t line, std::map<std::string, std::string> cells)
-      : file_(file), line_(line), cells_(std::move(cells)) {}
-
-  std::string text(const std::string& column) const {
-    const auto found = cells_.find(column);
-    return found == cells_.end() ? "" : found->second;
-  }
-  std::optional<double> number(const std::string& column) const {
-    const std::string cell = text(column);
-    if (cell.empty()) return std::nullopt;
-    const auto value = positive_number(cell);
-    if (!value)
-      refuse(file_, line_, fmt::format("{} \"{}\" is not a positive number", column, cell));
-    return value;
-  }
-  double required(const std::string& column) const {
-    const auto value = number(column);
-    if (!value) refuse(file_, line_, fmt::format("there is no {}", column));
-    return *value;
-  }
-
- private:
-  const std::filesystem::path& file_;
-  std::size_t line_;
-  std::map<std::string, std::string> cells_;
-};
-
-VmType type_of(const Row& row) {
+VmType type_of(const TableFile& row) {
   VmType type;
-  type.features.name = row.text("type");
+  type.features.name = row.required_text("type");
   type.features.family = row.text("family");
   if (type.features.family.empty()) type.features.family = family_of(type.features.name);
-  const double cores = row.required("vcpu");
+  const double cores = row.required_number("vcpu");
   type.features.rate = row.number("coremark").value_or(cores);
   type.features.core_rate = *type.features.rate / cores;
   type.features.memory_bandwidth = row.number("mem_gb_s");
   type.features.link = row.number("nic_gbit");
-  type.price = row.required("price");
+  type.price = row.required_number("price");
   type.spot_price = row.number("spot_price");
-  type.spot_losses = row.number("spot_losses");
+  type.spot_losses = row.number("spot_losses", /*or_zero=*/true);
   type.vcpus = cores;
   type.memory_gib = row.number("ram_gib");
   type.max_count = row.number("max_count");
-  type.gpus = row.number("gpus").value_or(0.0);
+  if (type.max_count && *type.max_count < 1.0) row.refuse("max_count is less than 1");
+  type.gpus = row.number("gpus", /*or_zero=*/true).value_or(0.0);
   type.gpu_type = row.text("gpu_type");
   describe_gpu(type);
   return type;
@@ -116,35 +70,23 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
   static const std::set<std::string> kColumns = {
       "type",  "family",     "vcpu",        "coremark",  "mem_gb_s", "nic_gbit", "ram_gib",
       "price", "spot_price", "spot_losses", "max_count", "gpus",     "gpu_type"};
-  std::istringstream lines{
-      std::string(without_byte_order_mark(read_input_file(file, kTableRemedy)))};
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> header = cells_of(line);
-  for (const std::string& column : header)
-    if (!kColumns.contains(column))
-      refuse(file, 1, fmt::format("there is no column \"{}\"", column));
+  TableFile table(file, kColumnsRemedy);
+  for (const std::string& column : table.columns())
+    if (!kColumns.contains(column)) table.refuse(fmt::format("there is no column \"{}\"", column));
   std::vector<VmType> types;
   std::set<std::string> names;
   std::size_t scored = 0, to_score = 0;
-  for (std::size_t number = 2; std::getline(lines, line); ++number) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.empty()) continue;
-    if (cells.size() > header.size()) refuse(file, number, "there are more cells than columns");
-    std::map<std::string, std::string> named;
-    for (std::size_t i = 0; i < cells.size(); ++i) named[header[i]] = cells[i];
-    if (named["type"].empty()) refuse(file, number, "there is no type");
-    if (!names.insert(named["type"]).second)
-      refuse(file, number, fmt::format("type {} is there twice", named["type"]));
-    const bool has_score = !named["coremark"].empty();
-    types.push_back(type_of(Row(file, number, std::move(named))));
+  while (table.next()) {
+    types.push_back(type_of(table));
+    const std::string& name = types.back().features.name;
+    if (!names.insert(name).second) table.refuse(fmt::format("type {} is there twice", name));
     if (types.back().gpus > 0.0) continue;
     ++to_score;
-    if (has_score) ++scored;
+    if (!table.text("coremark").empty()) ++scored;
   }
-  if (types.empty()) refuse(file, 1, "the catalogue has no machine type");
+  if (types.empty()) table.refuse_table("the catalogue has no machine type");
   if (scored != 0 && scored != to_score)
-    refuse(file, 1, "coremark is given for some types only: give it for all, or for none");
+    table.refuse_table("coremark is given for some types only: give it for all, or for none");
   return types;
 }
 
@@ -183,27 +125,22 @@ std::vector<VmType> vm_types_of(const MachineCatalogue& catalogue) {
 }
 
 std::size_t score_types(std::vector<VmType>& types, const std::filesystem::path& file) {
-  std::istringstream lines{
-      std::string(without_byte_order_mark(read_input_file(file, kTableRemedy)))};
-  std::string line;
-  std::getline(lines, line);
-  if (!line.starts_with("MACHINE_TYPE;CPU;vCores;COREMARK_SCORE"))
-    refuse(file, 1, "the header is not MACHINE_TYPE;CPU;vCores;COREMARK_SCORE;...");
+  TableFile table(file, kColumnsRemedy, ';');
+  for (const char* const column : {"MACHINE_TYPE", "COREMARK_SCORE"}) table.require_column(column);
   struct Score {
     double sum = 0.0;
     double processors = 0.0;
   };
   std::map<std::string, Score> scores;  // a type may come with several processors: their mean
-  for (std::size_t number = 2; std::getline(lines, line); ++number) {
-    std::ranges::replace(line, ',', '\n');  // of thousands
-    std::ranges::replace(line, ';', ',');
-    std::vector<std::string> cells = cells_of(line);
-    if (cells.empty() || cells[0].empty()) continue;  // between families
-    if (cells.size() < 4) refuse(file, number, "there are fewer than four cells");
-    std::erase_if(cells[3], [](char c) { return c == '\n' || c == ' '; });
-    const Row row(file, number, {{"type", cells[0]}, {"COREMARK_SCORE", cells[3]}});
-    scores[cells[0]].sum += row.required("COREMARK_SCORE");
-    scores[cells[0]].processors += 1.0;
+  while (table.next()) {
+    const std::string type = table.text("MACHINE_TYPE");
+    if (type.empty()) continue;  // between families
+    std::string digits = table.required_text("COREMARK_SCORE");
+    std::erase(digits, ',');  // of thousands
+    const auto score = positive_number(digits);
+    if (!score) table.refuse(fmt::format("the score \"{}\" is not a positive number", digits));
+    scores[type].sum += *score;
+    scores[type].processors += 1.0;
   }
   std::size_t unknown = 0;
   std::erase_if(types, [&](VmType& type) {
@@ -225,7 +162,7 @@ std::string processor_of(const VmType& type) {
 }
 
 bool fits_patterns(const std::string& name, const std::string& patterns) {
-  for (const std::string& pattern : cells_of(patterns))
+  for (const std::string& pattern : cells_of_line(patterns))
     if (fits(name, pattern)) return true;
   return false;
 }

@@ -60,9 +60,11 @@ TEST_CASE("Its own runs lead to the cheapest cluster, and then it stays there") 
 TEST_CASE("A table that is none, an unknown type and a job alone are refused") {
   const std::string header = "job,type,vms,dollars\n";
   CHECK(read_whole_runs(runs_file(header + "x,a,2,0.5\n\n")).size() == 1);
-  for (const std::string& text :
-       {std::string(), std::string("job,type\nx,a\n"), header + "x,a,2\n", header + "x,a,0,1\n",
-        header + ",a,1,1\n", header + "x,a,2,0.5,7\n", header + "x,a,2,nan\n"}) {
+  CHECK(read_whole_runs(runs_file("\xEF\xBB\xBFjob,type,vms,dollars\r\nx,a,2,0.5\r\n")).size() ==
+        1);
+  for (const std::string& text : {std::string(), std::string("job,type\nx,a\n"), header + "x,a,2\n",
+                                  header + "x,a,0,1\n", header + ",a,1,1\n", header + "x,a,1.5,1\n",
+                                  header + "x,a,2,0.5,7\n", header + "x,a,2,nan\n"}) {
     INFO(text);
     CHECK_THROWS_AS(read_whole_runs(runs_file(text)), InputError);
   }

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <set>
+#include <string>
 
 #include "elastic/vms/vm_plan.h"
 #include "runtime/base/error.h"
@@ -13,9 +15,9 @@
 namespace scavenger::elastic {
 namespace {
 
-class TableFile final {
+class WrittenTable final {
  public:
-  explicit TableFile(const std::string& text) { std::ofstream(path()) << text; }
+  explicit WrittenTable(const std::string& text) { std::ofstream(path()) << text; }
   std::filesystem::path path() const { return folder_.path() / "table.csv"; }
 
  private:
@@ -25,12 +27,12 @@ class TableFile final {
 constexpr const char* kHeader = "zone,machine_type,lifetime_seconds,ended_by\n";
 
 TEST_CASE("Lives are read by type and zone, and add to what runs have seen") {
-  const TableFile file(std::string(kHeader) +
-                       "a,small,3600,preempted\na,small,7200,stopped_by_user\r\n"
-                       "b,small,1800,preempted\nb,large,3600,preempted\n");
+  const WrittenTable file(std::string(kHeader) +
+                          "a,small,3600,Preempted \na,small,7200,stopped_by_user\r\n"
+                          "b,small,1800,preempted\nb,large,3600,preempted\n");
   KnownModel known;
   known.spot["small"].add({3600.0, true});
-  add_spot_lives(file.path(), "", known);
+  CHECK(add_spot_lives(file.path(), "", known) == std::set<std::string>{"large", "small"});
   CHECK(known.spot.at("small").vm_hours == Approx(4.5));
   CHECK(known.spot.at("small").losses == 3.0);
   CHECK(known.spot.at("small").lives.size() == 4);
@@ -47,7 +49,7 @@ TEST_CASE("A table of lives that cannot be read is an error with its line") {
         std::pair("machine_type,lifetime_seconds,ended_by\nsmall,-3,preempted\n", ":2"),
         std::pair("machine_type,lifetime_seconds,ended_by\n\nsmall,3\n", ":3"),
         std::pair("machine_type,lifetime_seconds,ended_by\n", "no machine"), std::pair("", ":1")}) {
-    const TableFile file(text);
+    const WrittenTable file(text);
     KnownModel known;
     try {
       add_spot_lives(file.path(), "", known);
@@ -68,7 +70,7 @@ TEST_CASE("A pipe in place of a table is refused") {
 }
 
 TEST_CASE("The price of a spot type is the 90 % quantile of its last year, by time") {
-  const TableFile file(
+  const WrittenTable file(
       "first_seen_date,machine_type,usd_hour_spot\n"
       "2024-01-01,small,9.0\n"   // more than a year before the last date, but for its end
       "2025-08-01,small,0.10\n"  // holds for 273 days
@@ -89,7 +91,7 @@ TEST_CASE("The price of a spot type is the 90 % quantile of its last year, by ti
 
 TEST_CASE("A table of prices with a date that is none is an error with its line") {
   for (const std::string date : {"2026-02-30", "2026-2-3", "30.07.2026", ""}) {
-    const TableFile file("machine_type,first_seen_date,usd_hour_spot\nsmall," + date + ",0.1\n");
+    const WrittenTable file("machine_type,first_seen_date,usd_hour_spot\nsmall," + date + ",0.1\n");
     std::vector<VmType> types(1);
     CHECK_THROWS_AS(price_spot_types(types, file.path()), InputError);
   }

@@ -42,15 +42,25 @@ TEST_CASE("A type that is calibrated again has its latest measurement alone") {
 TEST_CASE("A file that is none is refused with its line, and is not written over") {
   const auto file = fresh_file();
   const std::string header = "type,samples_per_second,measured\n";
-  for (const std::string& text :
-       {std::string("type,vcpu\na,1\n"), header + "a,fast,now\n", header + "a,-1,now\n",
-        header + ",5,now\n", header + "a\n", header + "a,1x,now\n", std::string()}) {
+  for (const std::string& text : {std::string("type,vcpu\na,1\n"), header + "a,fast,now\n",
+                                  header + "a,-1,now\n", header + ",5,now\n", header + "a\n",
+                                  header + "a,1x,now\n", header + "a,1e308,now\n", std::string()}) {
     std::ofstream(file) << text;
     INFO(text);
     CHECK_THROWS_AS(read_calibrations(file), InputError);
     CHECK_THROWS_AS(keep_calibration(file, {"b", 1.0, "now"}), InputError);
     CHECK(std::filesystem::file_size(file) == text.size());
   }
+}
+
+TEST_CASE("Whether a calibration can be kept is known before one is measured") {
+  const auto file = fresh_file();
+  try_calibrations(file);
+  CHECK(read_calibrations(file).empty());
+  keep_calibration(file, {"small", 100.0, "now"});
+  try_calibrations(file);
+  CHECK(read_calibrations(file).size() == 1);
+  CHECK_THROWS_AS(try_calibrations(file / "below a file.csv"), Error);
 }
 
 TEST_CASE("Rates of calibrated types are what was measured, in the catalogue's unit") {

@@ -40,8 +40,12 @@ TEST_CASE("A catalogue with a fault is refused with its line") {
   for (const char* text :
        {"type,vcpu,price\na,8,free\n", "type,vcpu,price\na,-1,1\n", "type,vcpu,price\na,8\n",
         "type,cpus,price\na,8,1\n", "type,vcpu,price\na,8,1\na,8,1\n", "type,vcpu,price\n",
-        "type,vcpu,coremark,price\na,8,100,1\nb,8,,1\n"})
+        "type,vcpu,coremark,price\na,8,100,1\nb,8,,1\n", "type,vcpu,price,vcpu\na,8,1,4\n",
+        "type,vcpu,price,max_count\na,8,1,0.5\n"})
     CHECK_THROWS_AS(read_vm_types(catalogue_file(text)), InputError);
+  const auto none = read_vm_types(catalogue_file("type,vcpu,price,gpus,spot_losses\na,8,1,0,0\n"));
+  CHECK(none[0].gpus == 0.0);
+  CHECK(none[0].spot_losses == 0.0);
 }
 
 MachinePrice price_of(double dollars) {
