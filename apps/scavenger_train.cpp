@@ -149,6 +149,11 @@ void declare(CLI::App& app, Arguments& arguments) {
                "Print the complete configuration and end");
   app.add_flag("--quiet", arguments.quiet, "Print nothing but errors and the end");
   declare_views(app, arguments.views);
+  for (const char* const training :
+       {"--workers", "--batch-size", "--search", "--policy", "--vms", "--max-cost", "--max-time",
+        "--set", "--run", "--print-config", "--serve", "--serve-address", "--serve-token",
+        "--tensorboard"})
+    evaluate->excludes(app.get_option(training));
 }
 
 // What the command line says of the configuration, and how each was given: "--workers 4".

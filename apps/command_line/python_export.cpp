@@ -57,7 +57,8 @@ void export_from_python(const std::filesystem::path& program_folder, const JobCo
   const CommandResult result = ask_python(
       program_folder,
       {"export", json_text(question), config.model.path.string() + " has not made its model yet"});
-  if (!result.succeeded()) throw_python_failure(result, config.model.path);
+  if (!result.succeeded())
+    throw_python_failure(result, config.model.path, try_by_hand(config.model.path));
 }
 
 }  // namespace scavenger

@@ -19,7 +19,7 @@ namespace {
 
 nlohmann::ordered_json answer_of(const std::filesystem::path& program_folder,
                                  PythonQuestion question, const std::filesystem::path& file,
-                                 const char* remedy) {
+                                 const std::string& remedy) {
   const CommandResult result = ask_python(program_folder, std::move(question));
   if (!result.succeeded()) throw_python_failure(result, file, remedy);
   auto answer = try_parse_json<nlohmann::ordered_json>(result.last_line());
@@ -86,7 +86,7 @@ void inspect_python_model(const std::filesystem::path& program_folder, JobConfig
         answer_of(program_folder,
                   {"inspect", json_text(to_json(config)),
                    config.model.path.string() + " has not made its model and data sets yet"},
-                  config.model.path, kPythonRemedy);
+                  config.model.path, try_by_hand(config.model.path));
     take_optimizer(answer, config);
     train = answer.value("train_samples", std::uint64_t{0});
     test = answer.value("test_samples", std::uint64_t{0});

@@ -65,6 +65,11 @@ CommandResult ask_python(const std::filesystem::path& program_folder, PythonQues
   return result;
 }
 
+std::string try_by_hand(const std::filesystem::path& file) {
+  return fmt::format("try it by hand: python3 -c \"import scavenger; scavenger.check('{}')\"",
+                     file.string());
+}
+
 // The user sees Python's own words first. The last line says what was wrong.
 void throw_python_failure(const CommandResult& result, const std::filesystem::path& file,
                           const std::string& remedy) {
@@ -75,8 +80,10 @@ void throw_python_failure(const CommandResult& result, const std::filesystem::pa
   } else if (const auto last = words.rfind(problem); last != std::string::npos) {
     words.erase(last);  // it is told once
   }
+  if (problem.empty()) problem = "it said nothing, and ended with " + result.status.text();
   std::cerr << words;
-  throw InputError({.what = problem, .where = file.string(), .remedy = remedy});
+  std::string where = problem.starts_with(file.string()) ? "" : file.string();
+  throw InputError({.what = problem, .where = where, .remedy = remedy});
 }
 
 }  // namespace scavenger

@@ -29,12 +29,11 @@ CommandResult ask_python(const std::filesystem::path& program_folder, PythonQues
                          const PythonPatience& patience = {});
 
 // What to do about a model's file that fails.
-inline constexpr const char* kPythonRemedy =
-    "try it by hand: python3 -c \"import scavenger; scavenger.check('FILE')\"";
+std::string try_by_hand(const std::filesystem::path& file);
 
 // Prints what Python has said on standard error, and throws InputError with its last line.
 [[noreturn]] void throw_python_failure(const CommandResult& result,
                                        const std::filesystem::path& file,
-                                       const std::string& remedy = kPythonRemedy);
+                                       const std::string& remedy);
 
 }  // namespace scavenger

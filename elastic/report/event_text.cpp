@@ -122,8 +122,11 @@ EventText text_of(const fact::ProcessJoined& joined, const RunNumbers&) {
 
 EventText text_of(const fact::NoiseStable& stable, const RunNumbers&) {
   return {Attention::kDetail,
-          fmt::format("gradient noise is stable: noise scale {:.3g} samples ({:.3g} to {:.3g})",
-                      stable.noise_scale, stable.noise_scale_low, stable.noise_scale_high)};
+          fmt::format("gradient noise is stable: noise scale {:.3g} samples ({:.3g} to {})",
+                      stable.noise_scale, stable.noise_scale_low,
+                      std::isfinite(stable.noise_scale_high)  // null in the log: no upper end
+                          ? fmt::format("{:.3g}", stable.noise_scale_high)
+                          : "inf")};
 }
 
 EventText text_of(const fact::RateDecision& decision, const RunNumbers&) {

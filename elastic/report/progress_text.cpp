@@ -138,6 +138,19 @@ void append_best(const RunNumbers& numbers, std::vector<std::string>& lines) {
       format_count(best.iteration), followed_metric_text(numbers.start, split->last.fact)));
 }
 
+// Checkpoints are judged by the job's metric, or else by the loss, and not every evaluation has
+// one: so the best that is kept need not be that of the best evaluation.
+void append_weights(const RunNumbers& numbers, const std::string& folder,
+                    std::vector<std::string>& lines) {
+  const auto& last = numbers.checkpoints.last;
+  const auto& best = numbers.checkpoints.best;
+  if (!last) return;
+  std::string line = fmt::format("  weights   {}/{}", folder, last->fact.folder);
+  if (best && best->fact.iteration != last->fact.iteration)
+    line += fmt::format(" (best that is kept: iteration {})", format_count(best->fact.iteration));
+  lines.push_back(std::move(line));
+}
+
 void append_machines(const RunNumbers& numbers, std::vector<std::string>& lines) {
   if (numbers.bill.is_empty()) return;
   lines.push_back(fmt::format("  machines  {}, of them {} were taken away", numbers.bill.machines(),
@@ -247,9 +260,7 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace&
   lines.push_back("  run       " + place.folder +
                   (place.has_report ? fmt::format(" (numbers: {}/report.json)", place.folder)
                                     : ", without a report"));
-  if (numbers.checkpoints.last)
-    lines.push_back(
-        fmt::format("  weights   {}/{}", place.folder, numbers.checkpoints.last->fact.folder));
+  append_weights(numbers, place.folder, lines);
   const bool can_go_on =
       numbers.status == Status::kInterrupted || numbers.status == Status::kFailed;
   const std::string resume = "scavenger-train --resume " + place.folder;

@@ -183,7 +183,9 @@ def _answering(library: Any, function: Callable[..., None]) -> Callable[..., int
             library.scavenger_worker_explain(error.what.encode(), b"", error.remedy.encode())
             return native.FAILED
         except BaseException as error:  # none may pass through C
-            library.scavenger_worker_explain(own_traceback(error).encode(), b"", b"")
+            told = user_error(error, f"the worker's Python failed in {function.__name__}()")
+            library.scavenger_worker_explain(told.what.encode(), told.where.encode(), b"")
+            library.scavenger_worker_show_traceback(told.traceback.encode())
             return native.FAILED
     return call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any, Dict, Mapping, Tuple
 
 import torch
@@ -118,10 +119,31 @@ def sums_from(result: Any, size: int, mean_loss: float) -> Sums:
     if unknown:
         raise UserError(f"evaluate() returned {', '.join(sorted(map(str, unknown)))}", "",
                         f"return some of loss, {', '.join(SUMS)}")
-    numbers: Dict[str, float] = {name: float(value) for name, value in result.items()}
-    predictions = int(numbers.pop("predictions", size))
+    numbers: Dict[str, float] = {name: _number(name, value) for name, value in result.items()}
+    predictions = _count(numbers.pop("predictions", size), "predictions")
+    if predictions == 0:
+        raise UserError("evaluate() returned predictions = 0", "", "leave it out, or return a count")
     loss = numbers.pop("loss", mean_loss) * predictions
     sums = Sums(predictions=predictions, loss=loss)
     for name, value in numbers.items():
-        setattr(sums, name, int(value) if name.startswith("correct") else value)
+        if name.startswith("correct"):
+            setattr(sums, name, _count(value, name, predictions))
+        else:
+            setattr(sums, name, value)
     return sums
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise UserError(f"evaluate() returned {name} = {str(value)[:40]}", "",
+                        "return a number") from error
+
+
+def _count(value: float, name: str, most: float = float("inf")) -> int:
+    if 0 <= value <= most and math.isfinite(value) and value == int(value):
+        return int(value)
+    of_how_many = f" of {most:.0f} predictions" if math.isfinite(most) else ""
+    raise UserError(f"evaluate() returned {name} = {value:.6g}{of_how_many}", "",
+                    "return how many, not which part of them")

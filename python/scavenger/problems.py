@@ -92,6 +92,8 @@ def own_traceback(error: BaseException) -> str:
 def innermost_place(error: BaseException) -> str:
     """Return where the user's code raised it, as "train.py, line 9, in loss"."""
     frames = _user_frames(error)
+    # A library is asked to do what it cannot do: the line that asks is the one to mend.
+    frames = [frame for frame in frames if "site-packages" not in frame.filename] or frames
     return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
 
 
@@ -112,7 +114,7 @@ def blaming(function: str, where: Optional[Callable[[], str]] = None) -> Iterato
         yield
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not is_out_of_memory(error):  # then the pass may be tried again with fewer samples
             print(own_traceback(error), file=sys.stderr, flush=True)
         raise user_error(error, function + " failed" + (where() if where else "")) from error

@@ -48,7 +48,7 @@ class Place:
     rank: int
     workers: int
     batch_size: int
-    position: Optional[int]  # of the batch's first sample in the job's order; None: after the loop
+    position: Optional[int]  # in the job's order, of the batch's first sample; None: not known here
 
 
 @dataclasses.dataclass
@@ -265,7 +265,8 @@ def place_value(name: str) -> float:
         assert the_script.training is not None
         position = place.position
         if position is None:
-            raise UserError("scavenger.epoch was asked for after the loop", "", "ask in the loop")
+            raise UserError("scavenger.epoch is not known after a loop without a batch", "",
+                            "ask in the loop")
         return position / len(the_script.training.data.samples)
     value: int = getattr(place, name)
     return value

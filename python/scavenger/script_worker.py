@@ -120,6 +120,13 @@ class ScriptModel(host_program.Worker):
         self._handover.ask(End(place, None))
 
 
+def _end_of(last: Optional[Place], end: Optional[Place]) -> Optional[Place]:
+    """Return where the loop ended: behind the last batch that it had in this process, if any."""
+    if end is None or last is None or last.position is None:
+        return end
+    return dataclasses.replace(end, position=last.position + last.batch_size)
+
+
 def _require_described(config: Mapping[str, Any]) -> None:
     """Check that this run of the script is the one that its job was made for. Raises UserError."""
     training, evaluation = the_script.training, the_script.evaluation
@@ -304,7 +311,7 @@ class ScriptRunner:
             request, self._next = self._next, None
         self._log.send(is_last=True)
         self.has_ended = True
-        the_script.place = request.place
+        the_script.place = _end_of(the_script.place, request.place)
 
     def require_ended(self) -> None:
         """Raise UserError if the script has ended before its job has."""

@@ -63,6 +63,7 @@ def finish(client, run_id, log):
 def main():
     arguments = parse_arguments()
     try:
+        from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
     except ImportError:
         raise run_log.RunError("MLflow is not installed: pip install mlflow-skinny") from None
@@ -72,7 +73,15 @@ def main():
         state.keep(tracking_uri=arguments.tracking_uri)
     if (state.content.get("tracking_uri") or "").startswith("file:"):
         os.environ.setdefault("MLFLOW_ALLOW_FILE_STORE", "true")  # MLflow 3 has files for those alone who ask for them
-    client = MlflowClient(state.content.get("tracking_uri"))
+    try:
+        client = MlflowClient(state.content.get("tracking_uri"))
+        sync(client, log, state, arguments)
+    except MlflowException as error:
+        reason = " ".join(str(error).split())[:300]
+        raise run_log.RunError(f"{reason}; name where MLflow keeps its runs, --tracking-uri file:./mlruns or http://HOST:5000") from None
+
+
+def sync(client, log, state, arguments):
     run_id = open_run(client, log, state, arguments.experiment)
     place = int(client.get_run(run_id).data.tags.get(PLACE_TAG, 0))
     for place, points in run_log.batches(log, place, arguments.follow):

@@ -184,6 +184,7 @@ class PythonTest(user_code.UserCodeTest):
                 ("def make_model():\n    return 3", None, "returned int, not a torch.nn.Module"),
                 ("import torch\ndef make_model():\n    return torch.nn.ReLU()", None, "nothing to train"),
                 ("import no_such_module", None, "No module named 'no_such_module'"),
+                ("import sys\nsys.exit(3)", None, "importing train.py failed: SystemExit: 3"),
                 ("make_model = 3", None, "make_model is no function"),
                 (MLP.replace("return Mlp()", "return Mlp().half()"), None, "is of type torch.float16"),
                 (NOISY, own_data, "there is no make_dataset"),
@@ -208,7 +209,9 @@ class PythonTest(user_code.UserCodeTest):
                 ("collate", OWN_DATA + "\n    def collate(samples):\n        raise ValueError('no batch')\n",
                  ["collate() failed on samples", "ValueError: no batch"]),
                 ("evaluate", OWN_DATA.replace("outputs = model(inputs)", "raise ValueError('no sums')"),
-                 ["evaluate() failed in worker 0", "ValueError: no sums"])]:
+                 ["evaluate() failed in worker 0", "ValueError: no sums"]),
+                ("exit", OWN_DATA.replace("outputs = model(inputs)", "raise SystemExit(0)"),
+                 ["evaluate() failed in worker 0", "SystemExit: 0"])]:
             with self.subTest(name):
                 job.shutil.rmtree(self.run_folder(), ignore_errors=True)
                 said = self.said_of(source, None, **self.own_data(), stop={"max_epochs": 1}, evaluation={})

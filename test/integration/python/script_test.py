@@ -82,6 +82,7 @@ class ScriptTest(user_code.UserCodeTest):
                   "stop": {"max_iterations": ITERATIONS}}
         (self.folder / "file.json").write_text(json.dumps(config))
         script = self.script(BEGIN + EVALUATE + LOOP + """
+    assert scavenger.epoch == 5.0, scavenger.epoch  # 40 iterations of 64, of 512 samples
     if scavenger.rank == 0:
         torch.save(model.state_dict(), "after_the_loop.pt")
 """)

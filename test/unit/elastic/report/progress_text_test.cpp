@@ -288,6 +288,7 @@ TEST_CASE("The closing block has the outcome, the price, and where the run is") 
 TEST_CASE(
     "A job that has come to its limit says how to train on, and names no report without one") {
   Run run = half_way();
+  run.apply(5.5, fact::Checkpoint{.iteration = 40, .folder = "checkpoints/40", .best = true});
   run.apply(6.0, fact::Checkpoint{.iteration = 50, .folder = "checkpoints/50"});
   run.apply(7.0, fact::End{.status = Status::kMaxEpochs,
                            .reason = "5 epochs are done",
@@ -296,7 +297,8 @@ TEST_CASE(
 
   CHECK_THAT(joined(closing_text(run.numbers(), {"runs/x", false})),
              Catch::EndsWith("  run       runs/x, without a report\n"
-                             "  weights   runs/x/checkpoints/50\n"
+                             "  weights   runs/x/checkpoints/50 (best that is kept: iteration "
+                             "40)\n"
                              "  train on  scavenger-train --resume runs/x --set "
                              "stop.max_epochs=...\n"));
 }

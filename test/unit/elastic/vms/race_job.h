@@ -56,8 +56,8 @@ inline VmRaceSetting setting_of(const std::vector<TrueType>& truth, double max_e
   return setting;
 }
 
-// Does what the race asks for, as the controller would. It has more than 25 methods: each is one
-// thing that can happen to a job.
+// Does what the race asks for, as the controller would. It has more than 25 methods, and
+// more than 20 fields: each is one thing that can happen to a job.
 class RaceJob final {
  public:
   RaceJob(std::vector<TrueType> truth, VmRaceSetting setting, std::uint32_t workers,
