@@ -101,9 +101,10 @@ void declare_views(CLI::App& app, ViewOptions& options) {
 
 void declare(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", version_line("scavenger-train"));
-  auto* config = app.add_option("CONFIG", arguments.config,
-                                "What to train: a JSON file, see configs/ and docs/config.md, or "
-                                "a Python script with a loop of its own (docs/python_loop.md)");
+  auto* const config =
+      app.add_option("CONFIG", arguments.config,
+                     "What to train: a JSON file, see configs/ and docs/config.md, or "
+                     "a Python script with a loop of its own (docs/python_loop.md)");
   app.add_option("WORDS", arguments.script_words, "After --: the command line of that script");
   auto* resume = app.add_option("--resume", arguments.resume,
                                 "Go on with the job in this run folder, from its last checkpoint")

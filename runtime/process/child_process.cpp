@@ -213,13 +213,15 @@ void die_with_parent() {
   ::pthread_atfork(nullptr, nullptr, ask);  // a forked child does not inherit the request
 }
 
-std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes) {
+std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes,
+                     std::uintmax_t begin) {
   std::string text;
   try {
     text = read_file(log, UINT64_MAX);
   } catch (const SystemError&) {
     return "";
   }
+  if (begin <= text.size()) text.erase(0, begin);  // else somebody has emptied it meanwhile
   if (text.size() > limit_bytes) {
     text.erase(0, text.size() - limit_bytes);
     text.erase(0, text.find('\n') + 1);

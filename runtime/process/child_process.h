@@ -68,7 +68,9 @@ class ChildProcess final {
 // it first in main().
 void die_with_parent();
 
-// Returns the last lines of a log file, at most `limit_bytes`, for an error message.
-std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes);
+// Returns the last lines of a log file, at most `limit_bytes`, for an error message. What is before
+// `begin` is another process's.
+std::string log_tail(const std::filesystem::path& log, std::size_t limit_bytes,
+                     std::uintmax_t begin = 0);
 
 }  // namespace scavenger

@@ -37,6 +37,9 @@ class Override final {
     if (equals == std::string::npos || equals == 0)
       fail("this is not of the form key=value", "write, say, --set optimizer.learning_rate=0.05");
     keys_ = split_at_dots(std::string_view(text).substr(0, equals));
+    if (std::ranges::any_of(keys_, &std::string::empty))
+      fail("a key before or after a dot is empty",
+           "write, say, --set optimizer.learning_rate=0.05");
     value_ = parse_value(text.substr(equals + 1));
   }
 

@@ -53,9 +53,9 @@ ChildProcess::Command command_at(const ProcessPlace& place, const std::filesyste
 }
 
 // The last lines of a log, for the user's terminal.
-std::string quoted_tail(const std::filesystem::path& log) {
+std::string quoted_tail(const std::filesystem::path& log, std::uintmax_t begin) {
   std::string text;
-  std::istringstream lines(log_tail(log, kLogTailBytes));
+  std::istringstream lines(log_tail(log, kLogTailBytes, begin));
   for (std::string line; std::getline(lines, line);) text += "\n    | " + printable(line);
   return text;
 }
@@ -124,6 +124,9 @@ std::int64_t ProcessCluster::start(const ProcessName& process, const ProcessPlac
 
   auto member = std::make_shared<Member>(io_);
   member->name = process;
+  std::error_code is_new;
+  member->log_begin = std::filesystem::file_size(command.log, is_new);
+  if (is_new) member->log_begin = 0;
   member->child = std::make_unique<ChildProcess>(
       io_, command, [this, which = std::weak_ptr(member)](const ExitStatus& status) {
         if (const auto ended = which.lock()) on_exit(ended, status);
@@ -242,7 +245,7 @@ void ProcessCluster::on_exit(const MemberPointer& member, const ExitStatus& stat
   if (ending_) {
     if (ends_in_order_ && settings_.config.model.has_own_loop && status.code != 0)
       log_warning("{} ended with {}, after the training:{}", member->name.text(), status.text(),
-                  quoted_tail(log_of(member->name)));
+                  quoted_tail(log_of(member->name), member->log_begin));
     if (!any_running()) {
       kill_timer_.cancel();
       listener_.on_all_ended();
@@ -355,7 +358,8 @@ void ProcessCluster::announce_loss(const MemberPointer& member) {
   if (!member->why_ended.empty()) lost.how = member->why_ended;
   lost.bad_input = member->bad_input && member->why_ended.empty();
   lost.traceback = member->traceback;
-  if (!lost.bad_input) lost.log_tail = log_tail(log_of(member->name), kLogTailBytes);
+  if (!lost.bad_input)
+    lost.log_tail = log_tail(log_of(member->name), kLogTailBytes, member->log_begin);
   const bool told = !member->failure.empty() && !member->failed_by_peer;
   lost.has_joined = member->connection != nullptr;
   const bool never_joined = member->child && !lost.has_joined && status.signal == 0;

@@ -65,6 +65,7 @@ class ProcessCluster final : public Cluster {
     std::unique_ptr<ChildProcess> child;  // null: it was not started from here, at least not yet
     std::shared_ptr<FrameConnection> connection;  // null before it has joined
     std::int64_t pid = 0;                         // as it says itself
+    std::uintmax_t log_begin = 0;  // what is before it in its log is another process's
     double start_seconds = 0.0;
     double last_sign_seconds = 0.0;
     bool is_read = false;         // its connection is

@@ -124,6 +124,10 @@ void CsvReader::append_file(const std::filesystem::path& path) {
 }
 
 void CsvReader::take_line(std::size_t line) {
+  // Nobody says of a file of features alone whether its first line names them.
+  const bool may_name = feature_count_ && line == 1 && !source_.has_header;
+  const auto is_number = [](const std::string& field) { return parse_number(field).has_value(); };
+  if (may_name && std::ranges::none_of(fields_, is_number)) return;
   if (column_count_ == 0) take_first_line(line);
   if (fields_.size() != column_count_)
     throw DataError({.what = fmt::format("this line has {} fields, the lines before have {}",

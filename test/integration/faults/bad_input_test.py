@@ -51,6 +51,7 @@ class BadInputTest(job.JobTest):
         self.refuse("--set", "seed=many", SYNTHETIC, says=["--set seed=many", "seed"])
         self.refuse(SYNTHETIC, "--set", "optimizer.learning_rate=-1", says=["optimizer.learning_rate", "-1"])
         self.refuse(SYNTHETIC, "--set", "data.train=null", says=["train"])
+        self.refuse(SYNTHETIC, "--set", ".seed=3", says=["--set .seed=3", "is empty"])
 
     def test_a_missing_configuration_and_no_configuration(self):
         self.refuse("nowhere.json", says=["nowhere.json"], code=None)
@@ -62,10 +63,14 @@ class BadInputTest(job.JobTest):
         self.refuse(SYNTHETIC, "--no-such-option", says=["--no-such-option"])
         self.refuse(SYNTHETIC, "--run", "", says=["--run: the name is empty"])
         self.refuse("--resume", "", says=["--resume: the name is empty"])
+        self.refuse(SYNTHETIC, "--workers", "inf", says=["--workers", '"inf"'])
+        self.refuse("--evaluate", "run", "--set", "data.test.samples=7", says=["--evaluate excludes --set"])
 
     def test_a_wrong_command_line_of_a_program_that_trains_nothing(self):
         for line, says in ((("scavenger-plan", "--price", "-1"), '"-1" is no number from 0 on'),
                            (("scavenger-plan", "--samples", "0"), '"0" is no number above 0'),
+                           (("scavenger-plan", "vms", "x.csv", "--start-seconds", "inf"), '"inf" is no number from 0 on'),
+                           (("scavenger-plan", "vms", "x.csv", "--max-time", "inf"), '"inf" is no duration'),
                            (("scavenger-ctl", "r2", "stat"), 'there is no command "stat"; did you mean "status"?'),
                            (("scavenger-campaign", "--set", "machines.count=0", job.CONFIGS / "electrolyte_small.json"), "machines.count"),
                            (("scavenger-ctl", "gcp", "list", "--zone", "us-central1-c", "nowhere.json"), "nowhere.json"),

@@ -189,6 +189,10 @@ TEST_CASE("the tail of a log begins with a whole line") {
 
   CHECK(log_tail(log, 1000) == "first line\nsecond line\nthird line\n");
   CHECK(log_tail(log, 15) == "third line\n");
+  CHECK(log_tail(log, 1000, 11) == "second line\nthird line\n");
+  CHECK(log_tail(log, 15, 11) == "third line\n");
+  CHECK(log_tail(log, 1000, 34).empty());
+  CHECK(log_tail(log, 15, 99) == "third line\n");  // somebody has emptied it meanwhile
   CHECK(log_tail(folder.path() / "none", 15).empty());
 }
 

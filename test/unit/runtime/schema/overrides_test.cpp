@@ -64,6 +64,8 @@ TEST_CASE("An override that leads nowhere is an error in its own name") {
   const auto example = GENERATE(
       Case{"foo", "this is not of the form key=value",
            "write, say, --set optimizer.learning_rate=0.05"},
+      Case{".x=1", "a key before or after a dot is empty",
+           "write, say, --set optimizer.learning_rate=0.05"},
       Case{"=1", "this is not of the form key=value",
            "write, say, --set optimizer.learning_rate=0.05"},
       Case{"n.x=1", "n is no object, so it has no \"x\"", "set n itself"},

@@ -37,6 +37,12 @@ TEST_CASE("A CSV file is read with the label column, whatever is in it, and with
   write_file_atomically(file, "1,2\n3,4\n");
   CHECK(read_unlabelled(csv_data(), file, 2).floats == with.floats);
 
+  for (const char* const named :
+       {"width,height\n1,2\n3,4\n", "width,class,height\n1,a,2\n3,b,4\n"}) {
+    write_file_atomically(file, named);
+    CHECK(read_unlabelled(csv_data(), file, 2).floats == with.floats);
+  }
+
   write_file_atomically(file, "1,2\n3,nobody\n");
   CHECK_THAT(data_error_of([&] { read_unlabelled(csv_data(), file, 2); }),
              Catch::Contains("x.csv:2"));
