@@ -1,8 +1,12 @@
 #include "runtime/process/command.h"
 
 #include <catch2/catch.hpp>
+#include <exception>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/error.h"
 
@@ -17,7 +21,7 @@ CommandResult run(std::vector<std::string> words, std::string input = {},
   std::exception_ptr failure;
   asio::co_spawn(io, run_command(std::move(words), std::move(input), limit_seconds),
                  [&](std::exception_ptr error, CommandResult done) {
-                   failure = error;
+                   failure = std::move(error);
                    result = std::move(done);
                  });
   io.run();
@@ -56,7 +60,7 @@ TEST_CASE("A program that is not there is an error") {
 TEST_CASE("A command ends with whoever waits for it") {
   asio::io_context io;
   asio::co_spawn(io, run_command({"sleep", "1000"}, "", 1000.0),
-                 [](std::exception_ptr, CommandResult) {});
+                 [](const std::exception_ptr&, const CommandResult&) {});
   io.run_one();  // and its context goes, without hanging here for 1000 seconds
 }
 
