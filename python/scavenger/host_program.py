@@ -24,7 +24,7 @@ from scavenger.loading.loader_process import Datasets
 from scavenger.loading.rows_source import RowsSource
 from scavenger.model_state import ModelState, make_module
 from scavenger.optimizers.stepped_here import SteppedHere
-from scavenger.problems import Failure, UserError, blaming, own_traceback
+from scavenger.problems import Failure, UserError, blaming, user_error
 from scavenger.trainer import Settings, Trainer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import pathlib
+import re
 import sys
 import traceback
 from typing import Callable, Iterable, Iterator, List, Optional, Sequence
@@ -93,7 +94,8 @@ def innermost_place(error: BaseException) -> str:
     """Return where the user's code raised it, as "train.py, line 9, in loss"."""
     frames = _user_frames(error)
     # A library is asked to do what it cannot do: the line that asks is the one to mend.
-    frames = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    own = [frame for frame in frames if not re.search("(site|dist)-packages", frame.filename)]
+    frames = own or frames
     return f"{frames[-1].filename}, line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
 
 

@@ -1,4 +1,4 @@
-"""What a user's evaluate() returns is counts and sums, or an error that says what was returned."""
+"""What is wrong with a user's function is told: what evaluate() returns, where it failed, and no exception is lost."""
 
 import importlib.util
 import pathlib
@@ -32,6 +32,41 @@ class EvaluationTest(unittest.TestCase):
             with self.subTest(words), self.assertRaises(UserError) as raised:
                 sums_from(returned, 128, 0.0)
             self.assertIn(f"evaluate() returned {words}", raised.exception.what)
+
+
+@unittest.skipIf(importlib.util.find_spec("torch") is None, "PyTorch for Python is not installed")
+class TellingTest(unittest.TestCase):
+    def test_an_exception_that_nobody_expected_is_told_in_one_line_with_its_traceback(self):
+        from scavenger import native
+        from scavenger.host_program import _answering
+
+        told = {}
+
+        class Library:
+            def scavenger_worker_explain(self, *words):
+                told["words"] = [word.decode() for word in words]
+
+            def scavenger_worker_show_traceback(self, text):
+                told["traceback"] = text.decode()
+
+        def train():
+            raise KeyError("odd\nname")
+
+        self.assertEqual(_answering(Library(), train)(None), native.FAILED)
+        self.assertIn("the worker's Python failed in train(): KeyError: 'odd", told["words"][0])
+        self.assertNotIn("\n", told["words"][0])
+        self.assertRegex(told["words"][1], "telling_test.py, line [0-9]+, in train")
+        self.assertIn("Traceback (most recent call last)", told["traceback"])
+
+    def test_the_place_is_the_line_that_asked_a_library_for_it(self):
+        import torch
+        from scavenger.problems import innermost_place
+        try:
+            torch.nn.functional.cross_entropy(torch.zeros(2, 3), torch.zeros(5, dtype=torch.int64))
+        except (ValueError, RuntimeError) as error:
+            self.assertIn("telling_test.py", innermost_place(error))
+        else:
+            self.fail("no error")
 
 
 if __name__ == "__main__":
