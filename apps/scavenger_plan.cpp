@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "apps/command_line/command_line.h"
@@ -367,7 +365,7 @@ class VmsCommand final {
     const elastic::OfferedTypes offered = elastic::offered_types(catalogue(), narrowing_);
     question_.other_types = offered.features;
     elastic::KnownModel known = elastic::gather_model(sources_);
-    if (!lifetimes_.empty()) add_lives(offered.types, known);
+    if (!lifetimes_.empty()) elastic::add_spot_lives(lifetimes_, zone_, offered.types, known);
     elastic::VmPlan made = elastic::make_vm_plan(known, offered.types, question_);
     if (offered.unscored > 0)
       made.notes.push_back(fmt::format("{} types without a score in {} were left out",
@@ -420,15 +418,6 @@ class VmsCommand final {
         ->add_option("--fixed-price", question_.fixed_price_per_hour,
                      "Dollars per hour of the machine of the controller and its shards")
         ->check(kNotNegative);
-  }
-
-  void add_lives(const std::vector<elastic::VmType>& types, elastic::KnownModel& known) const {
-    const std::set<std::string> seen = elastic::add_spot_lives(lifetimes_, zone_, known);
-    if (std::ranges::none_of(
-            types, [&](const elastic::VmType& type) { return seen.contains(type.features.name); }))
-      throw InputError({.what = "it has no machine of any type to choose from",
-                        .where = lifetimes_,
-                        .remedy = "name machine types as the catalogue does"});
   }
 
   std::vector<elastic::VmType> catalogue() const {

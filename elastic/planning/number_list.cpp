@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -17,11 +17,9 @@ constexpr double kLongestRange = 10000.0;
 }
 
 double parse_positive(const std::string& text, const char* option) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value > 0.0))
-    refuse_numbers(fmt::format("\"{}\" is no positive number", text), option);
-  return value;
+  const auto value = positive_number(text);
+  if (!value) refuse_numbers(fmt::format("\"{}\" is no positive number", text), option);
+  return *value;
 }
 
 }  // namespace

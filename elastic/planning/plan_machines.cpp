@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -30,13 +30,11 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 double parse_at_least(double least, const std::string& text) {
-  double value = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value) || value < least)
+  const auto value = finite_number(text);
+  if (!value || *value < least)
     refuse_machines(fmt::format("\"{}\" is not a number that fits there", text),
                     "write TYPE:COUNT[:SPEED[:PRICE]], such as small:2:0.5:0.04,large:4");
-  return value;
+  return *value;
 }
 
 // The median over the configurations at which both machine types were measured.

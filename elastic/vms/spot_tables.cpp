@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "elastic/vms/table_file.h"
@@ -56,13 +57,13 @@ double dear_price(const PriceHistory& history, double since) {
 
 }  // namespace
 
-std::set<std::string> add_spot_lives(const std::filesystem::path& file, const std::string& zone,
-                                     KnownModel& known) {
+void add_spot_lives(const std::filesystem::path& file, const std::string& zone,
+                    const std::vector<VmType>& types, KnownModel& known) {
   TableFile table(file, kRemedy);
   for (const char* const column : {"machine_type", "lifetime_seconds", "ended_by"})
     table.require_column(column);
   if (!zone.empty()) table.require_column("zone");
-  std::set<std::string> types;
+  std::set<std::string> seen;
   while (table.next()) {
     if (!zone.empty() && table.text("zone") != zone) continue;
     const std::string type = table.required_text("machine_type");
@@ -71,12 +72,14 @@ std::set<std::string> add_spot_lives(const std::filesystem::path& file, const st
       return c < 'A' || c > 'Z' ? c : static_cast<char>(c - 'A' + 'a');
     });
     known.spot[type].add({table.required_number("lifetime_seconds"), end == "preempted"});
-    types.insert(type);
+    seen.insert(type);
   }
-  if (types.empty())
+  if (seen.empty())
     table.refuse_table(zone.empty() ? "there is no machine in it"
                                     : fmt::format("there is no machine of zone {} in it", zone));
-  return types;
+  if (std::ranges::none_of(types,
+                           [&](const VmType& type) { return seen.contains(type.features.name); }))
+    table.refuse_table("it has no machine of any type to choose from");
 }
 
 std::size_t price_spot_types(std::vector<VmType>& types, const std::filesystem::path& file) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,10 +17,10 @@ namespace scavenger::elastic {
 
 // Adds lives to what runs have seen. A machine in each row: machine_type, lifetime_seconds, and
 // ended_by, which is "preempted" if the provider took it away; anything else says that it was
-// returned or lives still. If a zone is named, only rows count whose column zone has it. Returns
-// the types of which there is a machine.
-std::set<std::string> add_spot_lives(const std::filesystem::path& file, const std::string& zone,
-                                     KnownModel& known);
+// returned or lives still. If a zone is named, only rows count whose column zone has it. A
+// table without a machine of one of these types is refused.
+void add_spot_lives(const std::filesystem::path& file, const std::string& zone,
+                    const std::vector<VmType>& types, KnownModel& known);
 
 // Gives types the 90 % quantile, by time, of their prices in the last year of the table. A price in
 // each row: machine_type, first_seen_date (2026-07-30), usd_hour_spot; it holds until the next date

@@ -37,8 +37,9 @@ TableFile::TableFile(std::filesystem::path file, std::string remedy, char separa
       separator_(separator),
       text_(without_byte_order_mark(read_input_file(file_, remedy_))) {
   read_line(columns_);
+  while (!columns_.empty() && columns_.back().empty()) columns_.pop_back();
   for (const std::string& column : columns_)
-    if (!column.empty() && std::ranges::count(columns_, column) > 1)
+    if (std::ranges::count(columns_, column) > 1)
       refuse_table(fmt::format("the column {} is there twice", column));
 }
 
@@ -91,9 +92,9 @@ std::string TableFile::present_text(const std::string& column) const {
 std::optional<double> TableFile::number(const std::string& column, bool or_zero) const {
   const std::string cell = text(column);
   if (cell.empty()) return std::nullopt;
-  if (or_zero && cell == "0") return 0.0;
-  const auto value = positive_number(cell);
-  if (!value) refuse(fmt::format("{} \"{}\" is not a positive number", column, cell));
+  const auto value = finite_number(cell);
+  if (!value || *value < 0.0 || (*value == 0.0 && !or_zero))
+    refuse(fmt::format("{} \"{}\" is not a positive number", column, cell));
   return value;
 }
 

@@ -36,6 +36,10 @@ constexpr double kSamples = 8192.0;
 // So far from any machine's that no price of a sample could be reckoned with.
 constexpr double kLeastRate = 1e-3, kLargestRate = 1e15;
 
+std::vector<Calibration> calibrations_so_far(const std::filesystem::path& file) {
+  return std::filesystem::exists(file) ? read_calibrations(file) : std::vector<Calibration>();
+}
+
 void write_calibrations(const std::filesystem::path& file, const std::vector<Calibration>& all) {
   std::string text = std::string(kHeader) + "\n";
   for (const Calibration& one : all)
@@ -113,13 +117,11 @@ std::vector<Calibration> read_calibrations(const std::filesystem::path& file) {
 }
 
 void try_calibrations(const std::filesystem::path& file) {
-  const bool is_there = std::filesystem::exists(file);
-  write_calibrations(file, is_there ? read_calibrations(file) : std::vector<Calibration>());
+  write_calibrations(file, calibrations_so_far(file));
 }
 
 void keep_calibration(const std::filesystem::path& file, const Calibration& calibration) {
-  std::vector<Calibration> all;
-  if (std::filesystem::exists(file)) all = read_calibrations(file);
+  std::vector<Calibration> all = calibrations_so_far(file);
   std::erase_if(all, [&](const Calibration& one) { return one.type == calibration.type; });
   all.push_back(calibration);
   write_calibrations(file, all);

@@ -72,7 +72,8 @@ std::vector<VmType> read_vm_types(const std::filesystem::path& file) {
       "price", "spot_price", "spot_losses", "max_count", "gpus",     "gpu_type"};
   TableFile table(file, kColumnsRemedy);
   for (const std::string& column : table.columns())
-    if (!kColumns.contains(column)) table.refuse(fmt::format("there is no column \"{}\"", column));
+    if (!kColumns.contains(column))
+      table.refuse_table(fmt::format("there is no column \"{}\"", column));
   std::vector<VmType> types;
   std::set<std::string> names;
   std::size_t scored = 0, to_score = 0;

@@ -59,12 +59,17 @@ std::string join_words(std::span<const std::string> words) {
   return text;
 }
 
-std::optional<double> positive_number(std::string_view text) {
+std::optional<double> finite_number(std::string_view text) {
   const char* const end = text.data() + text.size();
   double value = 0.0;
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   const bool is_number = error == std::errc() && stop == end;
-  return is_number && std::isfinite(value) && value > 0.0 ? std::optional(value) : std::nullopt;
+  return is_number && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+std::optional<double> positive_number(std::string_view text) {
+  const auto value = finite_number(text);
+  return value && *value > 0.0 ? value : std::nullopt;
 }
 
 std::optional<std::string_view> rest_of_line(std::string_view text, std::string_view key) {

@@ -21,7 +21,9 @@ std::string join_words(std::span<const std::string> words);
 // The text of a file without the mark that Excel puts before UTF-8.
 std::string_view without_byte_order_mark(std::string_view text);
 
-// Returns the number that the whole text is; nothing if it is none that is finite and above 0.
+// Returns the number that the whole text is; nothing if it is none that is finite.
+std::optional<double> finite_number(std::string_view text);
+// The same; nothing if it is not above 0.
 std::optional<double> positive_number(std::string_view text);
 
 // Of the facts that the kernel writes line by line: returns what follows `key`, and blanks, on the

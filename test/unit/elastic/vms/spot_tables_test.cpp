@@ -5,12 +5,13 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "elastic/vms/vm_plan.h"
 #include "runtime/base/error.h"
 #include "test/support/temporary_folder.h"
+#include "test/unit/elastic/vms/sample_vm_type.h"
 
 namespace scavenger::elastic {
 namespace {
@@ -24,6 +25,7 @@ class WrittenTable final {
   TemporaryFolder folder_;
 };
 
+const std::vector<VmType> kTypes = {type_of("small", 1.0, 0.1), type_of("large", 4.0, 0.4)};
 constexpr const char* kHeader = "zone,machine_type,lifetime_seconds,ended_by\n";
 
 TEST_CASE("Lives are read by type and zone, and add to what runs have seen") {
@@ -32,15 +34,17 @@ TEST_CASE("Lives are read by type and zone, and add to what runs have seen") {
                           "b,small,1800,preempted\nb,large,3600,preempted\n");
   KnownModel known;
   known.spot["small"].add({3600.0, true});
-  CHECK(add_spot_lives(file.path(), "", known) == std::set<std::string>{"large", "small"});
+  add_spot_lives(file.path(), "", kTypes, known);
   CHECK(known.spot.at("small").vm_hours == Approx(4.5));
   CHECK(known.spot.at("small").losses == 3.0);
   CHECK(known.spot.at("small").lives.size() == 4);
   CHECK(known.spot.at("large").losses == 1.0);
   KnownModel one_zone;
-  add_spot_lives(file.path(), "b", one_zone);
+  add_spot_lives(file.path(), "b", kTypes, one_zone);
   CHECK(one_zone.spot.at("small").vm_hours == Approx(0.5));
-  CHECK_THROWS_AS(add_spot_lives(file.path(), "c", one_zone), InputError);
+  CHECK_THROWS_AS(add_spot_lives(file.path(), "c", kTypes, one_zone), InputError);
+  CHECK_THROWS_WITH(add_spot_lives(file.path(), "", {type_of("huge", 8.0, 1.0)}, one_zone),
+                    Catch::Contains("no machine of any type to choose from"));
 }
 
 TEST_CASE("A table of lives that cannot be read is an error with its line") {
@@ -52,7 +56,7 @@ TEST_CASE("A table of lives that cannot be read is an error with its line") {
     const WrittenTable file(text);
     KnownModel known;
     try {
-      add_spot_lives(file.path(), "", known);
+      add_spot_lives(file.path(), "", kTypes, known);
       FAIL(text);
     } catch (const InputError& error) {
       CHECK(std::string(error.what()).find(words) != std::string::npos);
@@ -65,8 +69,8 @@ TEST_CASE("A pipe in place of a table is refused") {
   const std::filesystem::path pipe = folder.path() / "lives.csv";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   KnownModel known;
-  CHECK_THROWS_AS(add_spot_lives(pipe, "", known), InputError);
-  CHECK_THROWS_AS(add_spot_lives(folder.path() / "nothing.csv", "", known), InputError);
+  CHECK_THROWS_AS(add_spot_lives(pipe, "", kTypes, known), InputError);
+  CHECK_THROWS_AS(add_spot_lives(folder.path() / "nothing.csv", "", kTypes, known), InputError);
 }
 
 TEST_CASE("The price of a spot type is the 90 % quantile of its last year, by time") {

@@ -24,7 +24,7 @@ class TableFileTest {
 };
 
 TEST_CASE_METHOD(TableFileTest, "What spreadsheets add to a table means nothing") {
-  TableFile file = table("\xEF\xBB\xBFtype, seconds ,note\r\n\r\n a ,3,\r\n,,\nb,0,x,,\n");
+  TableFile file = table("\xEF\xBB\xBFtype, seconds ,note,,\r\n\r\n a ,3,\r\n,,\nb,0.0,x,,\n");
   CHECK(file.columns() == std::vector<std::string>{"type", "seconds", "note"});
   REQUIRE(file.next());
   CHECK(file.required_text("type") == "a");
@@ -57,6 +57,9 @@ TEST_CASE_METHOD(TableFileTest, "A fault of a table is told with its line and th
   CHECK(twice.remedy == "mend it");
 
   TableFile file = table("type,vcpu\n\na,0\nb\nc,1,2\n");
+  TableFile negative = table("type,vcpu\na,-1\n");
+  REQUIRE(negative.next());
+  CHECK(problem_of([&] { negative.number("vcpu", /*or_zero=*/true); }).where.ends_with(":2"));
   CHECK(problem_of([&] { file.require_column("cost"); }).what == "there is no column cost");
   REQUIRE(file.next());
   const Problem zero = problem_of([&] { file.number("vcpu"); });
