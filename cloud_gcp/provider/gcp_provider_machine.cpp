@@ -10,6 +10,7 @@
 #include "cloud_gcp/provider/gcp_provider.h"
 #include "cloud_gcp/provider/startup_text.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/net/spawn.h"
 #include "runtime/process/command.h"
 

@@ -263,7 +263,7 @@ std::vector<std::string> closing_text(const RunNumbers& numbers, const RunPlace&
   append_weights(numbers, place.folder, lines);
   const bool can_go_on =
       numbers.status == Status::kInterrupted || numbers.status == Status::kFailed;
-  const std::string resume = "scavenger-train --resume " + place.folder;
+  const std::string resume = "scavenger-train --resume " + shell_quoted(place.folder);
   if (can_go_on && numbers.checkpoints.last) lines.push_back("  go on     " + resume);
   const bool has_reached = numbers.status == Status::kTargetReached;
   const std::string more = numbers.status ? longer_job(*numbers.status) : "";

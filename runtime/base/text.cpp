@@ -35,6 +35,13 @@ int hex_digit(char c) {
   throw InputError({.what = "text is not lower-case hexadecimal", .where = {}, .remedy = {}});
 }
 
+// An equals sign is none: a first word with one would be an assignment; nor is a tilde, the home.
+bool is_plain(char character) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@%+,";
+  return kPlain.find(character) != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string nearest_word(std::string_view word, std::span<const std::string> candidates) {
@@ -87,6 +94,18 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+std::string shell_quoted(const std::string& word) {
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  std::string quoted = "'";
+  for (const char character : word) {
+    if (character == '\'')
+      quoted += "'\\''";
+    else
+      quoted += character;
+  }
+  return quoted + "'";
 }
 
 std::string format_bytes(std::uint64_t bytes) {

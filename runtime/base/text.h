@@ -32,6 +32,10 @@ std::optional<std::string_view> rest_of_line(std::string_view text, std::string_
 // Returns the whole number with which the text begins, after spaces.
 std::optional<std::uint64_t> leading_number(std::string_view text);
 
+// Returns `word` so that a shell reads it as one word, whatever characters it has: as it is if it
+// needs no quotes.
+std::string shell_quoted(const std::string& word);
+
 // Returns, for instance, "1.5 KiB" or "44.7 MiB".
 std::string format_bytes(std::uint64_t bytes);
 

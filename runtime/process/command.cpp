@@ -81,15 +81,4 @@ awaitable<CommandResult> run_command(std::vector<std::string> words, std::string
   co_return result;
 }
 
-std::string shell_quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char character : word) {
-    if (character == '\'')
-      quoted += "'\\''";
-    else
-      quoted += character;
-  }
-  return quoted + "'";
-}
-
 }  // namespace scavenger

@@ -27,7 +27,4 @@ inline constexpr std::size_t kCommandOutputLimitBytes = 1 << 20;
 awaitable<CommandResult> run_command(std::vector<std::string> words, std::string input,
                                      double limit_seconds);
 
-// Quotes `word` as one word of a shell command, whatever characters it has.
-std::string shell_quoted(const std::string& word);
-
 }  // namespace scavenger

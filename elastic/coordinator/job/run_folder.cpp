@@ -6,6 +6,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/json_text.h"
+#include "runtime/base/text.h"
 #include "runtime/config/config_file.h"
 #include "runtime/process/new_run_folder.h"
 #include "runtime/process/run_lock.h"
@@ -31,10 +32,10 @@ bool is_empty_or_missing(const fs::path& path) {
   throw InputError(
       {.what = same ? "the folder already holds this job" : "the folder belongs to another job",
        .where = path.string(),
-       .remedy =
-           same
-               ? "go on with it by --resume " + path.string() + ", or give --run another folder"
-               : "give --run another folder, or go on with that job by --resume " + path.string()});
+       .remedy = same ? "go on with it by --resume " + shell_quoted(path.string()) +
+                            ", or give --run another folder"
+                      : "give --run another folder, or go on with that job by --resume " +
+                            shell_quoted(path.string())});
 }
 
 }  // namespace

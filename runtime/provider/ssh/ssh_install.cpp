@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "runtime/process/command.h"
+#include "runtime/base/text.h"
 #include "runtime/provider/ssh/ssh_provider.h"
 
 namespace scavenger {

@@ -295,6 +295,8 @@ TEST_CASE(
                            .iteration = 50,
                            .position = 5000});
 
+  CHECK_THAT(joined(closing_text(run.numbers(), {"my runs/x"})),
+             Catch::Contains("train on  scavenger-train --resume 'my runs/x' --set"));
   CHECK_THAT(joined(closing_text(run.numbers(), {"runs/x", false})),
              Catch::EndsWith("  run       runs/x, without a report\n"
                              "  weights   runs/x/checkpoints/50 (best that is kept: iteration "

@@ -36,4 +36,18 @@ TEST_CASE("Hexadecimal goes there and back, and refuses the rest") {
   CHECK_THROWS_AS(parse_hex("0g"), InputError);
 }
 
+TEST_CASE("A word that needs no quotes has none") {
+  for (const char* const word :
+       {"runs/fashion_mlp", "/tmp/a-b_c.1", "user@host:22", "10%", "a,b+c"})
+    CHECK(shell_quoted(word) == word);
+}
+
+TEST_CASE("A word that a shell would read as something else is quoted") {
+  CHECK(shell_quoted("my run") == "'my run'");
+  CHECK(shell_quoted("it's") == R"('it'\''s')");
+  for (const std::string word :
+       {"", "~", "a=b", "$x", "`x`", "a;b", "a*", "\\", "a\nb", "\xc3\xa9"})
+    CHECK(shell_quoted(word) == "'" + word + "'");
+}
+
 }  // namespace scavenger
