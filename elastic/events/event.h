@@ -29,6 +29,7 @@
 #include "elastic/events/vm_step.h"
 #include "runtime/base/named_variant.h"
 #include "runtime/vocabulary/metric.h"
+#include "runtime/vocabulary/policy.h"
 #include "runtime/vocabulary/precision.h"
 #include "runtime/vocabulary/split.h"
 #include "runtime/vocabulary/status.h"
@@ -37,7 +38,7 @@ namespace scavenger::elastic {
 
 // Raised when an event or a field is added, removed, or changes its meaning. Readers refuse what
 // is newer.
-inline constexpr std::uint32_t kEventSchemaVersion = 11;
+inline constexpr std::uint32_t kEventSchemaVersion = 12;
 
 namespace fact {
 
@@ -89,6 +90,7 @@ struct Start {
   std::uint64_t parameter_count = 0;  // 0: not known yet
   std::optional<Target> target;
   Limits limits;
+  std::optional<Policy> policy;  // by which K, B and machines are sought; older logs do not say it
 
   bool operator==(const Start&) const = default;
 };

@@ -49,6 +49,7 @@ void visit_fields(Visitor& field, T& start) {
   field("parameter_count", start.parameter_count);
   field("target", start.target);
   field("limits", start.limits);
+  field("policy", start.policy);
 }
 
 template <typename Visitor, MaybeConst<fact::ProcessStarted> T>

@@ -202,6 +202,7 @@ fact::Start make_start_event(const JobStart& start, const DataSize& data,
     event.target = fact::Target{target->metric, target->split, target->value};
   event.limits = {start.config.stop.max_epochs, start.config.stop.max_iterations,
                   start.config.stop.max_seconds, start.config.stop.max_cost};
+  event.policy = start.config.search.policy;
   return event;
 }
 

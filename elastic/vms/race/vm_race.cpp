@@ -225,10 +225,15 @@ std::vector<RunEvent> next_step(const RaceView& view) {
   return watch(view);
 }
 
-// Than the process before.
-bool has_other_limits(const RunNumbers& numbers) {
+// What this process of the job was started with, and the one before was not; empty: nothing.
+std::string other_aims(const RunNumbers& numbers) {
   const auto& starts = numbers.starts.latest;
-  return starts.size() > 1 && starts.back().fact.limits != starts.end()[-2].fact.limits;
+  if (starts.size() < 2) return {};
+  const fact::Start& before = starts.end()[-2].fact;
+  const fact::Start& now = starts.back().fact;
+  const bool is_other_policy = before.policy && now.policy && *before.policy != *now.policy;
+  if (now.limits == before.limits) return is_other_policy ? "another policy" : "";
+  return is_other_policy ? "another policy and other limits" : "other limits";
 }
 
 }  // namespace
@@ -304,11 +309,11 @@ std::vector<RunEvent> resume_race(const RunNumbers& numbers) {
       step.reason = "resumed: goes on with what it had before";
       return {step};
     case VmPhase::kSettled:
-      if (!has_other_limits(numbers)) return {};
+      if (other_aims(numbers).empty()) return {};
       step.phase = VmPhase::kBegun;
       step.seconds_low.reset();
       step.seconds_high.reset();
-      step.reason = "resumed with other limits: the plan is made again";
+      step.reason = fmt::format("resumed with {}: the plan is made again", other_aims(numbers));
       return {step};
     case VmPhase::kBegun:
     case VmPhase::kDismissed:

@@ -43,7 +43,7 @@ std::vector<RunEvent> end_race(const RunNumbers& numbers, std::uint32_t workers,
                                std::uint32_t batch_size, const std::string& reason);
 
 // After a resume: an audition, a move or a replacement that was under way is given up, and a plan
-// that was made for other limits is made again.
+// that was made for other limits, or by another policy, is made again.
 std::vector<RunEvent> resume_race(const RunNumbers& numbers);
 
 }  // namespace scavenger::elastic

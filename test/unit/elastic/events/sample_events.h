@@ -29,7 +29,8 @@ inline fact::Start sample_start() {
           .samples_per_epoch = 1000,
           .parameter_count = 123456,
           .target = fact::Target{.metric = Metric::kAccuracy, .split = Split::kTest, .value = 0.9},
-          .limits = {.max_epochs = 10.0, .max_iterations = 0, .max_seconds = 3600.0}};
+          .limits = {.max_epochs = 10.0, .max_iterations = 0, .max_seconds = 3600.0},
+          .policy = Policy::kMinimumCost};
 }
 
 inline fact::Membership sample_membership(std::uint32_t epoch, std::vector<std::uint32_t> shares,

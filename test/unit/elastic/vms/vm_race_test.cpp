@@ -283,92 +283,6 @@ TEST_CASE("A type that the earlier jobs have not had is auditioned") {
   CHECK(second.last().machine_type == "good");
 }
 
-TEST_CASE("If there is no machine of a candidate, the next one is tried") {
-  std::vector<TrueType> types = kTypes;
-  types.push_back({.name = "gone", .cores = 4.0, .speed = 20.0, .price = 2.05, .is_refused = true});
-  const VmRaceSetting setting = setting_of(types, 200.0);
-  RaceJob job(types, setting, 2);
-  job.run();
-  INFO(job.story());
-  REQUIRE(job.phase() == VmPhase::kSettled);
-  CHECK(job.last().machine_type == "good");
-  check_replay(job, setting);
-}
-
-TEST_CASE("A job begins on the next type if there is no machine of the first one") {
-  std::vector<TrueType> types = kTypes;
-  types.push_back({.name = "gone", .cores = 2.0, .speed = 2.0, .price = 0.9, .is_refused = true});
-  const VmRaceSetting setting = setting_of(types, 200.0);
-  RaceJob job(types, setting, 2);
-  CHECK(job.last().machine_type == "gone");
-  job.run();
-  INFO(job.story());
-  const auto begun = job.steps(VmPhase::kBegun);
-  REQUIRE(begun.size() == 3);
-  CHECK(begun[1].machine_type == "base");
-  CHECK(begun[2].machine_type == "good");  // to which it has moved
-  CHECK(begun[1].reason.find("no gone") != std::string::npos);
-  REQUIRE(job.phase() == VmPhase::kSettled);
-  CHECK(job.last().machine_type == "good");
-  check_replay(job, setting);
-}
-
-TEST_CASE("If the VM is taken away in its audition, that ends at once, and the next one is tried") {
-  const VmRaceSetting setting = setting_of(kTypes, 200.0);
-  for (const auto& [when, has_notice] :
-       {std::pair(VmPhase::kAudition, false), std::pair(VmPhase::kProbing, false),
-        std::pair(VmPhase::kProbing, true)}) {
-    RaceJob job(kTypes, setting, 2);
-    while (job.phase() != when) job.train();
-    const std::string type = job.last().machine_type;
-    job.take_away(job.last().worker, "base", has_notice);
-    const double before = job.numbers().seconds;
-    job.train();
-    INFO(job.story());
-    REQUIRE(job.phase() == VmPhase::kDismissed);
-    CHECK(job.numbers().seconds - before < 10.0);
-    CHECK(job.last().reason == "the " + type + " was lost");
-    job.run();
-    REQUIRE(job.phase() == VmPhase::kSettled);
-    CHECK(job.last().machine_type == (type == "good" ? "base" : "good"));
-    check_replay(job, setting);
-  }
-}
-
-TEST_CASE("If the VM has notice before its worker joins, the audition ends as well") {
-  const VmRaceSetting setting = setting_of(kTypes, 200.0);
-  RaceJob job(kTypes, setting, 2);
-  job.take_before_it_joins("good", "base");
-  while (job.phase() != VmPhase::kAudition || job.last().machine_type != "good") job.train();
-  const double before = job.numbers().seconds;
-  job.train();
-  INFO(job.story());
-  REQUIRE(job.phase() == VmPhase::kDismissed);
-  CHECK(job.numbers().seconds - before < 10.0);
-  CHECK(job.last().reason == "the good was lost");
-  CHECK(job.machines() == std::multiset<std::string>{"base", "base"});
-  check_replay(job, setting);
-}
-
-TEST_CASE("If there are too few of the first type, its machines go on alone") {
-  std::vector<TrueType> types = kTypes;
-  types[0].stock = 2;
-  const VmRaceSetting setting = setting_of(types, 200.0);
-  RaceJob job(types, setting, 3);
-  CHECK(job.machines() == std::multiset<std::string>{"bad", "base", "base"});
-  job.run();
-  INFO(job.story());
-  const auto begun = job.steps(VmPhase::kBegun);
-  REQUIRE(begun.size() >= 2);
-  CHECK(begun[1].machine_type == "base");
-  CHECK(begun[1].workers == 2);
-  CHECK(begun[1].reason ==
-        "goes on with 2 x base: workers of several types tell too little of each");
-  REQUIRE(job.phase() == VmPhase::kSettled);
-  CHECK(job.last().machine_type == "good");
-  check_replay(job, setting);
-}
-
 TEST_CASE("Money to finish on the incumbent is kept: then nothing is auditioned") {
   VmRaceSetting setting = setting_of(kTypes, 200.0);
   setting.stop.max_cost = 1e-3;
@@ -396,7 +310,13 @@ TEST_CASE("Somebody else's decision ends the race, and a resume gives an auditio
   const auto ended = end_race(job.numbers(), 5, 256, "resized by the user");
   REQUIRE(ended.size() == 1);
   CHECK(std::get<VmStep>(ended[0]).phase == VmPhase::kEnded);
-  // Nobody asks a settled job again, unless its limits are others.
+  // A machine that can never be had takes only its audition with it.
+  const auto refused = end_race(job.numbers(), 2, 256, "no machine can be had");
+  CHECK(std::get<VmStep>(refused[0]).phase == VmPhase::kDismissed);
+}
+
+TEST_CASE("Nobody asks a settled job again, unless its limits or its policy are others") {
+  const VmRaceSetting setting = setting_of(kTypes, 200.0);
   RaceJob settled(kTypes, setting, 2);
   settled.run();
   REQUIRE(settled.phase() == VmPhase::kSettled);
@@ -409,9 +329,13 @@ TEST_CASE("Somebody else's decision ends the race, and a resume gives an auditio
   CHECK(std::get<VmStep>(again[0]).phase == VmPhase::kBegun);
   CHECK(std::get<VmStep>(again[0]).machine_type == "good");
   CHECK(!begins_after_move(std::get<VmStep>(again[0])));
-  // A machine that can never be had takes only its audition with it.
-  const auto refused = end_race(job.numbers(), 2, 256, "no machine can be had");
-  CHECK(std::get<VmStep>(refused[0]).phase == VmPhase::kDismissed);
+  numbers = settled.numbers();
+  numbers.starts.add(numbers.starts.latest.back());
+  numbers.starts.latest.back().fact.policy = Policy::kMinimumTime;
+  CHECK(resume_race(numbers).empty());  // an older log does not say what it was before
+  numbers.starts.latest.end()[-2].fact.policy = Policy::kMinimumCost;
+  REQUIRE(resume_race(numbers).size() == 1);
+  CHECK_THAT(std::get<VmStep>(resume_race(numbers)[0]).reason, Catch::Contains("another policy:"));
 }
 
 TEST_CASE("Where every worker has one sample there is none for another one") {
