@@ -298,11 +298,13 @@ void Controller::on_cost_metered(const CostMetered& event) {
   std::string reason =
       fmt::format("${:.4f} of ${:g} (stop.max_cost) are spent", event.dollars, limit);
   if (event.dollars_to_return > 0.0)
-    reason += fmt::format(", and returning the machines may cost ${:.4f}", event.dollars_to_return);
+    reason += fmt::format("; returning the machines may cost ${:.4f}", event.dollars_to_return);
   constexpr double kNextMeteringSeconds = 1.0;
   if (bound + dollars_per_second * kNextMeteringSeconds >= limit)
     return finish(Cause::kStopAtOnce, Status::kMaxCost, reason);
-  if (ending_ || bound + dollars_per_second * seconds_to_stop() < limit) return;
+  const double dollars_to_end = dollars_per_second * seconds_to_stop();
+  if (ending_ || bound + dollars_to_end < limit) return;
+  reason += fmt::format("; ending with a checkpoint may cost ${:.4f}", dollars_to_end);
   ending_ = {Status::kMaxCost, reason};
   if (!has_trained_) return finish(Cause::kStopAtOnce, ending_->status, ending_->reason);
   go_to_boundary();
@@ -318,6 +320,7 @@ void Controller::on_time_passed(const TimePassed&) {
   check_membership_deadlines();
   check_deadlines();
   replace_deferred();
+  start_without_the_rest();
   ask_for_timed_boundaries();
   if (boundary_wanted_) go_to_boundary();
   if (state() == JobState::kDraining && retry_seconds_ && now_seconds_ >= *retry_seconds_) {
@@ -348,19 +351,35 @@ void Controller::check_deadlines() {
                   work_.done(), format_duration(limits.iteration_seconds), names_of(behind)));
 }
 
+// The job ends at its next boundary, with weights; at once if no worker of it is there or has a
+// machine. If its workers do not come together again in time, the last checkpoint is what is kept.
+void Controller::end_when_time_has_passed() {
+  const double limit_seconds = plan_.stop.max_seconds;
+  const double over_seconds = plan_.seconds_before + now_seconds_ - start_seconds_ - limit_seconds;
+  if (limit_seconds <= 0.0 || over_seconds < 0.0 || state() == JobState::kEnding) return;
+  const bool is_first = !ending_;
+  if (is_first)
+    ending_ = {Status::kMaxTime, fmt::format("{} have passed", format_duration(limit_seconds))};
+  if (ending_->status != Status::kMaxTime) return;
+  if (is_first && state() == JobState::kTraining) boundary_wanted_ = true;
+  if (state() != JobState::kGathering) return;
+  const bool nobody_comes =
+      roster_.joined_worker_count() == 0 && !roster_.is_any_coming(0.0, now_seconds_);
+  if (!has_trained_ && nobody_comes)
+    return finish(Cause::kStopAtOnce, ending_->status, ending_->reason);
+  if (has_trained_ && over_seconds > plan_.limits.start_seconds)
+    finish(Cause::kStopAtOnce, ending_->status,
+           ending_->reason + ", and its workers did not come together again");
+}
+
 // What the clock asks for: a checkpoint, or the end.
 void Controller::ask_for_timed_boundaries() {
+  end_when_time_has_passed();
   if (state() != JobState::kTraining) return;
   if (reshape_is_due()) boundary_wanted_ = true;
   const double every_seconds = plan_.checkpoint.every_seconds;
   if (every_seconds > 0.0 && !writing_ && now_seconds_ - last_checkpoint_seconds_ >= every_seconds)
     boundary_wanted_ = true;
-  const double life_seconds = plan_.seconds_before + now_seconds_ - start_seconds_;
-  if (plan_.stop.max_seconds > 0.0 && life_seconds >= plan_.stop.max_seconds && !ending_) {
-    ending_ = {Status::kMaxTime,
-               fmt::format("{} have passed", format_duration(plan_.stop.max_seconds))};
-    boundary_wanted_ = true;
-  }
 }
 
 }  // namespace scavenger::elastic

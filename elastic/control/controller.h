@@ -112,6 +112,8 @@ class Controller final {
   void replace(const ProcessName& process);
   void replace_gone();
   void replace_deferred();
+  bool is_wait_over() const;
+  void start_without_the_rest();
   void gather();
   void go_on_from(StateSource source, std::uint64_t iteration, std::uint64_t position);
   void forget_what_was_lost();
@@ -170,6 +172,7 @@ class Controller final {
   void fail(std::string reason, bool bad_input = false);
   void check_deadlines();
   void ask_for_timed_boundaries();
+  void end_when_time_has_passed();
   double seconds_to_stop() const;
   bool stops_here();
   bool evaluation_is_due() const;
@@ -194,6 +197,7 @@ class Controller final {
   ShareRule share_rule_;
   std::string shares_reason_;                     // of a change of shares that is to be made
   std::string rate_reason_;                       // of one of the learning rate
+  std::optional<double> first_joined_seconds_;    // when the first worker was there
   double newcomer_seconds_ = 0.0;                 // when the first of those that wait came
   std::optional<ConfigureWorkers> next_workers_;  // to be told when the shards are ready
   bool has_begun_ = false;                        // the first membership was configured

@@ -67,7 +67,10 @@ void Controller::replace_deferred() {
 void Controller::on_process_joined(const ProcessJoined& event) {
   if (state() == JobState::kEnding || !roster_.expects(event.process)) return;
   roster_.join(event.process);
-  if (event.process.role == Role::kWorker) never_joined_ = 0;
+  if (event.process.role == Role::kWorker) {
+    never_joined_ = 0;
+    if (!first_joined_seconds_) first_joined_seconds_ = now_seconds_;
+  }
   if (next_worker_count() == ranks_.size() + 1) newcomer_seconds_ = now_seconds_;
   if (state() == JobState::kGathering) return gather();
   if (state() == JobState::kTraining && reshape_is_due()) go_to_boundary();
@@ -213,6 +216,19 @@ void Controller::on_process_stuck(const ProcessStuck& event) {
 
 // ---- A new membership. ----
 
+// A job starts with all that can be had. Whoever is there is paid for, while machines of others may
+// take many minutes: these come in later.
+bool Controller::is_wait_over() const {
+  constexpr double kWaitSeconds = 10.0;
+  return first_joined_seconds_ && now_seconds_ > *first_joined_seconds_ + kWaitSeconds &&
+         !roster_.is_any_coming(kWaitSeconds, now_seconds_);
+}
+
+void Controller::start_without_the_rest() {
+  if (state() != JobState::kGathering || has_trained_ || roster_.starting_count() == 0) return;
+  if (is_wait_over()) gather();
+}
+
 // Goes on as soon as all that it needs is there.
 void Controller::gather() {
   if (roster_.is_any_halting()) return;
@@ -227,12 +243,16 @@ void Controller::gather() {
   }
   const bool someone_starts = roster_.starting_count() > 0;
   const bool someone_comes = someone_starts || roster_.deferred_count() > 0;
-  const bool all_wait = !has_trained_ && someone_starts;  // a job starts with all that can be had
+  const bool all_wait = !has_trained_ && someone_starts && !is_wait_over();
   if (all_wait || !roster_.all_shards_joined()) return;
   if (roster_.joined_worker_count() == 0) {
     if (!someone_comes) fail("no workers are left");
     return;
   }
+  if (!has_begun_ && someone_starts)
+    actions_.push_back(
+        Announce{fmt::format("starts with {} of {} workers: there is no machine for the others yet",
+                             roster_.joined_worker_count(), wanted_workers_)});
   if (!has_begun_)
     return go_on_from(plan_.resumes_checkpoint ? StateSource::kCheckpoint : StateSource::kInitial,
                       plan_.membership.first_iteration, plan_.membership.first_position);

@@ -15,7 +15,9 @@ using enum JobState;
 
 constexpr std::array kStates = std::to_array<StateEntry>({
     {kGathering, "gathering",
-     "the processes that it needs: at the start all; later all shards and one worker; if a shard "
+     "the processes that it needs: at the start all, or those that have "
+     "machines ten seconds after the first worker joined; later all shards and one worker; if a "
+     "shard "
      "was lost, also the checkpoint that is being written"},
     {kHalting, "halting", "every process to say where it stands"},
     {kRestoring, "restoring", "the place of the last good checkpoint"},
@@ -135,8 +137,10 @@ constexpr std::array kTransitions = std::to_array<Transition>({
      kEnding,
      "nothing is left to do"},
     {kBeforeTheEnd, Cause::kStopAtOnce, "stop at once",
-     "nothing was trained yet when somebody asked for the end, or `stop.max_cost` leaves no time",
-     kEnding, "there is nothing to save, or no money for it"},
+     "nothing was trained yet when the end was asked for, `stop.max_cost` leaves no time, or "
+     "workers "
+     "do not come together again for it",
+     kEnding, "there is nothing to save, or no money or worker for it"},
     {kBeforeTheEnd, Cause::kFailure, "failure",
      "an error that would come again, too many losses or delays, nobody left, or a standstill",
      kEnding, "the job cannot go on"},

@@ -204,6 +204,15 @@ std::vector<ProcessName> Roster::late(double seconds, double now_seconds) const 
   });
 }
 
+bool Roster::is_any_coming(double seconds, double now_seconds) const {
+  const auto is = [&](const auto& entry) {
+    const Process& process = entry.second;
+    return process.life == Life::kStarting &&
+           (process.is_running || now_seconds - process.start_seconds < seconds);
+  };
+  return std::ranges::any_of(processes_, is);
+}
+
 void Roster::ask_to_halt(const ProcessName& name) {
   change(name, [](Process& process) { process.halting = true; });
 }

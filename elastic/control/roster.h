@@ -74,6 +74,8 @@ class Roster final {
   std::vector<std::uint32_t> staying_workers() const;
   // Those that are there and do not leave, on their way, or about to be started again.
   std::vector<std::uint32_t> active_workers() const;
+  // Whether one that has not joined runs, or was asked for less than `seconds` ago.
+  bool is_any_coming(double seconds, double now_seconds) const;
   // The least index from `from` on that no worker has.
   std::uint32_t free_worker_index(std::uint32_t from) const;
   bool all_shards_joined() const { return counts_.absent_shards == 0; }

@@ -264,7 +264,9 @@ void ConsistencyCheck::check_stop() {
   const StopConfig& stop = config_.stop;
   if (!stop.target && !stop.early_stopping && stop.max_epochs == 0.0 && stop.max_iterations == 0 &&
       stop.max_seconds == 0.0)
-    fail("/stop", "the job would never end",
+    fail("/stop",
+         stop.max_cost > 0.0 ? "the job would never end where machines cost nothing"
+                             : "the job would never end",
          "set at least one of target, max_epochs, max_iterations, max_seconds and early_stopping");
   const std::vector<Metric> metrics = metrics_of(config_);
   const auto& early = stop.early_stopping;

@@ -36,6 +36,60 @@ TEST_CASE("a job starts without a machine that cannot be had now, and asks for i
   CHECK(job.feed(TimePassed{}) == Lines{"start worker 1"});
 }
 
+TEST_CASE("a job starts without a machine that does not come, and takes it in later") {
+  ScriptedJob job(small_plan(), 1);
+  job.feed(ProcessJoined{kShard0});
+  job.feed(ProcessJoined{kWorker0});
+  job.pass(9.5);
+  CHECK(job.feed(TimePassed{}).empty());
+  job.pass(1.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"announce", "initialise shards"});
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{0});
+  CHECK(job.controller().wanted_workers() == 2);
+  job.all_ready();
+  job.iterate();
+  job.feed(ProcessStarted{kWorker1});
+  job.feed(ProcessJoined{kWorker1});
+  job.train_to_boundary();
+  job.halted({kShard0, kWorker0, kWorker1});
+  CHECK(job.controller().ranks() == std::vector<std::uint32_t>{0, 1});
+}
+
+TEST_CASE("a job waits for a worker that has a machine and is slow to start") {
+  ScriptedJob job(small_plan());
+  job.feed(ProcessJoined{kShard0});
+  job.feed(ProcessJoined{kWorker0});
+  job.pass(20.0);
+  CHECK(job.feed(TimePassed{}).empty());
+}
+
+TEST_CASE("time that has passed ends a job that has trained for nothing, also without machines") {
+  ControllerPlan plan = small_plan();
+  plan.stop.max_seconds = 30.0;
+  ScriptedJob job(plan, 0);
+  job.feed(ProcessJoined{kShard0});
+  job.pass(29.0);
+  CHECK(job.feed(TimePassed{}).empty());
+  job.pass(1.5);
+  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
+}
+
+TEST_CASE("time that has passed ends a job that does not come together again") {
+  ControllerPlan plan = small_plan();
+  plan.stop.max_seconds = 30.0;
+  plan.limits.start_seconds = 60.0;
+  ScriptedJob job = training_job(plan);
+  job.iterate();
+  for (const ProcessName& worker : {kWorker0, kWorker1}) lose_with_machine(job, worker);
+  job.halted({kShard0});
+  for (const ProcessName& worker : {kWorker0, kWorker1})
+    job.feed(MachineRefused{worker, "none left", 1000.0});
+  job.pass(40.0);
+  CHECK(job.feed(TimePassed{}).empty());
+  job.pass(60.0);
+  CHECK(job.feed(TimePassed{}) == Lines{"end processes"});
+}
+
 TEST_CASE(
     "a machine that cannot be had now is no loss: also a job that shrinks asks for it again") {
   ControllerPlan plan = small_plan();
@@ -162,7 +216,8 @@ TEST_CASE("a job stops while there is enough left for a checkpoint") {
   CHECK(job.train_to_boundary() == Lines{"checkpoint"});
   CHECK(job.copied().empty());
   CHECK(job.written() == Lines{"end processes"});
-  CHECK(job.ended() == Lines{"end job max_cost: $0.9200 of $1 (stop.max_cost) are spent"});
+  CHECK(job.ended() == Lines{"end job max_cost: $0.9200 of $1 (stop.max_cost) are spent; "
+                             "ending with a checkpoint may cost $0.0840"});
 }
 
 TEST_CASE("where nothing is left for a checkpoint, a job ends at once") {
@@ -179,8 +234,9 @@ TEST_CASE("what it may cost to return the machines is kept back") {
   CHECK(job.train_to_boundary() == Lines{"checkpoint"});
   job.copied();
   job.written();
-  CHECK(job.ended() == Lines{"end job max_cost: $0.7000 of $1 (stop.max_cost) are spent, and "
-                             "returning the machines may cost $0.2200"});
+  CHECK(job.ended() == Lines{"end job max_cost: $0.7000 of $1 (stop.max_cost) are spent; "
+                             "returning the machines may cost $0.2200; "
+                             "ending with a checkpoint may cost $0.0840"});
 }
 
 TEST_CASE("a job whose machines would cost more than it has does not wait for them") {

@@ -412,8 +412,10 @@ class ModelCluster final {
       return;
     }
     if (action.status == Status::kMaxCost) return;  // it may have ended at once
-    if (action.status == Status::kInterrupted && !has_trained_) return;  // it may not have begun
-    if (!has_trained_ && plan_.resumes_checkpoint) return;               // it was finished before
+    const bool needs_no_training =
+        action.status == Status::kInterrupted || action.status == Status::kMaxTime;
+    if (needs_no_training && !has_trained_) return;         // it may not have begun
+    if (!has_trained_ && plan_.resumes_checkpoint) return;  // it was finished before
     CHECK_FALSE(writing_);
     CHECK(checkpoint_ == controller_.iterations_done());  // nothing that was done is lost
   }

@@ -61,14 +61,15 @@ inline ControllerPlan small_plan() {
 
 class ScriptedJob final {
  public:
-  explicit ScriptedJob(ControllerPlan plan)
+  explicit ScriptedJob(ControllerPlan plan) : ScriptedJob(plan, plan.membership.workers()) {}
+  // There are machines for so many of its workers; the others are still asked for.
+  ScriptedJob(ControllerPlan plan, std::uint32_t machines)
       : shards_(plan.shards),
         judged_by_accuracy_(judged_metric(plan.stop) == Metric::kAccuracy),
         done_(plan.membership.first_iteration),
         controller_(std::move(plan), 0.0) {
     for (std::uint32_t i = 0; i < shards_; ++i) feed(ProcessStarted{{Role::kShard, i}});
-    for (std::uint32_t i = 0; i < controller_.membership().workers(); ++i)
-      feed(ProcessStarted{{Role::kWorker, i}});
+    for (std::uint32_t i = 0; i < machines; ++i) feed(ProcessStarted{{Role::kWorker, i}});
   }
 
   // Machines are had at once.

@@ -225,6 +225,10 @@ TEST_CASE("Schedules whose times contradict each other are refused") {
 
 TEST_CASE("A job without an end is refused") {
   check_problem({{"stop={}"}, "--set stop={}", "would never end", "target, max_epochs"});
+  check_problem({{R"(stop={"max_cost":1})"},
+                 R"(--set stop={"max_cost":1})",
+                 "where machines cost nothing",
+                 "max_epochs"});
 }
 
 TEST_CASE("An accuracy above 1 is refused as a target, and a loss above 1 is not") {
