@@ -151,11 +151,12 @@ void warn_of_free_machines(const campaign::CampaignConfig& config, double max_co
       "machines.price_per_hour");
 }
 
-int work(const campaign::CampaignFolder& folder, campaign::ReplayedLog log,
-         const Arguments& arguments) {
-  const RunLock lock(folder.path);
+int work(const campaign::CampaignFolder& folder, const Arguments& arguments) {
+  const RunLock lock(folder.path);  // first: nobody else writes what is read here
+  campaign::ReplayedLog log = campaign::replay(folder);
   start_log("campaign", arguments.quiet ? LogLevel::kError : LogLevel::kWarning);
   const campaign::CampaignConfig config = log.campaign.config();
+  campaign::require_inputs(folder, config);
   const bool quiet = arguments.quiet;
   asio::io_context io{1};
   const SteadyClock clock;
@@ -230,7 +231,7 @@ int begin_new(const Arguments& arguments) {
   campaign::check_programs(config, program_folder());
   const campaign::CampaignFolder folder = campaign::make_campaign_folder(config, arguments.run);
   if (!arguments.quiet) std::cout << "run folder: " << folder.path.string() << std::endl;
-  return work(folder, campaign::replay(folder), arguments);
+  return work(folder, arguments);
 }
 
 int run(const Arguments& arguments) {
@@ -239,10 +240,8 @@ int run(const Arguments& arguments) {
     std::cout << log.steps << " steps lead to the same decisions again\n";
     return 0;
   }
-  if (!arguments.resume.empty()) {
-    const auto folder = campaign::open_campaign_folder(arguments.resume);
-    return work(folder, campaign::replay(folder), arguments);
-  }
+  if (!arguments.resume.empty())
+    return work(campaign::open_campaign_folder(arguments.resume), arguments);
   if (arguments.config.empty())
     throw InputError({.what = "there is nothing to simulate",
                       .where = "command line",

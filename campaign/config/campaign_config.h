@@ -80,6 +80,9 @@ struct ValidityRules {
   bool operator==(const ValidityRules&) const = default;
 };
 
+// The most that an input file, or all files of a checkpoint or a result together, may have.
+inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{64} << 20;
+
 struct SimulationConfig {
   std::vector<std::string> command;
   std::vector<std::filesystem::path> files;  // absolute after loading

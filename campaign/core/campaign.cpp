@@ -161,7 +161,6 @@ void Campaign::on(const event::HostJoined& joined) {
   if (found == machines_.end() || found->second.state != MachineState::kStarting) return;
   found->second.state = MachineState::kReady;
   found->second.state_seconds = now_seconds_;
-  broken_hosts_ = 0;
   choice_.add_start(now_seconds_ - found->second.ready_seconds);
   for (std::uint32_t slot = 0; slot < found->second.slots.size(); ++slot)
     ledger_.enter(joined.machine, slot, Ledger::Phase::kIdle, now_seconds_);
@@ -172,7 +171,12 @@ void Campaign::on(const event::HostJoined& joined) {
 void Campaign::on(const event::HostLost& lost) {
   const auto found = machines_.find(lost.machine);
   if (found == machines_.end() || found->second.state == MachineState::kLeaving) return;
-  if (found->second.state == MachineState::kStarting) ++broken_hosts_;
+  const auto is_beginning = [this](const std::optional<TaskId>& task) {
+    return task && tasks_.at(*task).phase == TaskPhase::kSending;
+  };
+  if (found->second.state == MachineState::kStarting ||
+      std::ranges::any_of(found->second.slots, is_beginning))
+    ++broken_hosts_;
   blame_tasks_of(lost.machine, lost.how);
   drop_tasks_of(lost.machine);
   if (found->second.facts.spot && !end_) {
@@ -184,10 +188,11 @@ void Campaign::on(const event::HostLost& lost) {
   }
   request_again_seconds_ = std::max(request_again_seconds_, now_seconds_ + kHostRetrySeconds);
   if (broken_hosts_ >= kMostBrokenHosts)
-    begin_end("failed",
-              fmt::format("scavenger-task did not start on {} machines in a row: {}", broken_hosts_,
-                          lost.how),
-              grace_seconds());
+    begin_end(
+        "failed",
+        fmt::format("scavenger-task ended on {} machines in a row before a simulation began: {}",
+                    broken_hosts_, lost.how),
+        grace_seconds());
 }
 
 std::size_t count_of(const Campaign& campaign, SimulationState state) {

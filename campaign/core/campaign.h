@@ -180,7 +180,7 @@ class Campaign final {
   TaskId next_task_ = 1;
   std::uint32_t last_slots_ = 0;  // of the last machine that was ready; 0: none was
   double request_again_seconds_ = 0.0;
-  std::uint32_t broken_hosts_ = 0;  // in a row, which never joined
+  std::uint32_t broken_hosts_ = 0;  // in a row, on which no segment has begun
   std::uint64_t losses_ = 0;
   std::deque<bool> recent_failures_;  // of the last simulations that were over: failed or not
   std::vector<event::Advised> trainings_;

@@ -101,7 +101,8 @@ void replay_line(ReplayedLog& log, std::string_view text) {
                              line.at("event").get<std::string>(), json_text(to_json(actions)),
                              json_text(line.at("actions"))),
          .where = {},
-         .remedy = "use the version that wrote the log"});
+         .remedy = "if config.json was edited, put it back as it was; else use the version that "
+                   "wrote the log"});
   log.seconds = seconds;
   ++log.steps;
 }

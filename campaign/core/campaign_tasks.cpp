@@ -202,8 +202,9 @@ std::optional<double> Campaign::limit_seconds_of(const TaskRecord& task) const {
 
 void Campaign::on(const event::SegmentBegan& began) {
   const auto found = tasks_.find(began.task);
-  if (found != tasks_.end() && found->second.phase != TaskPhase::kRunning)
-    enter(found->second, TaskPhase::kRunning);
+  if (found == tasks_.end() || found->second.phase == TaskPhase::kRunning) return;
+  enter(found->second, TaskPhase::kRunning);
+  broken_hosts_ = 0;
 }
 
 void Campaign::on(const event::SegmentEnded& ended) {

@@ -7,9 +7,11 @@
 #include <set>
 #include <string>
 
+#include "campaign/result/result_files.h"
 #include "campaign/space/placeholders.h"
 #include "campaign/space/space.h"
 #include "runtime/base/text.h"
+#include "runtime/checkpoint/pattern.h"
 
 namespace scavenger::campaign {
 namespace {
@@ -27,6 +29,7 @@ class ConsistencyCheck final {
     check_command();
     check_files();
     check_checkpoint();
+    check_stop();
     check_result();
     check_limits();
     check_surrogate();
@@ -42,6 +45,8 @@ class ConsistencyCheck final {
   void check_command();
   void check_files();
   void check_checkpoint();
+  void check_patterns(const std::string& place, const std::vector<std::string>& patterns);
+  void check_stop();
   void check_result();
   void check_limits();
   void check_surrogate();
@@ -51,7 +56,8 @@ class ConsistencyCheck final {
 };
 
 void ConsistencyCheck::check_parameter(const std::string& name, const ParameterConfig& parameter) {
-  const std::string place = "/space/" + name;
+  const JsonPointer space = JsonPointer("/space") / name;  // escapes what a name must not have
+  const std::string place = space.to_string();
   if (!is_parameter_name(name) || is_reserved_name(name))
     return fail(place, fmt::format("a parameter cannot be named \"{}\"", name),
                 "use letters, digits and \"_\", and none of from, until, steps and seed");
@@ -67,7 +73,11 @@ void ConsistencyCheck::check_parameter(const std::string& name, const ParameterC
   if (has_range && (parameter.range[1] - parameter.range[0]) / parameter.step > 1e6)
     return fail(place + "/step", "the range has more than a million values", "use a larger step");
   const std::vector<double> values = values_of(parameter);
-  if (std::set<double>(values.begin(), values.end()).size() != values.size())
+  if (std::set<double>(values.begin(), values.end()).size() == values.size()) return;
+  if (has_range)
+    fail(place + "/step", "the values of the range differ after their twelfth digit only",
+         "use a larger step, or a parameter that is counted from the first value");
+  else
     fail(place + "/values", "a value is there twice", "remove one of them");
 }
 
@@ -122,20 +132,19 @@ void ConsistencyCheck::check_files() {
   }
 }
 
+void ConsistencyCheck::check_patterns(const std::string& place,
+                                      const std::vector<std::string>& patterns) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const std::filesystem::path pattern = patterns[i];
+    if (pattern.is_absolute() || std::ranges::count(pattern, "..") > 0)
+      fail(fmt::format("{}/{}", place, i), "the file is not in the simulation's folder",
+           "write a path from there, without \"..\"");
+  }
+}
+
 void ConsistencyCheck::check_checkpoint() {
   const SimulationConfig& simulation = config_.simulation;
-  const SimulationStop& stop = simulation.stop;
-  if (!stop.file.empty() && !stop.signal.empty())
-    fail("/simulation/stop", "it has both a file and a signal", "leave one of them out");
-  if (!stop.file.empty() && !is_plain_name(stop.file))
-    fail("/simulation/stop/file", "the file is not in the simulation's folder",
-         "write a name without \"/\"");
-  if (stop.reached && !is_plain_name(stop.reached->file))
-    fail("/simulation/stop/reached/file", "the file is not in the simulation's folder",
-         "write a name without \"/\"");
-  if (simulation.result.merge == MergeRule::kMeanBySteps && stop.can_stop() && !stop.reached)
-    fail("/simulation/stop", "it is not known how many steps a stopped segment has",
-         "add stop.reached, leave stop out, or set result.merge to last");
+  check_patterns("/simulation/checkpoint/files", simulation.checkpoint.files);
   if (simulation.checkpoint.mode == CheckpointMode::kSelf &&
       simulation.result.merge == MergeRule::kMeanBySteps)
     fail("/simulation/result/merge",
@@ -143,14 +152,62 @@ void ConsistencyCheck::check_checkpoint() {
          "set result.merge to last, or checkpoint.mode to segments");
 }
 
+void ConsistencyCheck::check_stop() {
+  const SimulationConfig& simulation = config_.simulation;
+  const SimulationStop& stop = simulation.stop;
+  const std::vector<std::string>& checkpoints = simulation.checkpoint.files;
+  const std::vector<std::string>& results = simulation.result.files;
+  if (!stop.file.empty() && !stop.signal.empty())
+    fail("/simulation/stop", "it has both a file and a signal", "leave one of them out");
+  if (!stop.file.empty() && !is_plain_name(stop.file))
+    fail("/simulation/stop/file", "the file is not in the simulation's folder",
+         "write a name without \"/\"");
+  // It is removed before each segment.
+  const auto is_named = [&](const std::vector<std::string>& files) {
+    return !stop.file.empty() && std::ranges::count(files, stop.file) > 0;
+  };
+  const auto is_input = [&](const std::filesystem::path& file) {
+    return !stop.file.empty() && file.filename() == stop.file;
+  };
+  if (is_named(checkpoints) || is_named(results) || std::ranges::any_of(simulation.files, is_input))
+    fail("/simulation/stop/file", "the simulation needs a file of this name for something else",
+         "use a name that is no input, checkpoint or result");
+  if (stop.reached && !is_plain_name(stop.reached->file))
+    fail("/simulation/stop/reached/file", "the file is not in the simulation's folder",
+         "write a name without \"/\"");
+  else if (stop.reached && !fits_any(stop.reached->file, checkpoints) &&
+           !fits_any(stop.reached->file, results))
+    fail("/simulation/stop/reached/file",
+         fmt::format("\"{}\" is neither a checkpoint nor a result", stop.reached->file),
+         "add it to result.files, or name one of them");
+  if (simulation.result.merge == MergeRule::kMeanBySteps && stop.can_stop() && !stop.reached)
+    fail("/simulation/stop", "it is not known how many steps a stopped segment has",
+         "add stop.reached, leave stop out, or set result.merge to last");
+}
+
 void ConsistencyCheck::check_result() {
-  const auto& profile = config_.simulation.result.profile;
+  const SimulationResult& result = config_.simulation.result;
+  check_patterns("/simulation/result/files", result.files);
+  const auto& profile = result.profile;
+  if (profile && !fits_any(profile->file, result.files))
+    fail("/simulation/result/profile/file", fmt::format("\"{}\" is no result", profile->file),
+         "add it to result.files");
+  else if (profile && !is_table_file(profile->file))
+    fail("/simulation/result/profile/file", fmt::format("\"{}\" is no table", profile->file),
+         "write profiles to a file whose name ends with .csv");
   if (profile && !profile->errors.empty() && profile->errors.size() != profile->y.size())
     fail("/simulation/result/profile/errors",
          fmt::format("there are {} columns of errors for {} of values", profile->errors.size(),
                      profile->y.size()),
          "name one for each, or none");
-  for (const auto& [key, range] : config_.simulation.valid.ranges)
+  const ValidityRules& valid = config_.simulation.valid;
+  const auto may_be_json = [](const std::string& pattern) {
+    return is_json_file(pattern) || pattern.ends_with('*');
+  };
+  if (!valid.ranges.empty() && std::ranges::none_of(result.files, may_be_json))
+    fail("/simulation/valid/ranges", "no result has numbers with names",
+         "add a file that ends with .json to result.files");
+  for (const auto& [key, range] : valid.ranges)
     if (range[0] > range[1])
       fail("/simulation/valid/ranges", fmt::format("the range of \"{}\" is empty", key),
            "write the lowest value first");

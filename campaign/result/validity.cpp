@@ -65,7 +65,8 @@ Fault fault_of(const std::vector<ResultFile>& files, const SimulationResult& rul
       if (Fault fault = valid.finite ? number_that_is_not_finite(file, errors) : std::nullopt)
         return fault;
     if (Fault fault = number_out_of_range(files, valid)) return fault;
-    if (rules.profile) read_profile(files, *rules.profile);
+    if (rules.profile && read_profile(files, *rules.profile).x.empty())
+      return fmt::format("{} has no rows", rules.profile->file);
     return std::nullopt;
   } catch (const DataError& error) {
     return error.what();

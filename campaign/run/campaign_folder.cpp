@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -17,6 +18,7 @@
 #include "runtime/base/digest.h"
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
+#include "runtime/base/text.h"
 #include "runtime/process/new_run_folder.h"
 
 namespace scavenger::campaign {
@@ -24,12 +26,63 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void copy_files(const CampaignConfig& config, const fs::path& place) {
+bool is_within(const fs::path& path, const fs::path& folder) {
   std::error_code error;
-  fs::create_directories(place, error);
+  const fs::path inner = fs::weakly_canonical(path, error), outer = fs::canonical(folder, error);
+  return std::ranges::mismatch(outer, inner).in1 == outer.end();
+}
+
+// They are sent to machines, each in one piece.
+void check_size(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error || bytes <= kMostFileBytes) return;
+  throw InputError({.what = fmt::format("the file has {}, and an input may have {}",
+                                        format_bytes(bytes), format_bytes(kMostFileBytes)),
+                    .where = "simulation.files: " + file.string(),
+                    .remedy = "make it smaller, or put it on the machines by other means"});
+}
+
+// Throws InputError if one cannot be copied into the run folder and sent.
+void check_input(const fs::path& input, const fs::path& run_folder) {
+  const auto refuse = [&](const char* what, const char* remedy) {
+    throw InputError(
+        {.what = what, .where = "simulation.files: " + input.string(), .remedy = remedy});
+  };
+  if (fs::is_regular_file(input)) return check_size(input);
+  if (!fs::is_directory(input))
+    refuse("it is neither a file nor a folder", "name a file or a folder");
+  if (is_within(run_folder, input))
+    refuse("the folder would contain the run folder, which has a copy of it",
+           "name the files that a simulation needs, or give --run another folder");
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(input))
+    if (entry.is_regular_file()) check_size(entry.path());
+}
+
+void check_inputs(const CampaignConfig& config, const fs::path& run_folder) {
+  for (const fs::path& input : config.simulation.files) {
+    try {
+      check_input(input, run_folder);
+    } catch (const fs::filesystem_error& error) {
+      throw InputError({.what = error.code().message(),
+                        .where = "simulation.files: " + error.path1().string(),
+                        .remedy = "make it readable, or leave it out"});
+    }
+  }
+}
+
+// A folder that is not finished does not stay.
+void copy_files(const CampaignConfig& config, const CampaignFolder& folder) {
+  std::error_code error, ignored;
+  fs::create_directories(folder.files(), error);
   for (const fs::path& file : config.simulation.files) {
-    if (!error) fs::copy(file, place / file.filename(), fs::copy_options::recursive, error);
-    if (error) refuse_run_folder(place / file.filename(), error.message());
+    const fs::path copy = folder.files() / file.filename();
+    if (!error) fs::copy(file, copy, fs::copy_options::recursive, error);
+    if (!error) continue;
+    fs::remove_all(folder.files(), ignored);
+    fs::remove(folder.logs(), ignored);
+    fs::remove(folder.path, ignored);
+    refuse_run_folder(copy, error.message());
   }
 }
 
@@ -58,15 +111,16 @@ CampaignFolder make_campaign_folder(const CampaignConfig& config, const fs::path
     throw InputError(
         {.what = is_one ? "the folder already holds a campaign" : "the folder is not empty",
          .where = wanted.string(),
-         .remedy = is_one ? "go on with it by --resume " + wanted.string() +
+         .remedy = is_one ? "go on with it by --resume " + shell_quoted(wanted.string()) +
                                 ", or give --run another folder"
                           : "give --run another folder"});
   }
+  check_inputs(config, fs::absolute(wanted.empty() ? "runs" : wanted));
   CampaignFolder folder{
       fs::absolute(wanted.empty() ? make_free_run_folder(config.name) : wanted).lexically_normal()};
   fs::create_directories(folder.logs(), error);
   if (error) refuse_run_folder(folder.path, error.message());
-  copy_files(config, folder.files());
+  copy_files(config, folder);
   write_file_atomically(folder.config(), json_text(to_json(config), {.indent = 2}) + "\n");
   write_file_atomically(folder.log(), "");
   return folder;
@@ -108,6 +162,16 @@ ReplayedLog replay(const CampaignFolder& folder) {
                       .remedy = "put it back as it was, or begin a new campaign"});
   CampaignPlan plan{config, catalogue_of(config, 1), wall_seconds_of(config)};
   return replay_log(std::move(plan), log, folder.log().string());
+}
+
+void require_inputs(const CampaignFolder& folder, const CampaignConfig& config) {
+  for (const fs::path& input : config.simulation.files) {
+    std::error_code error;
+    if (fs::exists(folder.files() / input.filename(), error)) continue;
+    throw InputError({.what = "an input of the simulations is gone",
+                      .where = (folder.files() / input.filename()).string(),
+                      .remedy = "put it back: it is a copy of " + input.string()});
+  }
 }
 
 // ---- The log. ----

@@ -29,7 +29,7 @@ bool is_campaign(const std::filesystem::path& path);
 
 // Makes the folder of a new campaign, with its configuration and copies of its input files. Empty
 // `wanted`: runs/NAME, or the first free one of runs/NAME-2, ... Throws InputError if `wanted` is
-// not empty, SystemError.
+// not empty or an input cannot be copied or sent, SystemError.
 CampaignFolder make_campaign_folder(const CampaignConfig& config,
                                     const std::filesystem::path& wanted);
 // Throws InputError if there is no campaign.
@@ -39,6 +39,8 @@ CampaignFolder open_campaign_folder(const std::filesystem::path& path);
 CampaignConfig config_of(const CampaignFolder& folder);
 // Of that which its results are results of: seed, space, selection and simulation.
 std::string identity_of(const CampaignFolder& folder);
+// Throws InputError if the copy of an input is not there any more.
+void require_inputs(const CampaignFolder& folder, const CampaignConfig& config);
 // The campaign as its log leaves it. Throws InputError if the log cannot be followed, the identity
 // is not the logged one, or its provider's price list cannot be read any more.
 ReplayedLog replay(const CampaignFolder& folder);

@@ -36,16 +36,28 @@ bool is_on_this_machine(ProviderType type) {
   return type == ProviderType::kLocal || type == ProviderType::kEmulated;
 }
 
+bool is_program(const fs::path& file) {
+  std::error_code error;
+  return fs::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
+}
+
 // As the shell looks for it, or beside this program.
 bool can_be_found(const std::string& program) {
   const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  if (::access((here / program).c_str(), X_OK) == 0) return true;
-  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
+  if (is_program(here / program)) return true;
+  if (program.find('/') != std::string::npos) return is_program(program);
   const char* const path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (::access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
+    if (is_program(fs::path(folder) / program)) return true;
   return false;
+}
+
+// Whether an input, such as run.sh or code/run.sh, is a program.
+bool is_input_program(const fs::path& program, const std::vector<fs::path>& inputs) {
+  return std::ranges::any_of(inputs, [&](const fs::path& input) {
+    return input.filename() == *program.begin() && is_program(input.parent_path() / program);
+  });
 }
 
 }  // namespace
@@ -101,8 +113,15 @@ void check_programs(const CampaignConfig& config, const fs::path& program_folder
          .remedy = "use a build with LibTorch, or leave out the section surrogate and use the "
                    "selection.rule space_filling"});
   const std::string& program = config.simulation.command.front();
-  const bool is_input = program.starts_with("./") || program.find('{') != std::string::npos;
-  if (is_input || !is_on_this_machine(config.provider.type) || can_be_found(program)) return;
+  if (program.find('{') != std::string::npos) return;  // it depends on the point
+  if (program.starts_with("./")) {
+    const fs::path input = fs::path(program).lexically_normal();
+    if (is_input_program(input, config.simulation.files)) return;
+    throw InputError({.what = fmt::format("{} is no program among simulation.files", program),
+                      .where = "simulation.command",
+                      .remedy = "add it there, and make it executable (chmod +x)"});
+  }
+  if (!is_on_this_machine(config.provider.type) || can_be_found(program)) return;
   throw InputError({.what = fmt::format("there is no program {}", program),
                     .where = "simulation.command",
                     .remedy = "install it, or write its whole path"});

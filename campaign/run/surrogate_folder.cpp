@@ -55,12 +55,15 @@ fs::path current_file(const CampaignFolder& folder) {
 CurrentSurrogate read_current(const CampaignFolder& folder) {
   const fs::path file = current_file(folder);
   try {
-    return parse_json(read_file(file)).get<CurrentSurrogate>();
-  } catch (const nlohmann::json::exception&) {
-    throw DataError({.what = "it does not name a trained surrogate",
-                     .where = file.string(),
-                     .remedy = "resume the campaign, which trains another one"});
+    auto current = parse_json(read_file(file)).get<CurrentSurrogate>();
+    constexpr std::size_t kFewestPoints = 2;  // that a network can be trained from
+    if (current.points.size() >= kFewestPoints && current.folder.find('/') == std::string::npos)
+      return current;
+  } catch (const nlohmann::json::exception&) {  // told below
   }
+  throw DataError({.what = "it does not name a trained surrogate",
+                   .where = file.string(),
+                   .remedy = "resume the campaign, which trains another one"});
 }
 
 void append(std::vector<double>& all, const std::vector<std::vector<double>>& columns) {

@@ -163,6 +163,7 @@ void SurrogateTraining::run_program(const std::vector<std::string>& words,
   command.arguments = {kGuardOption, std::to_string(::getpid()), place.string()};
   command.arguments.insert(command.arguments.end(), words.begin(), words.end());
   command.log = place / "log.txt";
+  command.end_signal = guard_end_signal();
   const auto ended = [this, round = round_, log = command.log, program = words.front(),
                       then = std::move(then)](const ExitStatus& status) {
     // Not from inside of the process that has ended, which the next one replaces.

@@ -57,15 +57,9 @@ void PointOrder::take(PointIndex point) {
   taken_[point] = true;
   --left_;
   if (rule_ == SelectionRule::kRandom) return;
-  const std::vector<double> place = space_.unit_values_at(point);
-  for (PointIndex other = 0; other < taken_.size(); ++other) {
-    if (taken_[other]) continue;
-    const std::vector<double> there = space_.unit_values_at(other);
-    double sqr = 0.0;
-    for (std::size_t i = 0; i < place.size(); ++i)
-      sqr += (there[i] - place[i]) * (there[i] - place[i]);
-    sqr_distance_[other] = std::min(sqr_distance_[other], sqr);
-  }
+  for (PointIndex other = 0; other < taken_.size(); ++other)
+    if (!taken_[other])
+      sqr_distance_[other] = std::min(sqr_distance_[other], space_.sqr_distance(other, point));
 }
 
 }  // namespace scavenger::campaign

@@ -4,13 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace scavenger::campaign {
 namespace {
 
 // 4 + 3 * 0.2 is 4.6000000000000005, and somebody who wrote 0.2 means 4.6.
 double without_rounding(double value) {
-  return std::stod(fmt::format("{:.12g}", value));
+  return std::strtod(fmt::format("{:.12g}", value).c_str(), nullptr);
+}
+
+// From 0, the smallest, to 1, the largest.
+std::vector<double> scaled(const std::vector<double>& values) {
+  const auto [least, most] = std::ranges::minmax(values);
+  std::vector<double> result;
+  for (const double value : values)
+    result.push_back(most > least ? (value - least) / (most - least) : 0.0);
+  return result;
 }
 
 }  // namespace
@@ -24,8 +34,12 @@ std::vector<double> values_of(const ParameterConfig& parameter) {
   const double first = parameter.range[0];
   const auto steps = static_cast<std::size_t>((parameter.range[1] - first) / parameter.step + 1e-9);
   std::vector<double> values;
-  for (std::size_t i = 0; i <= steps; ++i)
-    values.push_back(without_rounding(first + static_cast<double>(i) * parameter.step));
+  for (std::size_t i = 0; i <= steps; ++i) {
+    const double value = first + static_cast<double>(i) * parameter.step;
+    // -0.3 + 3 * 0.1 is 5.55e-17, and means 0.
+    const bool is_zero = std::abs(value) < 1e-9 * parameter.step;
+    values.push_back(is_zero ? 0.0 : without_rounding(value));
+  }
   return values;
 }
 
@@ -42,26 +56,39 @@ Space::Space(const NamedParameters& parameters) {
   for (const auto& [name, parameter] : parameters) {
     names_.push_back(name);
     values_.push_back(values_of(parameter));
+    unit_values_.push_back(scaled(values_.back()));
     size_ *= values_.back().size();
   }
+  std::size_t stride = size_;
+  for (const std::vector<double>& values : values_) strides_.push_back(stride /= values.size());
 }
 
 std::vector<double> Space::values_at(PointIndex point) const {
-  std::vector<double> result(values_.size());
-  std::size_t rest = point;
-  for (std::size_t i = values_.size(); i-- > 0;) {
-    result[i] = values_[i][rest % values_[i].size()];
-    rest /= values_[i].size();
-  }
-  return result;
+  return at(values_, point);
 }
 
 std::vector<double> Space::unit_values_at(PointIndex point) const {
-  std::vector<double> result = values_at(point);
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const auto [least, most] = std::ranges::minmax(values_[i]);
-    result[i] = most > least ? (result[i] - least) / (most - least) : 0.0;
+  return at(unit_values_, point);
+}
+
+double Space::sqr_distance(PointIndex one, PointIndex other) const {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < strides_.size(); ++i) {
+    const double difference =
+        unit_values_[i][place_of(one, i)] - unit_values_[i][place_of(other, i)];
+    sum += difference * difference;
   }
+  return sum;
+}
+
+std::size_t Space::place_of(PointIndex point, std::size_t parameter) const {
+  return point / strides_[parameter] % values_[parameter].size();
+}
+
+std::vector<double> Space::at(const std::vector<std::vector<double>>& values,
+                              PointIndex point) const {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < values.size(); ++i) result.push_back(values[i][place_of(point, i)]);
   return result;
 }
 

@@ -35,12 +35,19 @@ class Space final {
   std::vector<double> values_at(PointIndex point) const;
   // The same, each from 0 (its smallest) to 1 (its largest); 0 if a parameter has one value.
   std::vector<double> unit_values_at(PointIndex point) const;
+  // The squared distance of two points by these values.
+  double sqr_distance(PointIndex one, PointIndex other) const;
   // "Z=4.2, c=0.5", with as many digits as the numbers need.
   std::string text_at(PointIndex point) const;
 
  private:
+  std::size_t place_of(PointIndex point, std::size_t parameter) const;
+  std::vector<double> at(const std::vector<std::vector<double>>& values, PointIndex point) const;
+
   std::vector<std::string> names_;
-  std::vector<std::vector<double>> values_;
+  std::vector<std::vector<double>> values_;       // by parameter
+  std::vector<std::vector<double>> unit_values_;  // likewise
+  std::vector<std::size_t> strides_;              // from one value of a parameter to the next
   std::size_t size_ = 1;
 };
 

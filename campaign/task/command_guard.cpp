@@ -1,5 +1,6 @@
 #include "campaign/task/command_guard.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 namespace scavenger::campaign {
@@ -16,15 +18,23 @@ namespace {
 
 constexpr int kCannotStart = 127;
 
-[[noreturn]] void kill_group() {
-  ::kill(0, SIGKILL);  // this process too
-  ::_exit(1);
+// The kernel gives this process the children of each descendant that ends, so that sooner or later
+// all descendants are its children: also those that lead groups or sessions of their own.
+void kill_descendants() {
+  const std::string list = fmt::format("/proc/self/task/{}/children", ::getpid());
+  for (;;) {
+    std::ifstream children(list);
+    if (!children) ::kill(0, SIGKILL);  // a kernel without such lists: the group, with this process
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+  }
 }
 
 sigset_t watched_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, SIGRTMIN}) ::sigaddset(&set, signal);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, guard_end_signal()})
+    ::sigaddset(&set, signal);
   return set;
 }
 
@@ -48,17 +58,30 @@ void find_own_programs() {
   ::_exit(kCannotStart);
 }
 
+// Whether the command has ended. Others that have are orphans, which this process has inherited.
+bool reap(pid_t command, int& status) {
+  pid_t ended = 0;
+  do ended = ::waitpid(-1, &status, WNOHANG);
+  while (ended > 0 && ended != command);
+  return ended == command;
+}
+
 int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
 
+int guard_end_signal() {
+  return SIGRTMIN;
+}
+
 int run_guarded(long parent_pid, const std::string& folder, const std::vector<std::string>& words) {
   const sigset_t watched = watched_signals();
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as a user's shell may leave it, it would never come
-  ::prctl(PR_SET_PDEATHSIG, SIGRTMIN);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, guard_end_signal());
   if (::getppid() != parent_pid) return kCannotStart;  // it died before we asked
   const pid_t command = ::fork();
   if (command < 0) return kCannotStart;
@@ -66,10 +89,15 @@ int run_guarded(long parent_pid, const std::string& folder, const std::vector<st
   for (;;) {
     siginfo_t news{};
     const int signal = ::sigwaitinfo(&watched, &news);
-    if (signal == SIGRTMIN) kill_group();
+    if (signal == guard_end_signal()) {
+      kill_descendants();
+      return 128 + SIGKILL;
+    }
     if (signal != SIGCHLD && signal > 0) ::kill(command, signal);
     int status = 0;
-    if (::waitpid(command, &status, WNOHANG) == command) return code_of(status);
+    if (!reap(command, status)) continue;
+    kill_descendants();
+    return code_of(status);
   }
 }
 

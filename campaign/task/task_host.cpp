@@ -24,8 +24,23 @@ constexpr double kConnectSeconds = 20.0;
 constexpr auto kHeartbeat = std::chrono::seconds(1);
 constexpr auto kLookForCheckpoints = std::chrono::milliseconds(250);
 constexpr std::size_t kLogTailBytes = 2000;
+constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{16} << 20;
 constexpr int kDivergedCode = 3;
 constexpr const char* kCheckpointDone = "checkpoint-done";
+
+// Nobody reads more of a command's output than its end, and it must not fill the machine's disk.
+// The command appends to the file, wherever its end is.
+void bound_log(const fs::path& log) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(log, error);
+  if (error || bytes <= kMostLogBytes) return;
+  std::ifstream input(log, std::ios::binary);
+  input.seekg(static_cast<std::streamoff>(bytes - kLogTailBytes));
+  std::string tail(kLogTailBytes, ' ');
+  input.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  fs::resize_file(log, 0, error);
+  std::ofstream(log, std::ios::binary | std::ios::app) << tail;
+}
 
 }  // namespace
 
@@ -62,6 +77,7 @@ void TaskHost::announce_departure() {
 void TaskHost::beat() {
   if (!connection_->is_open()) return;
   post_message(*connection_, message::Alive{});
+  for (const auto& [id, task] : tasks_) bound_log(task->log);
   heartbeat_.expires_after(kHeartbeat);
   heartbeat_.async_wait([this](const boost::system::error_code& error) {
     if (!error) beat();
@@ -144,6 +160,7 @@ void TaskHost::start(const message::Run& run) {
   command.arguments = {kGuardOption, std::to_string(::getpid()), task->folder.string()};
   command.arguments.insert(command.arguments.end(), run.words.begin(), run.words.end());
   command.log = task->log;
+  command.end_signal = guard_end_signal();
   try {
     task->child = std::make_unique<ChildProcess>(
         io_, command, [this, which = std::weak_ptr(task)](const ExitStatus& status) {

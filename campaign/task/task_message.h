@@ -19,7 +19,6 @@ namespace scavenger::campaign {
 inline constexpr std::size_t kTaskMessageLimitBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 // Of all files of a checkpoint together, and of all results.
-inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{64} << 20;
 
 namespace message {
 

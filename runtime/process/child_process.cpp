@@ -22,6 +22,8 @@
 namespace scavenger {
 namespace {
 
+constexpr int kEndMilliseconds = 2000;  // for a process that is to end by itself
+
 ExitStatus status_of(int wait_status) {
   if (WIFSIGNALED(wait_status)) return {.code = 0, .signal = WTERMSIG(wait_status)};
   return {.code = WEXITSTATUS(wait_status), .signal = 0};
@@ -150,7 +152,7 @@ std::string ExitStatus::text() const {
 
 ChildProcess::ChildProcess(asio::io_context& io, const Command& command,
                            std::function<void(ExitStatus)> ended)
-    : ended_(std::move(ended)) {
+    : end_signal_(command.end_signal), ended_(std::move(ended)) {
   const FileDescriptor input = unnamed_file(command.standard_input);
   keep_ends_of_children();
   pid_ = Launch(command, input.get()).start();
@@ -178,7 +180,9 @@ void ChildProcess::watch() {
 ChildProcess::~ChildProcess() {
   *watching_ = false;
   if (!running_) return;
-  signal(SIGKILL);
+  signal(end_signal_);
+  pollfd waiting{.fd = exit_event_->native_handle(), .events = POLLIN, .revents = 0};
+  if (end_signal_ != SIGKILL && ::poll(&waiting, 1, kEndMilliseconds) <= 0) signal(SIGKILL);
   siginfo_t end;
   ::waitid(P_PID, static_cast<id_t>(pid_), &end, WEXITED | WNOWAIT);
   end_group();

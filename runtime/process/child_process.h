@@ -1,6 +1,7 @@
 // Starts and watches a process on this machine.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -26,7 +27,7 @@ inline constexpr int kInheritedFile = 3;
 // A child process, which leads a process group of its own. When it has ended, the rest of its group
 // is killed, so that no process that a plug-in has forked outlives the job.
 //
-// Thread: the io_context's. The destructor kills the process if it still runs, and waits for its
+// Thread: the io_context's. The destructor ends the process if it still runs, and waits for its
 // end.
 class ChildProcess final {
  public:
@@ -36,6 +37,8 @@ class ChildProcess final {
     std::string standard_input;          // followed by end of file
     std::filesystem::path log;           // standard output and error are appended to it
     int inherited_file = -1;             // becomes kInheritedFile in the child, unless negative
+    // Asks the process to end at once, as the destructor does; SIGKILL follows if it does not.
+    int end_signal = SIGKILL;
   };
 
   // Starts the process. `ended` is called once, on the io_context. Throws SystemError, which names
@@ -56,6 +59,7 @@ class ChildProcess final {
 
   pid_t pid_ = -1;
   bool running_ = false;
+  int end_signal_;
   std::function<void(ExitStatus)> ended_;
   // The handler of the exit event may already be queued when this object is destroyed.
   std::shared_ptr<bool> watching_ = std::make_shared<bool>(true);

@@ -98,6 +98,34 @@ class CampaignTest(CampaignJob):
         self.check_all_done(POINTS)
         self.check_nothing_is_redone_that_was_kept()
 
+    def test_what_a_command_has_started_ends_with_it(self):
+        """Also what leads a process group or a session of its own, as a child of timeout(1) or setsid(1) does."""
+        self.write_engine("#!/bin/sh\necho begin >> $1\nsetsid sleep 1001 &\ntimeout 1002 sleep 1003\n")
+        config = self.write_config(points=2, simulation={"command": ["./engine.sh", str(self.record), "{until}"]})
+        for number, end in enumerate((signal.SIGKILL, signal.SIGINT)):
+            arguments = ("--resume", self.run_folder()) if number else (config, "--run", self.run_folder())
+            process = self.start_campaign(*arguments)
+            self.wait_for("segment_began", 2 * number + 2)
+            deadline = time.monotonic() + 60
+            while len(self.processes("1003")) + len(self.processes("1001")) < 6 and time.monotonic() < deadline:
+                time.sleep(0.05)  # timeout(1) has the word 1003 as well
+            self.assertEqual((len(self.processes("1003")), len(self.processes("1001"))), (4, 2))
+            process.send_signal(end)
+            process.wait(timeout=60)
+            self.assert_no_orphans()
+
+    def test_what_a_command_leaves_behind_ends_with_it(self):
+        self.write_engine("#!/bin/sh\nsetsid sleep 1001 &\ntouch state; echo '{\"steps\": 40}' > result.json\n")
+        self.campaign(self.write_config(points=1), "--run", self.run_folder())
+        self.assert_no_orphans()
+
+    def test_output_without_end_does_not_fill_the_disk(self):
+        self.write_engine("#!/bin/sh\nyes spam | head -c 200000000; echo the last words; sleep 3\nexit 7\n")
+        process = self.start_campaign(self.write_config(points=1, simulation={"tries": 1}), "--run", self.run_folder())
+        process.communicate(timeout=240)
+        one = self.report()["simulations"][0]
+        self.assertTrue(one["log_tail"].endswith("the last words\n"), one)
+
     def test_ctrl_c_keeps_everything(self):
         process = self.start_campaign(self.write_config(), "--run", self.run_folder())
         self.wait_for("segment_kept", 2)
@@ -191,6 +219,8 @@ class CampaignTest(CampaignJob):
         for arguments, text in (((config, "--set", "simulation.cores=1000"), "no machine has more than"),
                                 ((config, "--plan"), "how long a simulation takes"),
                                 ((config, "--set", 'simulation.command=["nothing-here", "{until}"]'), "there is no program"),
+                                ((config, "--set", 'simulation.command=["./nothing", "{until}"]'), "no program among simulation.files"),
+                                ((config, "--set", 'simulation.command=["/tmp", "{until}"]'), "there is no program"),
                                 ((config, "--set", "provider.type=gcp"), "provider"),
                                 ((config, "--max-cost", "0"), "--max-cost"), ((config, "--max-simulations", "0"), "--max-simulations"),
                                 ((config, "--set", "machines.cuont=2"), 'did you mean "count"'),
@@ -217,6 +247,10 @@ class CampaignTest(CampaignJob):
     def test_one_process_works_on_a_run(self):
         process = self.start_campaign(self.write_config(points=2), "--run", self.run_folder())
         self.wait_for("started")
+        self.assertIn("another process is working", self.campaign("--resume", self.run_folder(), check=2))
+        # Nothing is read before the lock is held: the other process would go on from what is old by then.
+        with open(self.run_folder() / "campaign.jsonl", "a") as log:
+            log.write("nonsense\n")
         self.assertIn("another process is working", self.campaign("--resume", self.run_folder(), check=2))
         self.assertEqual(process.wait(timeout=120), 0)
 

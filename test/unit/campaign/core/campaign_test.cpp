@@ -339,6 +339,35 @@ TEST_CASE("Hosts that never start end the campaign", "[campaign]") {
   CHECK(lines == Lines{"finish: failed"});
 }
 
+TEST_CASE("Hosts that always end before a segment begins end the campaign", "[campaign]") {
+  ScriptedCampaign script(small_config(3));
+  script.begin();
+  Lines lines;
+  const auto lose = [&](MachineId id) {
+    script.bring(id);
+    script.feed(event::HostLost{id, "no space left on device"});
+    lines = script.feed(event::MachineReleased{id});
+    script.pass(3.0);
+    if (lines.empty()) script.feed(event::Tick{});
+  };
+  for (MachineId id = 1; id <= 4; ++id) lose(id);
+  CHECK(lines.empty());
+  SECTION("if no segment began in between") {
+    lose(5);
+    CHECK(lines == Lines{"finish: failed"});
+  }
+  SECTION("and not if one did") {
+    script.bring(5);
+    script.feed(event::SegmentBegan{5});
+    script.feed(event::HostLost{5, "out of memory"});
+    script.feed(event::MachineReleased{5});
+    script.pass(3.0);
+    script.feed(event::Tick{});
+    for (MachineId id = 6; id <= 9; ++id) lose(id);
+    CHECK(lines.empty());
+  }
+}
+
 TEST_CASE("A refusal is waited for, or ends the campaign", "[campaign]") {
   ScriptedCampaign script(small_config(1));
   script.begin();

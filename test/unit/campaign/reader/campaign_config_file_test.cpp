@@ -137,6 +137,31 @@ TEST_CASE("Each fault is one error with its place", "[campaign_config]") {
   CHECK_THAT(complaint("\"emulated\"", "\"emulatd\""), Contains("did you mean \"emulated\"?"));
   CHECK_THAT(complaint("\"mean_life_seconds\": 20", "\"mean_life\": 20"), Contains("unknown key"));
   CHECK_THAT(complaint("\"step\": 0.5", "\"step\": 1e-9"), Contains("more than a million"));
+  CHECK_THAT(complaint("[4, 5], \"step\": 0.5", "[1e12, 1000000000003], \"step\": 1"),
+             Contains("twelfth digit"));
+  CHECK_THAT(complaint("\"c\": {\"v", "\"a~/b\": {\"v"), Contains("cannot be named \"a~/b\""));
+}
+
+TEST_CASE("What could only fail after everything was simulated is refused", "[campaign_config]") {
+  using Catch::Contains;
+  CHECK_THAT(complaint("[\"state*\"]", "[\"../state\"]"),
+             Contains("not in the simulation's folder"));
+  CHECK_THAT(complaint("[\"state*\"]", "[\"/etc/x\"]"), Contains("checkpoint.files.0"));
+  CHECK_THAT(complaint("[\"state*\"]", "[\"stop\"]"), Contains("for something else"));
+  CHECK_THAT(complaint("\"file\": \"stop\"", "\"file\": \"p.csv\""), Contains("stop.file"));
+  CHECK_THAT(complaint("\"file\": \"stop\"", "\"file\": \"input\""), Contains("stop.file"));
+  CHECK_THAT(complaint("{\"file\": \"r.json\", \"key\"", "{\"file\": \"s.json\", \"key\""),
+             Contains("neither a checkpoint nor a result"));
+  CHECK_THAT(complaint("\"profile\": {\"file\": \"p.csv\"", "\"profile\": {\"file\": \"q.csv\""),
+             Contains("\"q.csv\" is no result"));
+  CHECK_THAT(complaint("\"profile\": {\"file\": \"p.csv\"", "\"profile\": {\"file\": \"r.json\""),
+             Contains("is no table"));
+  CHECK_THROWS_WITH(parse_campaign_config(R"({"name": "a", "space": {"c": {"values": [1]}},
+          "simulation": {"command": ["x", "{steps}"], "steps": 10, "checkpoint": {"files": ["s"]},
+                         "result": {"files": ["r.csv"]}, "valid": {"ranges": {"t": [0, 1]}}}})",
+                                          "text"),
+                    Contains("no result has numbers with names"));
+  CHECK_THAT(complaint("[\"r.json\", \"p.csv\"]", "[\"p.csv\"]"), Contains("r.json"));
 }
 
 TEST_CASE("A surrogate needs profiles, and the rule uncertainty a surrogate with a spread",
@@ -145,7 +170,7 @@ TEST_CASE("A surrogate needs profiles, and the rule uncertainty a surrogate with
   const auto complaint_about = [](const std::string& part, const std::string& other) {
     std::string text = R"({"name": "a", "space": {"c": {"range": [1, 20], "step": 1}},
         "simulation": {"command": ["x", "{steps}"], "steps": 10, "checkpoint": {"files": ["s"]},
-                       "result": {"files": ["r"], "profile": {"file": "r", "x": "x", "y": ["y"]}}},
+                       "result": {"files": ["r.csv"], "profile": {"file": "r.csv", "x": "x", "y": ["y"]}}},
         "selection": {"holdout": 4, "rule": "uncertainty"}, "surrogate": {}})";
     const std::size_t place = text.find(part);
     REQUIRE(place != std::string::npos);
@@ -162,7 +187,7 @@ TEST_CASE("A surrogate needs profiles, and the rule uncertainty a surrogate with
   CHECK_THAT(complaint_about("{}", R"({"members": 1})"), Contains("no spread"));
   CHECK(complaint_about(R"("uncertainty"}, "surrogate": {})",
                         R"("random"}, "surrogate": {"members": 1})") == "nothing");
-  CHECK_THAT(complaint_about(R"(, "profile": {"file": "r", "x": "x", "y": ["y"]})", ""),
+  CHECK_THAT(complaint_about(R"(, "profile": {"file": "r.csv", "x": "x", "y": ["y"]})", ""),
              Contains("results have none"));
 }
 

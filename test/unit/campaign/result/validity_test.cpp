@@ -30,6 +30,7 @@ TEST_CASE("Each kind of a bad result is recognised", "[validity]") {
   CHECK(fault(R"({"temperature": 1.0)", "z,p,e\n0,1,0.1\n"));     // torn
   CHECK(fault(R"({"temperature": 1.0})", "z,p,e\n0,1,0.1\n1,"));  // torn
   CHECK(fault(R"({"temperature": 1.0})", "z,q,e\n0,1,0.1\n"));
+  CHECK(fault(R"({"temperature": 1.0})", "z,p,e\n") == "p.csv has no rows");
   CHECK(fault_of({{"r.json", "{}"}}, kRules, kValid) == "there is no result p.csv");
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <span>
 
 namespace scavenger::campaign {
 namespace {
@@ -38,6 +39,15 @@ double covering_radius(const Space& space, const std::vector<PointIndex>& chosen
     worst = std::max(worst, nearest);
   }
   return worst;
+}
+
+// If each distance looked at all values of the parameter, this would take days.
+TEST_CASE("A parameter may have a million values", "[selection]") {
+  const Space space({{"x", {{}, {1.0, 1e6}, 1.0}}});
+  const std::vector<PointIndex> points = first_of(space, {}, 1, 3);
+  const auto [least, most] = std::ranges::minmax(std::span(points).subspan(1));
+  CHECK((points[1] == 0 || points[1] == 999999));
+  CHECK(most - least > 300000);
 }
 
 TEST_CASE("Each point is chosen once, those of the holdout first", "[selection]") {
