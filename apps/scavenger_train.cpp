@@ -31,10 +31,12 @@
 #include "elastic/coordinator/job/run_folder.h"
 #include "elastic/coordinator/job_run.h"
 #include "elastic/coordinator/staffing/endpoint_check.h"
+#include "elastic/decisions/recorded_configs.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/page/live_page.h"
 #include "elastic/page/tensorboard_mirror.h"
 #include "elastic/providers/job_provider.h"
+#include "elastic/providers/left_machines.h"
 #include "elastic/report/json_report.h"
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
@@ -247,11 +249,16 @@ int tell_finished(const elastic::JobStart& start, bool quiet) {
 }
 
 // Reads and checks all data before anything is started.
-elastic::DataSize check_data(const DataConfig& config) {
+elastic::DataSize check_data(const JobConfig& config) {
   const std::filesystem::path cache = default_cache_folder();
-  const DataSet train = DataSet::open(config, Split::kTrain, cache);
-  const DataSet test = DataSet::open(config, Split::kTest, cache);
+  const DataSet train = DataSet::open(config.data, Split::kTrain, cache);
+  const DataSet test = DataSet::open(config.data, Split::kTest, cache);
   check_splits_fit(train, test);
+  if (config.batch_size > train.size())
+    throw ConfigError({.what = fmt::format("a batch of {} is more than the {} training samples",
+                                           config.batch_size, train.size()),
+                       .where = "batch_size",
+                       .remedy = fmt::format("use at most {}", train.size())});
   return {train.size(), test.size(), std::string(train.vocabulary()),
           std::string(train.target_vocabulary()), train.shape()};
 }
@@ -355,6 +362,26 @@ Views start_views(const ViewOptions& options, const std::filesystem::path& run_f
 
 // ---- The job. ----
 
+// A resumed job may have another provider than before. What a killed process of it had rented there
+// would be left, and paid for.
+void end_left_machines(const std::filesystem::path& run_folder, const JobConfig& config) {
+  const elastic::RecordedConfigs recorded(run_folder);
+  const JobConfig& earlier = recorded.of_last_process();
+  const ProviderType type = earlier.provider.type;
+  if (type == config.provider.type || type == ProviderType::kLocal) return;
+  std::string problem;
+  try {
+    problem = join_words(elastic::end_left_machines(
+        earlier, {elastic::usable_cores(), program_folder(), run_folder}));
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!problem.empty())
+    log_warning(
+        "what an earlier process of this job has rented (provider {}) may still be there: {}",
+        name_of(type), problem);
+}
+
 int train(const Arguments& arguments) {
   if (!arguments.evaluate.empty()) evaluate(arguments);
   if (arguments.config.empty() == arguments.resume.empty())
@@ -382,7 +409,7 @@ int train(const Arguments& arguments) {
   // A new script has just said what it is.
   if (start.is_resume || !start.config.model.has_own_loop)
     inspect_python_model(program_folder(), start.config);
-  elastic::DataSize data = check_data(start.config.data);
+  elastic::DataSize data = check_data(start.config);
   if (start.checkpoint)
     elastic::check_vocabulary(start.checkpoint->content, data, start.checkpoint->folder.string());
   const ProviderFactory& machines = elastic::provider_factory(start.config.provider.type);
@@ -411,9 +438,14 @@ int train(const Arguments& arguments) {
       .display = {std::cout, STDOUT_FILENO,
                   elastic::choose_progress_style(arguments.quiet, STDOUT_FILENO)},
       .host_cores = cores,
-      .make_provider = [&](asio::io_context& io, const elastic::JobStart& job) {
-        return machines.make(io, job.config, {cores, program_folder(), job.folder.path});
-      }};
+      .make_provider =
+          [&](asio::io_context& io, const elastic::JobStart& job) {
+            return machines.make(io, job.config, {cores, program_folder(), job.folder.path});
+          },
+      .prepare =
+          [folder = start.folder.path, config = start.config, is_resume = start.is_resume] {
+            if (is_resume) end_left_machines(folder, config);
+          }};
   try {
     const int exit_code = elastic::run_job(std::move(start), std::move(data), options);
     if (made) made->keep();

@@ -122,7 +122,9 @@ void Coordinator::run_until_end() {
 
 void Coordinator::open() {
   staffing_->begin([this](const std::optional<Refusal>& problem) {
-    if (problem) return recorded_.feed(JobImpossible{text_of(*problem)});
+    if (problem)
+      return recorded_.feed(
+          JobImpossible{text_of(*problem), problem->kind == RefusalKind::kInvalid});
     if (controller().ending()) return;  // the user did not wait
     if (world_.hear_commands)
       commands_ = world_.hear_commands([this](const JobCommand& command) { return obey(command); });

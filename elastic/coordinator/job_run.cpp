@@ -55,6 +55,7 @@ int run_job(JobStart start, DataSize data, const JobOptions& options) {
   };
 
   Coordinator coordinator(std::move(start), std::move(data), std::move(world));
+  options.prepare();
   coordinator.begin();
   asio::signal_set signals(io);
   add_end_signals(signals);

@@ -19,6 +19,8 @@ struct JobOptions {
   std::uint32_t host_cores = 1;
   // Where workers' machines come from.
   std::function<std::unique_ptr<Provider>(asio::io_context&, const JobStart&)> make_provider;
+  // Called before the job begins, once no other process can work on its folder. May throw Error.
+  std::function<void()> prepare;
 };
 
 // Runs the job to its end. Returns and throws as Coordinator::run() and its constructor.

@@ -22,6 +22,11 @@ class RecordedConfigs final {
   // of it cannot be read.
   explicit RecordedConfigs(const std::filesystem::path& run_folder);
 
+  // Of the last process of the job, whatever config.json has become since; that of config.json if
+  // no process has left one.
+  const JobConfig& of_last_process() const {
+    return recorded_.empty() ? last_ : recorded_.back().config;
+  }
   bool any(bool (*holds)(const JobConfig&)) const;
   // Returns a function of its own for one pass over the log. A process that left no configuration
   // (older versions wrote no decisions.jsonl) has that of config.json.

@@ -180,11 +180,13 @@ tcp::acceptor listen_on(asio::io_context& io, const Endpoint& endpoint) {
     acceptor.bind(address);
     acceptor.listen();
   } catch (const boost::system::system_error& failure) {
-    throw SystemError(
-        {.what = "cannot listen: " + failure.code().message(),
-         .where = name_of(endpoint),
-         .remedy =
-             "end the process that uses the port, or configure another one (0: any free port)"});
+    const bool is_taken = failure.code() == asio::error::address_in_use;
+    throw SystemError({.what = "cannot listen: " + failure.code().message(),
+                       .where = name_of(endpoint),
+                       .remedy = is_taken ? "end the process that uses the port, or configure "
+                                            "another one (0: any free port)"
+                                          : "configure a numeric address that this machine has "
+                                            "(ip -brief address)"});
   }
   return acceptor;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/base/error.h"
 #include "runtime/base/json_text.h"
 #include "runtime/schema/json.h"
@@ -42,6 +44,11 @@ EmulatedSettings emulated_settings(const ProviderConfig& config) {
                               .spot_price_per_hour = machine.at("spot_price_per_hour"),
                               .start_seconds = machine.at("start_seconds"),
                               .count = machine.at("count")});
+  const auto has_none = [](const EmulatedMachineType& type) { return type.count == 0; };
+  if (!settings.types.empty() && std::ranges::all_of(settings.types, has_none))
+    throw ConfigError({.what = "there is no machine of any type",
+                       .where = "provider.machines",
+                       .remedy = "give one of them a count above 0"});
   const Json& preemption = json.at("preemption");
   settings.preemption = {.mean_life_seconds = preemption.at("mean_life_seconds"),
                          .lifetimes = lifetimes_from(preemption),

@@ -38,10 +38,10 @@ std::string this_host() {
   const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
   const std::string what = "Slurm does not take the job: " + why;
   // Limits of a user or an account pass: jobs end.
-  if (says("QOSMax") || says("AssocMax") || says("Limit"))
+  if (says("QOSMax") || says("AssocMax") || says("Limit") || says("exceeds"))
     refuse_submission(RefusalKind::kQuota, what,
                       "see the limits of your account (sacctmgr show assoc)", kSubmitAgainSeconds);
-  if (says("invalid partition") || says("Invalid") || says("not available"))
+  if (says("nvalid") || says("not available") || says("unrecognized") || says("nknown option"))
     refuse_submission(
         RefusalKind::kInvalid, what,
         "set provider.partition, cores, memory_gib, gpus and options to what this cluster has "

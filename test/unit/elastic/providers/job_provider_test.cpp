@@ -1,9 +1,12 @@
 #include "elastic/providers/job_provider.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string>
 
+#include "elastic/providers/left_machines.h"
 #include "runtime/base/file.h"
 #include "runtime/config/config_file.h"
 #include "test/support/temporary_folder.h"
@@ -23,6 +26,30 @@ JobConfig config_with(const std::string& provider) {
                                   provider + "}");
   return load_job_config(file, {}, DataFiles::kNotChecked);
 }
+
+// A Slurm of shell scripts: what matters is which jobs are cancelled.
+class ShellSlurm final {
+ public:
+  ShellSlurm() : path_(std::getenv("PATH")) {
+    add("sinfo", "echo localhost");
+    add("scontrol", "");
+    add("squeue",
+        "echo '7 scavenger-elsewhere-41'; echo '8 scavenger-elsewhere-42'; echo '9 mine'");
+    add("scancel", "echo $1 >> " + cancelled().string());
+    ::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
+  }
+  ~ShellSlurm() { ::setenv("PATH", path_.c_str(), 1); }
+
+  void add(const std::string& name, const std::string& script) const {
+    write_file_atomically(folder_.path() / name, "#!/bin/sh\n" + script + "\n");
+    std::filesystem::permissions(folder_.path() / name, std::filesystem::perms::owner_all);
+  }
+  std::filesystem::path cancelled() const { return folder_.path() / "cancelled"; }
+
+ private:
+  const std::string path_;
+  TemporaryFolder folder_;
+};
 
 }  // namespace
 
@@ -49,6 +76,24 @@ TEST_CASE("A factory makes the provider that the configuration names, with the s
     CHECK(made->catalogue() == factory.catalogue(config, 4));
     CHECK_NOTHROW(factory.check(config));
   }
+}
+
+TEST_CASE("What a killed process had rented from another provider does not stay") {
+  const ShellSlurm slurm;
+  const TemporaryFolder run;
+  write_file_atomically(run.path() / "slurm_jobs", "scavenger-elsewhere-42\n");
+  CHECK(end_left_machines(config_with(R"({"type":"slurm"})"), {2, "/opt/bin", run.path()}).empty());
+  CHECK(read_file(slurm.cancelled()) == "8\n");
+}
+
+TEST_CASE("That a provider does not answer any more is told") {
+  const ShellSlurm slurm;
+  slurm.add("sinfo", "echo no controller >&2; exit 1");
+  const TemporaryFolder run;
+  const auto left =
+      end_left_machines(config_with(R"({"type":"slurm"})"), {2, "/opt/bin", run.path()});
+  REQUIRE(left.size() == 1);
+  CHECK_THAT(left.front(), Catch::Contains("no controller"));
 }
 
 }  // namespace scavenger::elastic

@@ -141,6 +141,22 @@ TEST_CASE("emulated: a table of lifetimes that falls is refused, and so are two 
   CHECK_THROWS_AS(read(R"("mean_life_seconds":6,"lifetimes":[[5,1]])"), ConfigError);
 }
 
+TEST_CASE("emulated: types of which there is no machine are refused") {
+  ProviderConfig config;
+  config.type = ProviderType::kEmulated;
+  const auto read = [&](int count) {
+    config.settings = fmt::format(
+        R"({{"machines":[{{"type":"a","cores":1,"link_megabits":1,"price_per_hour":0,)"
+        R"("spot_price_per_hour":0,"start_seconds":0,"count":{}}}],"quota_period_milliseconds":5,)"
+        R"("preemption":{{"mean_life_seconds":0,"notice_seconds":0,"notice_share":1,"seed":1,)"
+        R"("schedule":[]}}}})",
+        count);
+    return emulated_settings(config).types.size();
+  };
+  CHECK(read(1) == 1);
+  CHECK_THROWS_WITH(read(0), Catch::Contains("there is no machine of any type"));
+}
+
 TEST_CASE("emulated: the contract of providers") {
   SKIP_WHERE_MISSING();
   EmulatedSettings settings = two_small_machines();
