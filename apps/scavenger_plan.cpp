@@ -276,7 +276,10 @@ class Commands final {
     CLI::App* command = app.add_subcommand(name, description);
     command->add_option("--store", store_.store.name, "A file, or a service's URL; needed");
     command->add_option("--token-file", store_.store.token_file, "Of a service; serve makes it");
-    if (with_id) command->add_option("ID", store_.id, "Of the model, or how it begins")->required();
+    if (with_id)
+      command->add_option("ID", store_.id, "Of the model, or how it begins")
+          ->required()
+          ->check(kNamed);
     return command;
   }
 
@@ -345,7 +348,7 @@ class VmsCommand final {
     command_->add_option("--max-cost", question_.limits.max_cost, "Dollars")->check(kPositive);
     command_->add_option("--max-time", max_time_, "90s, 45m, 3h");
     command_->add_option("--confidence", question_.confidence, "With which the limits hold")
-        ->check(CLI::Range(0.5, 0.99));
+        ->check(CLI::Range(0.5, 0.99) & kPositive);
     command_
         ->add_option("--profile-budget", question_.profile_budget,
                      "Dollars that the next probe may cost (3 % of the job)")

@@ -82,7 +82,7 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->excludes(evaluate);
   app.add_option("--threads", arguments.threads,
                  "That compute (else as many as a worker of the job has here)")
-      ->check(kPositive);
+      ->check(CLI::Range(1, 1024));
 }
 
 std::unique_ptr<Trainer> make_trainer(const JobConfig& config, const DataShape& shape,
@@ -161,8 +161,13 @@ void predict(const Arguments& arguments, elastic::RestoredModel& model) {
     throw InputError({.what = "predictions are for classes and values, and this is a model of text",
                       .where = arguments.run,
                       .remedy = "use --evaluate, which gives its loss and perplexity"});
-  const DataSet samples = open_samples(arguments, model);
   const std::filesystem::path file = arguments.output;
+  std::error_code error;
+  if (!arguments.input.empty() && std::filesystem::equivalent(arguments.input, file, error))
+    throw InputError({.what = "it is the file of the samples, which predictions would replace",
+                      .where = "--output " + arguments.output,
+                      .remedy = "name another file"});
+  const DataSet samples = open_samples(arguments, model);
   if (arguments.output == "-") return write_csv(model, samples, std::cout);
   if (file.extension() == ".npy") {
     std::vector<float> all;

@@ -130,7 +130,7 @@ std::string token_from(const std::string& path, bool make_if_missing) {
   if (is_there && status.st_uid != ::geteuid())
     throw InputError({.what = "the token's file belongs to another user, who knows it",
                       .where = path,
-                      .remedy = "name a file of your own: scavenger-plan serve makes a new one"});
+                      .remedy = "name a file of your own; one that is not there is made"});
   if (is_there && (status.st_mode & 0077) != 0)
     throw InputError({.what = "others may read the token",
                       .where = path,
@@ -141,7 +141,7 @@ std::string token_from(const std::string& path, bool make_if_missing) {
   if (token.size() < 16)
     throw InputError({.what = "the token is too short",
                       .where = path,
-                      .remedy = "delete the file: scavenger-plan serve makes a new one"});
+                      .remedy = "delete the file: another one is made"});
   return token;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
@@ -18,7 +19,10 @@ constexpr double kLongestRange = 10000.0;
 
 double parse_positive(const std::string& text, const char* option) {
   const auto value = positive_number(text);
-  if (!value) refuse_numbers(fmt::format("\"{}\" is no positive number", text), option);
+  // Of machines or samples; beyond it, adding 1 changes nothing.
+  constexpr double kMost = 1e9;
+  if (!value || *value != std::floor(*value) || *value > kMost)
+    refuse_numbers(fmt::format("\"{}\" is no whole number from 1 to a billion", text), option);
   return *value;
 }
 

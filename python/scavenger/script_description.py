@@ -69,7 +69,12 @@ class Describing:
 
     def batches(self) -> Iterator[Any]:
         """Write the configuration and end."""
-        text = "\n" + json.dumps(_configuration(self._path, self._arguments)) + "\n"
+        try:
+            found = json.dumps(_configuration(self._path, self._arguments), allow_nan=False)
+        except ValueError as error:
+            raise UserError("a number of the loader or the optimizer is not finite", "",
+                            "look at epochs, the learning rate and the schedule") from error
+        text = "\n" + found + "\n"
         sys.stderr.flush()
         os.write(self._output, text.encode())
         os._exit(0)

@@ -71,6 +71,9 @@ class PlanTest(PlanRunner):
         self.assertFalse((self.folder / "none.sqlite").exists())
         self.plan("record", "--store", "s.sqlite", "--samples", 60000, self.table())
         self.assertEqual(self.plan("--store", "s.sqlite", "list"), self.plan("list", "--store", "s.sqlite"))
+        listed = self.plan("list", "--store", "s.sqlite")
+        self.plan("forget", "--store", "s.sqlite", "", check=2)  # as of a variable that is not set
+        self.assertEqual(self.plan("list", "--store", "s.sqlite"), listed)
 
     def test_unequal_machines_are_planned_from_what_alike_ones_were_seen_to_do(self):
         path = self.folder / "machines.csv"

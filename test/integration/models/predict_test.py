@@ -149,6 +149,15 @@ class PredictTest(job.JobTest):
         said = self.call("scavenger-predict", self.run_folder(), "--input", "x.npy", check=2)
         self.assertIn("samples of shape [7] do not fit the model, which was trained on [6]", said)
 
+    def test_samples_are_not_replaced_by_predictions(self):
+        self.train_classes()
+        before = b"1,2,3,4,5,6\n"
+        (self.folder / "x.csv").write_bytes(before)
+        said = self.call("scavenger-predict", self.run_folder(), "--input", "x.csv", "--output", "./x.csv", check=2)
+        self.assertIn("which predictions would replace", said)
+        self.assertEqual((self.folder / "x.csv").read_bytes(), before)
+        self.assertIn("--threads", self.call("scavenger-predict", self.run_folder(), "--threads", 100000, check=2))
+
     def test_a_job_without_a_checkpoint_is_told_so(self):
         self.train_classes()
         shutil.rmtree(self.run_folder() / "checkpoints")

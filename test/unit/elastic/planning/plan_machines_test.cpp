@@ -20,7 +20,8 @@ perfmodel::MachinePool pool_from(const std::string& text, const perfmodel::Model
 TEST_CASE("Numbers are a list, a range, or both; anything else is refused with its option") {
   CHECK(parse_numbers("64,128,256", "--batch-sizes") == std::vector<double>{64, 128, 256});
   CHECK(parse_numbers("1-3,8", "--workers") == std::vector<double>{1, 2, 3, 8});
-  for (const char* wrong : {"", "0", "-1", "3-1", "1-100000", "four", "1,,2", "nan"}) {
+  for (const char* wrong : {"", "0", "-1", "3-1", "1-100000", "four", "1,,2", "nan", "1.5", "1e16",
+                            "99999999999999999999"}) {
     CAPTURE(wrong);
     CHECK_THROWS_WITH(parse_numbers(wrong, "--workers"), Catch::Contains("--workers"));
   }
