@@ -23,6 +23,7 @@
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/duration.h"
 #include "apps/command_line/python_inspection.h"
+#include "apps/command_line/resumed_folder.h"
 #include "apps/command_line/user_program.h"
 #include "elastic/coordinator/commands/control_socket.h"
 #include "elastic/coordinator/job/host.h"
@@ -31,12 +32,10 @@
 #include "elastic/coordinator/job/run_folder.h"
 #include "elastic/coordinator/job_run.h"
 #include "elastic/coordinator/staffing/endpoint_check.h"
-#include "elastic/decisions/recorded_configs.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/page/live_page.h"
 #include "elastic/page/tensorboard_mirror.h"
 #include "elastic/providers/job_provider.h"
-#include "elastic/providers/left_machines.h"
 #include "elastic/report/json_report.h"
 #include "elastic/report/progress_text.h"
 #include "elastic/search/machine_pool.h"
@@ -89,14 +88,17 @@ struct Arguments {
 };
 
 void declare_views(CLI::App& app, ViewOptions& options) {
-  app.add_option("--serve", options.serve,
-                 "Show the job on a page while it runs: --serve, or --serve PORT")
-      ->type_name("[PORT]");
+  auto* const serve = app.add_option("--serve", options.serve,
+                                     "Show the job on a page while it runs: --serve, or "
+                                     "--serve PORT")
+                          ->type_name("[PORT]");
   app.add_option("--serve-address", options.address,
                  "Where the page listens; others than loopback are not encrypted")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(serve);
   app.add_option("--serve-token", options.token_file,
-                 "A file with the page's token, made where it is missing (a fresh one each time)");
+                 "A file with the page's token, made where it is missing (a fresh one each time)")
+      ->needs(serve);
   app.add_flag("--tensorboard", options.tensorboard,
                "Write RUN/tensorboard/, the job's scalars for TensorBoard");
 }
@@ -362,26 +364,6 @@ Views start_views(const ViewOptions& options, const std::filesystem::path& run_f
 
 // ---- The job. ----
 
-// A resumed job may have another provider than before. What a killed process of it had rented there
-// would be left, and paid for.
-void end_left_machines(const std::filesystem::path& run_folder, const JobConfig& config) {
-  const elastic::RecordedConfigs recorded(run_folder);
-  const JobConfig& earlier = recorded.of_last_process();
-  const ProviderType type = earlier.provider.type;
-  if (type == config.provider.type || type == ProviderType::kLocal) return;
-  std::string problem;
-  try {
-    problem = join_words(elastic::end_left_machines(
-        earlier, {elastic::usable_cores(), program_folder(), run_folder}));
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  if (!problem.empty())
-    log_warning(
-        "what an earlier process of this job has rented (provider {}) may still be there: {}",
-        name_of(type), problem);
-}
-
 int train(const Arguments& arguments) {
   if (!arguments.evaluate.empty()) evaluate(arguments);
   if (arguments.config.empty() == arguments.resume.empty())
@@ -393,6 +375,7 @@ int train(const Arguments& arguments) {
     throw InputError({.what = "\"" + arguments.script_words.front() + "\" is one word too many",
                       .where = "command line",
                       .remedy = "only a Python script takes words, after --"});
+  const ResumedFolder resumed(arguments.resume);  // before it is read
   elastic::JobStart start = load_start(arguments);
   if (arguments.print_config) {
     std::cout << json_text(to_json(start.config), {.indent = 2}) << "\n";
@@ -443,8 +426,10 @@ int train(const Arguments& arguments) {
             return machines.make(io, job.config, {cores, program_folder(), job.folder.path});
           },
       .prepare =
-          [folder = start.folder.path, config = start.config, is_resume = start.is_resume] {
-            if (is_resume) end_left_machines(folder, config);
+          [&resumed, folder = start.folder.path, config = start.config,
+           is_resume = start.is_resume] {
+            if (is_resume)
+              resumed.prepare(config, {elastic::usable_cores(), program_folder(), folder});
           }};
   try {
     const int exit_code = elastic::run_job(std::move(start), std::move(data), options);

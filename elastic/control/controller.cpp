@@ -361,7 +361,7 @@ void Controller::end_when_time_has_passed() {
   if (is_first)
     ending_ = {Status::kMaxTime, fmt::format("{} have passed", format_duration(limit_seconds))};
   if (ending_->status != Status::kMaxTime) return;
-  if (is_first && state() == JobState::kTraining) boundary_wanted_ = true;
+  if (is_first || state() == JobState::kTraining) boundary_wanted_ = true;
   if (state() != JobState::kGathering) return;
   const bool nobody_comes =
       roster_.joined_worker_count() == 0 && !roster_.is_any_coming(0.0, now_seconds_);

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import signal
 import subprocess
 import sys
 import textwrap
@@ -57,6 +58,16 @@ NOISY = """
 """
 # Whose results do not depend on how a batch is divided.
 CALM = NOISY.replace("nn.BatchNorm1d(32), ", "").replace("nn.Dropout(0.2), ", "").replace("x + 0.01 * torch.randn(16)", "x")
+# Whoever imports it waits while there is a file "wait", and says that it does.
+WAITING = """
+    import pathlib
+    import time as its_time
+
+    here = pathlib.Path(__file__).parent
+    while (here / "wait").exists():
+        (here / "waits").touch()
+        its_time.sleep(0.02)
+""" + CALM
 SGD = {"type": "sgd", "learning_rate": 0.01, "momentum": 0.9}
 IN_PYTHON = {"type": "python"}
 
@@ -116,6 +127,26 @@ class PythonKillTest(user_code.UserCodeTest):
         self.assertEqual(job.last_weights(run), job.last_weights(whole), story)
         self.assertEqual(job.read_safetensors(job.checkpoints(run)[-1] / "optimizer.safetensors"),
                          job.read_safetensors(job.checkpoints(whole)[-1] / "optimizer.safetensors"), story)
+
+    def test_a_resume_that_began_before_the_job_ended_does_not_go_on_from_what_is_old(self):
+        run, wait = self.run_folder(), self.folder / "wait"
+        first = self.start(self.configure(WAITING, SGD, 10**6), "--run", run, "--quiet")
+        self.wait_for_event(run, "iterations")
+        wait.touch()
+        second = self.start("--resume", run, "--quiet")  # it has read the checkpoint when it looks at the model
+        while not (self.folder / "waits").exists():
+            self.assertIsNone(second.poll())
+            time.sleep(0.02)
+        before = len(job.events(run, "iterations"))
+        self.wait_for_event(run, "iterations", before + 1)
+        first.send_signal(signal.SIGINT)
+        self.assertEqual(first.wait(timeout=180), 130)
+        end = job.events(run, "end")[-1]
+        wait.unlink()
+        said, _ = second.communicate(timeout=180)
+        self.assertEqual(second.returncode, 2, said)
+        self.assertIn("another process has worked on this job just now", said)
+        self.assertEqual(job.events(run, "end"), [end])
 
     def test_kills_of_a_job_with_parameter_servers(self):
         self.skip_unless_long()  # python_test kills one, too
