@@ -130,6 +130,7 @@ struct Judged {
 struct Advised {
   static constexpr std::string_view kName = "advised";
   std::uint64_t results = 0;
+  std::uint64_t left_out = 0;  // of these, whose profiles cannot be learned from
   std::uint64_t profiles = 0;  // of the holdout
   double rmse = 0.0;
   double most_rmse = 0.0;          // with 95 % confidence it is at most this

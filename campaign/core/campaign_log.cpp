@@ -32,10 +32,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckpointKept, task)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CheckpointDamaged, task, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TaskFailed, task, how, reason, log_tail)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Judged, point, fault, log_tail)
-// Older logs have no `lengthen`.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Advised, results, profiles, rmse, most_rmse, within,
-                                                least_within, covered, seconds, predict_seconds,
-                                                points, lengthen)
+// Older logs have no `lengthen` and no `left_out`.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Advised, results, left_out, profiles, rmse,
+                                                most_rmse, within, least_within, covered, seconds,
+                                                predict_seconds, points, lengthen)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingFailed, results, reason, seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StopAsked, reason, at_once, is_failure)
 inline void to_json(nlohmann::json& json, const Tick&) {

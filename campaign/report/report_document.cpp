@@ -74,6 +74,7 @@ Json surrogate(const Campaign& campaign) {
   Json trainings = Json::array();
   for (const event::Advised& training : campaign.trainings())
     trainings.push_back({{"results", training.results},
+                         {"left_out", training.left_out},
                          {"profiles", training.profiles},
                          {"rmse", training.rmse},
                          {"most_rmse", training.most_rmse},

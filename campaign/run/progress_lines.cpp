@@ -58,6 +58,7 @@ std::string line_of(const Campaign&, const event::TaskFailed& failed, double) {
 
 std::string line_of(const Campaign&, const event::Advised& advised, double) {
   std::string text = fmt::format("a surrogate was trained from {} results", advised.results);
+  if (advised.left_out > 0) text += fmt::format(", without {} of them", advised.left_out);
   if (advised.profiles >= 2)
     text += fmt::format(": its error on the holdout is {:.4g} (at most {:.4g})", advised.rmse,
                         advised.most_rmse);

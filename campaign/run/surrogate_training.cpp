@@ -252,6 +252,7 @@ void SurrogateTraining::advise() {
       const double predict_seconds = loop_.clock().now_seconds() - before_seconds;
       event::Advised& advised = round->advised;
       advised.results = round->results;
+      advised.left_out = round->trained.faults.size();
       advised.profiles = error.profiles;
       advised.rmse = or_zero(error.rmse);
       advised.most_rmse = or_zero(error.most_rmse);

@@ -37,7 +37,7 @@ TYPES = [{"type": "slim", "cores": 0.1, "link_megabits": 100, "price_per_hour": 
 PRICES = {one["type"]: one["price_per_hour"] for one in TYPES}
 JOBS = {"link": ("[512,512]", 256), "core": ("[192,192]", 4096), "both": ("[256,256]", 1024),
         # In each 5 ms an emulated machine computes at full speed until its share is used up. These jobs compute for much longer.
-        "long_core": ("[192,192]", 32768), "long_both": ("[512,512]", 4096)}
+        "long_link": ("[1024,1024]", 1024), "long_core": ("[192,192]", 32768), "long_both": ("[512,512]", 4096)}
 MIXES = [("slim", "fatpipe"), ("small", "medium"), ("slim", "small"), ("medium", "numb")]
 SEED = 17  # of the speeds, beside the number of the trial
 
