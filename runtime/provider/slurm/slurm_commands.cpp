@@ -34,6 +34,17 @@ std::string this_host() {
                         retry_after_seconds});
 }
 
+// All that sbatch says: the last line may only name its help.
+std::string whole_failure(const CommandResult& result) {
+  constexpr std::size_t kMostBytes = 1000;
+  std::string said = result.output.substr(0, kMostBytes);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  if (said.empty()) return result.failure();
+  for (std::size_t end = said.find('\n'); end != std::string::npos; end = said.find('\n', end))
+    said.replace(end, 1, "; ");
+  return said;
+}
+
 [[noreturn]] void refuse_for(const std::string& why) {
   const auto says = [&](const char* part) { return why.find(part) != std::string::npos; };
   const std::string what = "Slurm does not take the job: " + why;
@@ -81,11 +92,10 @@ awaitable<CommandResult> run_slurm(Words words) {
 awaitable<std::string> submit_slurm_job(SlurmKind kind, double notice_seconds, std::string name) {
   Words words = slurm_submit_words(kind, notice_seconds, name);
   const CommandResult result = co_await run_slurm(std::move(words));
-  const std::string why = result.failure();
-  if (!result.succeeded()) refuse_for(why);
+  if (!result.succeeded()) refuse_for(whole_failure(result));
   if (const auto job = submitted_slurm_job(result.output)) co_return *job;
   refuse_submission(
-      RefusalKind::kBroken, "sbatch tells no job's number: " + why,
+      RefusalKind::kBroken, "sbatch tells no job's number: " + result.failure(),
       "see what sbatch --parsable prints here; scavenger-ctl clean cancels what it may have "
       "made");
 }

@@ -296,7 +296,7 @@ class SlurmTest(ProviderTest):
     def test_a_heterogeneous_allocation_is_refused_with_the_remedy(self):
         words = self.command(*SMALL, "--run", self.run_folder(), *self.provider(type="slurm", allocation=True))
         done = subprocess.run(["salloc", "--quiet", "--nodes=1", ":", "--nodes=1", *words], env=self.environment(), capture_output=True, text=True, timeout=120)
-        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("ask for all nodes in one component", done.stdout + done.stderr)
         self.assert_no_job_is_left()
 
@@ -307,6 +307,28 @@ class SlurmTest(ProviderTest):
         process.wait()
         done = subprocess.run([job.programs / "scavenger-ctl", "clean"], env=self.environment(), capture_output=True, text=True)
         self.assertIn("Slurm job", done.stdout)
+        self.assert_no_job_is_left()
+
+    def test_what_a_killed_controller_leaves_ends_too_if_the_job_goes_on_elsewhere(self):
+        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.on_slurm())
+        self.wait_for_event(self.run_folder(), "iterations")
+        process.kill()
+        process.wait()
+        self.assertNotEqual(self.cluster.jobs(), [])
+        self.train("--resume", self.run_folder(), "--quiet", "--set", "provider=null", "--set", "stop.max_iterations=1")
+        self.assert_no_job_is_left()
+
+    def test_an_option_that_sbatch_does_not_know_ends_the_job_with_its_words(self):
+        said = self.train(*ENDLESS, "--run", self.run_folder(), *self.provider(type="slurm", options=["--nosuch"]), check=1)
+        self.assertIn("nrecognized option", said)
+
+    def test_a_job_begins_with_the_nodes_that_are_free_and_ends_in_time(self):
+        """The others are asked for as long as the queue is waited for, which is ten minutes."""
+        six = [6 if word == 2 else word for word in ENDLESS]
+        self.train(*six, "--run", self.run_folder(), *self.on_slurm(), "--max-time", "25s", timeout=120)
+        first = job.events(self.run_folder(), "membership")[0]
+        self.assertEqual(first["workers"], 4)
+        self.assertEqual(job.report(self.run_folder())["status"], "max_time")
         self.assert_no_job_is_left()
 
 

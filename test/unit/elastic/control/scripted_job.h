@@ -61,7 +61,7 @@ inline ControllerPlan small_plan() {
 
 class ScriptedJob final {
  public:
-  explicit ScriptedJob(ControllerPlan plan) : ScriptedJob(plan, plan.membership.workers()) {}
+  explicit ScriptedJob(const ControllerPlan& plan) : ScriptedJob(plan, plan.membership.workers()) {}
   // There are machines for so many of its workers; the others are still asked for.
   ScriptedJob(ControllerPlan plan, std::uint32_t machines)
       : shards_(plan.shards),
