@@ -363,9 +363,12 @@ class SlurmByIpv6Test(ProviderTest):
         runs = {"fd00:5ca::1": self.run_folder("of_nodes"), "fd00:5cb::1": self.run_folder("of_interface")}
         jobs = [self.command(*SMALL, "--set", "stop=" + json.dumps({"max_iterations": 20}), "--run", run, *self.provider(type="slurm", **more))
                 for run, more in zip(runs.values(), ({}, {"interface": "ib1"}))]
-        script = ("import subprocess, sys; sys.path.insert(0, sys.argv[1]); import slurm_cluster\n"
+        # Slurm ends what it has cancelled a moment later, and nobody would if its daemons had ended before.
+        script = ("import subprocess, sys, time; sys.path.insert(0, sys.argv[1]); import slurm_cluster\n"
                   "with slurm_cluster.Cluster(nodes=1, address='fd00:5ca::1') as cluster:\n"
-                  "    sys.exit(subprocess.run(['sh', '-e', '-c', sys.argv[2]], env=cluster.environment).returncode)")
+                  "    done = subprocess.run(['sh', '-e', '-c', sys.argv[2]], env=cluster.environment)\n"
+                  "    while cluster.jobs(): time.sleep(0.2)\n"
+                  "sys.exit(done.returncode)")
         inside = [sys.executable, "-c", script, str(job.SOURCE / "test/support"), " && ".join(map(shlex.join, jobs))]
         words = ["ip link set lo up", "ip link add ib0 type veth peer name ib1", "ip -6 addr add fd00:5ca::1/64 dev ib0 nodad",
                  "ip -6 addr add fd00:5cb::1/64 dev ib1 nodad", "ip link set ib1 up", "ip link set ib0 up", "exec " + shlex.join(inside)]

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -61,15 +62,15 @@ inline ControllerPlan small_plan() {
 
 class ScriptedJob final {
  public:
-  explicit ScriptedJob(const ControllerPlan& plan) : ScriptedJob(plan, plan.membership.workers()) {}
-  // There are machines for so many of its workers; the others are still asked for.
-  ScriptedJob(ControllerPlan plan, std::uint32_t machines)
+  // `machines`: for so many of its workers there are some, and others are still asked for.
+  explicit ScriptedJob(ControllerPlan plan, std::uint32_t machines = UINT32_MAX)
       : shards_(plan.shards),
         judged_by_accuracy_(judged_metric(plan.stop) == Metric::kAccuracy),
         done_(plan.membership.first_iteration),
         controller_(std::move(plan), 0.0) {
     for (std::uint32_t i = 0; i < shards_; ++i) feed(ProcessStarted{{Role::kShard, i}});
-    for (std::uint32_t i = 0; i < machines; ++i) feed(ProcessStarted{{Role::kWorker, i}});
+    for (std::uint32_t i = 0; i < std::min(machines, controller_.membership().workers()); ++i)
+      feed(ProcessStarted{{Role::kWorker, i}});
   }
 
   // Machines are had at once.
