@@ -416,6 +416,7 @@ int train(const Arguments& arguments) {
   const Views views = start_views(arguments.views, start.folder.path);
   warn_of_crowd(start.config, cores);
   warn_of_free_machines(start.config);
+  const ProviderHost host{cores, program_folder(), start.folder.path};
   const elastic::JobOptions options{
       .program_folder = program_folder(),
       .display = {std::cout, STDOUT_FILENO,
@@ -423,14 +424,9 @@ int train(const Arguments& arguments) {
       .host_cores = cores,
       .make_provider =
           [&](asio::io_context& io, const elastic::JobStart& job) {
-            return machines.make(io, job.config, {cores, program_folder(), job.folder.path});
+            return machines.make(io, job.config, host);
           },
-      .prepare =
-          [&resumed, folder = start.folder.path, config = start.config,
-           is_resume = start.is_resume] {
-            if (is_resume)
-              resumed.prepare(config, {elastic::usable_cores(), program_folder(), folder});
-          }};
+      .prepare = [&resumed, &host, config = start.config] { resumed.prepare(config, host); }};
   try {
     const int exit_code = elastic::run_job(std::move(start), std::move(data), options);
     if (made) made->keep();

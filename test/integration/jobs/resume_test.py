@@ -128,6 +128,15 @@ class DamageTest(job.JobTest):
         self.train(*CONFIG, "--run", run, "--set", "stop.max_iterations=30", "--set", "checkpoint.every_iterations=10")
         return run
 
+    def test_damage_to_the_log_of_decisions_is_no_condition_for_going_on(self):
+        """It says which provider the job had before, whose machines may be left."""
+        run = self.finished_run()
+        log, damage = run / "decisions.jsonl", '{"begin":{"version":"0.1.0"}}\n'
+        log.write_text(damage + log.read_text())
+        self.assertIn("may still be there", self.train("--resume", run, "--set", "stop.max_iterations=40"))
+        self.assertEqual(job.report(run)["totals"]["iterations"], 40)
+        log.write_text(log.read_text().replace(damage, "", 1))  # each run's decisions are replayed
+
     def test_one_flipped_byte_is_found_named_and_the_checkpoint_before_is_used(self):
         run = self.finished_run()
         *_, before, last = job.checkpoints(run)
