@@ -46,6 +46,7 @@ class ConsistencyCheck final {
   void check_files();
   void check_checkpoint();
   void check_patterns(const std::string& place, const std::vector<std::string>& patterns);
+  void check_stop_file();
   void check_stop();
   void check_result();
   void check_limits();
@@ -56,8 +57,7 @@ class ConsistencyCheck final {
 };
 
 void ConsistencyCheck::check_parameter(const std::string& name, const ParameterConfig& parameter) {
-  const JsonPointer space = JsonPointer("/space") / name;  // escapes what a name must not have
-  const std::string place = space.to_string();
+  const std::string place = (JsonPointer("/space") / name).to_string();  // with escapes
   if (!is_parameter_name(name) || is_reserved_name(name))
     return fail(place, fmt::format("a parameter cannot be named \"{}\"", name),
                 "use letters, digits and \"_\", and none of from, until, steps and seed");
@@ -152,6 +152,21 @@ void ConsistencyCheck::check_checkpoint() {
          "set result.merge to last, or checkpoint.mode to segments");
 }
 
+// It is removed before each segment.
+void ConsistencyCheck::check_stop_file() {
+  const SimulationConfig& simulation = config_.simulation;
+  const std::string& name = simulation.stop.file;
+  if (!is_plain_name(name))
+    fail("/simulation/stop/file", "the file is not in the simulation's folder",
+         "write a name without \"/\"");
+  const auto is_input = [&](const std::filesystem::path& file) { return file.filename() == name; };
+  if (std::ranges::count(simulation.checkpoint.files, name) > 0 ||
+      std::ranges::count(simulation.result.files, name) > 0 ||
+      std::ranges::any_of(simulation.files, is_input))
+    fail("/simulation/stop/file", "the simulation needs a file of this name for something else",
+         "use a name that is no input, checkpoint or result");
+}
+
 void ConsistencyCheck::check_stop() {
   const SimulationConfig& simulation = config_.simulation;
   const SimulationStop& stop = simulation.stop;
@@ -159,19 +174,7 @@ void ConsistencyCheck::check_stop() {
   const std::vector<std::string>& results = simulation.result.files;
   if (!stop.file.empty() && !stop.signal.empty())
     fail("/simulation/stop", "it has both a file and a signal", "leave one of them out");
-  if (!stop.file.empty() && !is_plain_name(stop.file))
-    fail("/simulation/stop/file", "the file is not in the simulation's folder",
-         "write a name without \"/\"");
-  // It is removed before each segment.
-  const auto is_named = [&](const std::vector<std::string>& files) {
-    return !stop.file.empty() && std::ranges::count(files, stop.file) > 0;
-  };
-  const auto is_input = [&](const std::filesystem::path& file) {
-    return !stop.file.empty() && file.filename() == stop.file;
-  };
-  if (is_named(checkpoints) || is_named(results) || std::ranges::any_of(simulation.files, is_input))
-    fail("/simulation/stop/file", "the simulation needs a file of this name for something else",
-         "use a name that is no input, checkpoint or result");
+  if (!stop.file.empty()) check_stop_file();
   if (stop.reached && !is_plain_name(stop.reached->file))
     fail("/simulation/stop/reached/file", "the file is not in the simulation's folder",
          "write a name without \"/\"");

@@ -1,7 +1,6 @@
 #include "campaign/run/surrogate_training.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -158,12 +157,8 @@ void SurrogateTraining::train_next() {
 void SurrogateTraining::run_program(const std::vector<std::string>& words,
                                     std::function<void()> then) {
   const std::filesystem::path place = member_folder(round_->member);
-  ChildProcess::Command command;
-  command.program = program_folder_ / "scavenger-task";
-  command.arguments = {kGuardOption, std::to_string(::getpid()), place.string()};
-  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  ChildProcess::Command command = guarded_command(program_folder_ / "scavenger-task", place, words);
   command.log = place / "log.txt";
-  command.end_signal = guard_end_signal();
   const auto ended = [this, round = round_, log = command.log, program = words.front(),
                       then = std::move(then)](const ExitStatus& status) {
     // Not from inside of the process that has ended, which the next one replaces.

@@ -18,6 +18,11 @@ namespace {
 
 constexpr int kCannotStart = 127;
 
+// Asks a guard to end the command and all that it has started.
+int end_signal() {
+  return SIGRTMIN;
+}
+
 // The kernel gives this process the children of each descendant that ends, so that sooner or later
 // all descendants are its children: also those that lead groups or sessions of their own.
 void kill_descendants() {
@@ -33,7 +38,7 @@ void kill_descendants() {
 sigset_t watched_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, guard_end_signal()})
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGUSR1, end_signal()})
     ::sigaddset(&set, signal);
   return set;
 }
@@ -72,8 +77,15 @@ int code_of(int status) {
 
 }  // namespace
 
-int guard_end_signal() {
-  return SIGRTMIN;
+ChildProcess::Command guarded_command(const std::filesystem::path& program,
+                                      const std::filesystem::path& folder,
+                                      const std::vector<std::string>& words) {
+  ChildProcess::Command command;
+  command.program = program;
+  command.arguments = {kGuardOption, std::to_string(::getpid()), folder.string()};
+  command.arguments.insert(command.arguments.end(), words.begin(), words.end());
+  command.end_signal = end_signal();
+  return command;
 }
 
 int run_guarded(long parent_pid, const std::string& folder, const std::vector<std::string>& words) {
@@ -81,7 +93,7 @@ int run_guarded(long parent_pid, const std::string& folder, const std::vector<st
   ::sigprocmask(SIG_BLOCK, &watched, nullptr);
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as a user's shell may leave it, it would never come
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_PDEATHSIG, guard_end_signal());
+  ::prctl(PR_SET_PDEATHSIG, end_signal());
   if (::getppid() != parent_pid) return kCannotStart;  // it died before we asked
   const pid_t command = ::fork();
   if (command < 0) return kCannotStart;
@@ -89,7 +101,7 @@ int run_guarded(long parent_pid, const std::string& folder, const std::vector<st
   for (;;) {
     siginfo_t news{};
     const int signal = ::sigwaitinfo(&watched, &news);
-    if (signal == guard_end_signal()) {
+    if (signal == end_signal()) {
       kill_descendants();
       return 128 + SIGKILL;
     }

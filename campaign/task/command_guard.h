@@ -6,15 +6,21 @@
 // do processes that have left the group, as those of timeout(1) and setsid(1).
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "runtime/process/child_process.h"
 
 namespace scavenger::campaign {
 
 inline constexpr const char* kGuardOption = "--guard";
 
-// Asks a guard to end the command and all that it has started.
-int guard_end_signal();
+// What starts the guard of a command. `program`: scavenger-task, which understands kGuardOption.
+// Whoever destroys its ChildProcess ends all that the command has started.
+ChildProcess::Command guarded_command(const std::filesystem::path& program,
+                                      const std::filesystem::path& folder,
+                                      const std::vector<std::string>& words);
 
 // Requires that this process leads its process group. `parent_pid`: of the process that has started
 // it. Signals that this process gets go to the command. Returns the command's exit code, 128 and

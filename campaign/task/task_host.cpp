@@ -155,12 +155,8 @@ void TaskHost::start(const message::Run& run) {
   fs::remove(task->folder / kCheckpointDone, ignored);
   if (!run.stop_file.empty()) fs::remove(task->folder / run.stop_file, ignored);
   if (task->is_stopping) return tell_end(*task, "stopped", "it was asked to stop");
-  ChildProcess::Command command;
-  command.program = "/proc/self/exe";
-  command.arguments = {kGuardOption, std::to_string(::getpid()), task->folder.string()};
-  command.arguments.insert(command.arguments.end(), run.words.begin(), run.words.end());
+  ChildProcess::Command command = guarded_command("/proc/self/exe", task->folder, run.words);
   command.log = task->log;
-  command.end_signal = guard_end_signal();
   try {
     task->child = std::make_unique<ChildProcess>(
         io_, command, [this, which = std::weak_ptr(task)](const ExitStatus& status) {

@@ -18,7 +18,6 @@ namespace scavenger::campaign {
 
 inline constexpr std::size_t kTaskMessageLimitBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-// Of all files of a checkpoint together, and of all results.
 
 namespace message {
 

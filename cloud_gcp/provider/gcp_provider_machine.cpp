@@ -12,7 +12,6 @@
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/net/spawn.h"
-#include "runtime/process/command.h"
 
 namespace scavenger::gcp {
 namespace {

@@ -249,13 +249,14 @@ void Controller::gather() {
     if (!someone_comes) fail("no workers are left");
     return;
   }
-  if (!has_begun_ && someone_starts)
-    actions_.push_back(
-        Announce{fmt::format("starts with {} of {} workers: there is no machine for the others yet",
-                             roster_.joined_worker_count(), wanted_workers_)});
-  if (!has_begun_)
+  if (!has_begun_) {
+    if (someone_starts)
+      actions_.push_back(Announce{
+          fmt::format("starts with {} of {} workers: there is no machine for the others yet",
+                      roster_.joined_worker_count(), wanted_workers_)});
     return go_on_from(plan_.resumes_checkpoint ? StateSource::kCheckpoint : StateSource::kInitial,
                       plan_.membership.first_iteration, plan_.membership.first_position);
+  }
   if (const auto iteration = roster_.kept_iteration(plan_.state_home))
     return go_on_from(StateSource::kPresent, *iteration, membership_.position_at(*iteration));
   if (writing_) return;  // it may be the checkpoint to go back to

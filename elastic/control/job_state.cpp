@@ -15,10 +15,9 @@ using enum JobState;
 
 constexpr std::array kStates = std::to_array<StateEntry>({
     {kGathering, "gathering",
-     "the processes that it needs: at the start all, or those that have "
-     "machines ten seconds after the first worker joined; later all shards and one worker; if a "
-     "shard "
-     "was lost, also the checkpoint that is being written"},
+     "the processes that it needs: at the start all, or those that have machines ten seconds after "
+     "the first worker joined; later all shards and one worker; if a shard was lost, also the "
+     "checkpoint that is being written"},
     {kHalting, "halting", "every process to say where it stands"},
     {kRestoring, "restoring", "the place of the last good checkpoint"},
     {kLoading, "loading", "every shard to have its state (the first worker sends initial weights)"},
@@ -138,8 +137,7 @@ constexpr std::array kTransitions = std::to_array<Transition>({
      "nothing is left to do"},
     {kBeforeTheEnd, Cause::kStopAtOnce, "stop at once",
      "nothing was trained yet when the end was asked for, `stop.max_cost` leaves no time, or "
-     "workers "
-     "do not come together again for it",
+     "workers do not come together again for it",
      kEnding, "there is nothing to save, or no money or worker for it"},
     {kBeforeTheEnd, Cause::kFailure, "failure",
      "an error that would come again, too many losses or delays, nobody left, or a standstill",

@@ -29,20 +29,22 @@ std::vector<std::string> end_left_machines(const JobConfig& earlier, const Provi
   std::optional<Refusal> problem;
   std::vector<std::string> left;
   bool is_done = false;
+  const auto run_until_done = [&] {
+    while (!is_done && io.run_one() > 0) {
+    }
+  };
   provider->begin(nobody, [&](std::optional<Refusal> found) {
     problem = std::move(found);
     is_done = true;
   });
-  while (!is_done && io.run_one() > 0) {
-  }
+  run_until_done();
   if (problem) return {Error(problem->problem).what()};
   is_done = false;
   provider->end([&](const std::vector<std::string>& names) {
     left = names;
     is_done = true;
   });
-  while (!is_done && io.run_one() > 0) {
-  }
+  run_until_done();
   return left;
 }
 
