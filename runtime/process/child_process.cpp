@@ -181,6 +181,7 @@ ChildProcess::~ChildProcess() {
   *watching_ = false;
   if (!running_) return;
   signal(end_signal_);
+  signal(SIGCONT);  // one that is stopped could not end by itself
   pollfd waiting{.fd = exit_event_->native_handle(), .events = POLLIN, .revents = 0};
   if (end_signal_ != SIGKILL && ::poll(&waiting, 1, kEndMilliseconds) <= 0) signal(SIGKILL);
   siginfo_t end;

@@ -105,14 +105,17 @@ class CampaignJob(job.JobTest):
             self.assertAlmostEqual(sum(part[unit] for part in parts), spent["all"][unit], places=6)
             self.assertGreaterEqual(min(part[unit] for part in parts), -1e-9)
 
-    def processes(self, name):
-        """Pids of this test's processes with this word in their command line."""
-        found = []
+    def commands(self):
+        """(pid, words) of this test's processes."""
         for pid in job.processes_of(self.folder):
             try:
-                command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+                yield pid, pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
             except OSError:
                 continue
-            if any(name.encode() in word for word in command) and b"--guard" not in command[1:2]:
-                found.append(pid)
-        return found
+
+    def processes(self, name):
+        """Pids of this test's processes with this word in their command line."""
+        return [pid for pid, words in self.commands() if "--guard" not in words[1:2] and any(name in word for word in words)]
+
+    def guards(self):
+        return [pid for pid, words in self.commands() if "--guard" in words[1:2]]

@@ -110,6 +110,9 @@ class CampaignTest(CampaignJob):
             while len(self.processes("1003")) + len(self.processes("1001")) < 6 and time.monotonic() < deadline:
                 time.sleep(0.05)  # timeout(1) has the word 1003 as well
             self.assertEqual((len(self.processes("1003")), len(self.processes("1001"))), (4, 2))
+            if end == signal.SIGINT:  # also if whoever is to see to that is stopped
+                for guard in self.guards():
+                    os.kill(guard, signal.SIGSTOP)
             process.send_signal(end)
             process.wait(timeout=60)
             self.assert_no_orphans()
