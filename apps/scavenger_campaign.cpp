@@ -49,6 +49,8 @@ struct Arguments {
   std::vector<std::string> overrides;
   std::optional<double> max_cost;
   std::optional<std::uint64_t> max_simulations;
+  std::optional<std::uint32_t> machines;
+  bool retry_failed = false;
   bool print_config = false;
   bool plan = false;
   double plan_seconds = 0.0;
@@ -81,6 +83,11 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--max-simulations", arguments.max_simulations,
                  "Points to simulate (stop.max_simulations)")
       ->check(kPositive);
+  app.add_option("--machines", arguments.machines, "At once, at most (machines.count)")
+      ->check(kPositive);
+  app.add_flag("--retry-failed", arguments.retry_failed,
+               "With --resume: try the simulations that failed again")
+      ->needs(resume);
   app.add_flag("--print-config", arguments.print_config,
                "Print the whole configuration, and simulate nothing");
   auto* plan = app.add_flag("--plan", arguments.plan,
@@ -105,6 +112,8 @@ campaign::CampaignConfig load(const Arguments& arguments) {
   if (arguments.max_cost) overrides.push_back(fmt::format("stop.max_cost={}", *arguments.max_cost));
   if (arguments.max_simulations)
     overrides.push_back(fmt::format("stop.max_simulations={}", *arguments.max_simulations));
+  if (arguments.machines)
+    overrides.push_back(fmt::format("machines.count={}", *arguments.machines));
   return campaign::load_campaign_config(arguments.config, overrides);
 }
 
@@ -155,7 +164,11 @@ int work(const campaign::CampaignFolder& folder, const Arguments& arguments) {
   const RunLock lock(folder.path);  // first: nobody else writes what is read here
   campaign::ReplayedLog log = campaign::replay(folder);
   start_log("campaign", arguments.quiet ? LogLevel::kError : LogLevel::kWarning);
-  const campaign::CampaignConfig config = log.campaign.config();
+  campaign::CampaignConfig config = log.campaign.config();
+  if (arguments.machines) {
+    config.machines.count = *arguments.machines;
+    campaign::check_machines(config, elastic::usable_cores());
+  }
   campaign::require_inputs(folder, config);
   const bool quiet = arguments.quiet;
   asio::io_context io{1};
@@ -168,6 +181,8 @@ int work(const campaign::CampaignFolder& folder, const Arguments& arguments) {
                                 log.seconds,
                                 arguments.max_simulations.value_or(config.stop.max_simulations),
                                 arguments.max_cost.value_or(config.stop.max_cost),
+                                config.machines.count,
+                                arguments.retry_failed,
                                 program_folder(),
                                 {}};
   warn_of_free_machines(config, start.max_cost);

@@ -25,7 +25,8 @@ Campaign::Campaign(CampaignPlan plan)
       lives_(plan_.config.simulation.checkpoint.mean_life_hours * 3600.0, plan_.wall_seconds),
       choice_(plan_.catalogue, plan_.config),
       max_simulations_(plan_.config.stop.max_simulations),
-      max_cost_(plan_.config.stop.max_cost) {}
+      max_cost_(plan_.config.stop.max_cost),
+      most_machines_(plan_.config.machines.count) {}
 
 CampaignActions Campaign::step(const CampaignEvent& event, double now_seconds) {
   SCAVENGER_CHECK(now_seconds >= now_seconds_);
@@ -40,6 +41,7 @@ CampaignActions Campaign::step(const CampaignEvent& event, double now_seconds) {
 void Campaign::on(const event::Started& started) {
   max_simulations_ = started.max_simulations;
   max_cost_ = started.max_cost;
+  most_machines_ = started.most_machines > 0 ? started.most_machines : plan_.config.machines.count;
   for (const auto& [id, machine] : machines_) drop_tasks_of(id);
   for (const auto& [id, machine] : machines_)
     if (ledger_.is_open(id)) ledger_.close(id, now_seconds_);
@@ -50,6 +52,20 @@ void Campaign::on(const event::Started& started) {
   recent_failures_.clear();
   for (const auto& [point, simulation] : simulations_)
     if (simulation.state == SimulationState::kJudging) actions_.push_back(action::Judge{point});
+  if (started.tries_failed_again) try_failed_again();
+}
+
+// Each goes on from its last checkpoint, and has all of its tries again.
+void Campaign::try_failed_again() {
+  for (auto& [point, simulation] : simulations_) {
+    if (simulation.state != SimulationState::kFailed) continue;
+    ledger_.move(Spent::kDiscarded, Spent::kUseful, simulation.cost());
+    simulation.state = SimulationState::kWaiting;
+    simulation.failures = simulation.lost_trials = 0;
+    simulation.wall_losses = simulation.broken_hosts = 0;
+    simulation.failed_on.reset();
+    waiting_.push_back(point);
+  }
 }
 
 void Campaign::on(const event::StopAsked& asked) {

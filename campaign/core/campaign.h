@@ -92,6 +92,7 @@ class Campaign final {
   };
 
   void on(const event::Started& started);
+  void try_failed_again();
   void on(const event::MachineReady& ready);
   void on(const event::MachineDelayed& delayed);
   void on(const event::MachineRefused& refused);
@@ -176,6 +177,7 @@ class Campaign final {
   CheckpointCost checkpoint_cost_;
   std::uint64_t max_simulations_ = 0;
   double max_cost_ = 0.0;
+  std::uint32_t most_machines_ = 0;
   MachineId next_machine_ = 1;
   TaskId next_task_ = 1;
   std::uint32_t last_slots_ = 0;  // of the last machine that was ready; 0: none was

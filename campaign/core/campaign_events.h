@@ -26,7 +26,9 @@ struct Started {
   // The limits from now on; 0: none.
   std::uint64_t max_simulations = 0;
   double max_cost = 0.0;
-  std::string identity = {};  // of what is simulated, see campaign/run/campaign_folder.h
+  std::string identity = {};        // of what is simulated, see campaign/run/campaign_folder.h
+  std::uint32_t most_machines = 0;  // at once, from now on; 0: machines.count
+  bool tries_failed_again = false;  // simulations that count as failed
 };
 struct MachineReady {
   static constexpr std::string_view kName = "machine_ready";

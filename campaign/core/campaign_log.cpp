@@ -13,8 +13,9 @@
 namespace scavenger::campaign {
 
 namespace event {
-// Older logs have no `identity`.
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Started, max_simulations, max_cost, identity)
+// Older logs have no `identity`, `most_machines` and `tries_failed_again`.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Started, max_simulations, max_cost, identity,
+                                                most_machines, tries_failed_again)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MachineReady, machine, name, type, zone, spot, cores,
                                    price_per_hour, on_demand_price_per_hour, minimum_seconds,
                                    returning_seconds, charged_seconds)

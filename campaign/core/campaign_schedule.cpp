@@ -226,8 +226,8 @@ void Campaign::assign() {
 // ---- Machines. ----
 
 MachineChoice::Now Campaign::choice_now() const {
-  const double slots = static_cast<double>(
-      std::max<std::size_t>(busy_or_coming_slots(), plan_.config.machines.count));
+  const double slots =
+      static_cast<double>(std::max<std::size_t>(busy_or_coming_slots(), most_machines_));
   const double tasks = static_cast<double>(wanted_slots());
   return {lives_, now_seconds_, checkpoint_cost_.seconds(), std::max(1.0, tasks / slots)};
 }
@@ -331,7 +331,7 @@ void Campaign::request_machines() {
       return entry.second.state != MachineState::kLeaving && !entry.second.has_notice;
     });
   };
-  while (std::cmp_less(living(), plan_.config.machines.count) && busy_or_coming_slots() < wanted) {
+  while (std::cmp_less(living(), most_machines_) && busy_or_coming_slots() < wanted) {
     const std::string type = choice_.next_type(choice_now(), types_of_machines());
     if (!can_afford_another(type)) {
       if (machines_.empty())

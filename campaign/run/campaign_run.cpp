@@ -53,7 +53,8 @@ void CampaignRun::begin() {
   provider_.begin(*this, [this](const std::optional<Refusal>& problem) {
     if (problem) throw InputError(problem->problem);
     open_links();
-    feed(event::Started{start_.max_simulations, start_.max_cost, identity_of(start_.folder)});
+    feed(event::Started{start_.max_simulations, start_.max_cost, identity_of(start_.folder),
+                        start_.most_machines, start_.tries_failed_again});
     if (early_stop_) feed(event::StopAsked{*early_stop_, false, false});
     watch_signs_of_life();
   });
@@ -167,7 +168,7 @@ void CampaignRun::carry_out(const action::RequestMachine& action) {
 std::uint32_t CampaignRun::cores_of(const Machine& machine) const {
   // Local machines are all this one, and share its cores.
   if (campaign_.config().provider.type == ProviderType::kLocal)
-    return std::max(1U, machine.cores / campaign_.config().machines.count);
+    return std::max(1U, machine.cores / start_.most_machines);
   if (machine.cores > 0) return machine.cores;
   for (const CatalogueEntry& entry : provider_.catalogue().entries)
     if (entry.type == machine.type) return std::max(1U, static_cast<std::uint32_t>(entry.cores));

@@ -28,7 +28,9 @@ struct CampaignStart {
   Campaign campaign;     // as the log leaves it
   double seconds = 0.0;  // of the last step in the log
   std::uint64_t max_simulations = 0;
-  double max_cost = 0.0;                 // dollars
+  double max_cost = 0.0;  // dollars
+  std::uint32_t most_machines = 1;
+  bool tries_failed_again = false;
   std::filesystem::path program_folder;  // of scavenger-task
   // Is told each event after it was taken; for people.
   std::function<void(const Campaign&, const CampaignEvent&, double seconds)> show;

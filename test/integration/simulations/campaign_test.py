@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import job  # noqa: E402
-from campaign_job import STEPS, CampaignJob  # noqa: E402
+from campaign_job import ENGINE, STEPS, CampaignJob  # noqa: E402
 from fake_cloud import TOKEN, ledger_of, start_fake  # noqa: E402
 
 KILLS = job.count_option(int(os.environ.get("SCAVENGER_CAMPAIGN_KILLS", "3")))
@@ -160,6 +160,32 @@ class CampaignTest(CampaignJob):
         page = (self.run_folder() / "report.html").read_text()
         self.assertIn("energy is not a number", page)
         self.check_books()
+
+    def test_what_failed_is_tried_again_on_more_machines(self):
+        no_licence = self.folder / "fail-2"
+        no_licence.write_text("")
+        self.write_engine(ENGINE.replace("-e fail-$c", f"-e {self.folder}/fail-$c"))
+        self.campaign(self.write_config(points=3, simulation={"tries": 2}), "--run", self.run_folder())
+        report = self.report()
+        self.assertEqual((report["status"], report["done"], report["failed"]), ("finished", 2, 1))
+        begun = self.record.read_text().count("begin")
+        self.campaign("--resume", self.run_folder())
+        self.assertEqual(self.record.read_text().count("begin"), begun)  # it has failed for good
+        no_licence.unlink()
+        self.campaign("--resume", self.run_folder(), "--retry-failed", "--machines", 1)
+        self.check_all_done(3)
+        self.check_nothing_is_redone_that_was_kept()
+        self.assertIn("lead to the same decisions", self.campaign("--replay", self.run_folder()))
+
+    def test_a_resume_takes_another_number_of_machines(self):
+        process = self.start_campaign(self.write_config(points=6), "--run", self.run_folder())
+        self.wait_for("segment_began", 2)
+        self.kill(process)
+        lines = len(self.log())
+        self.campaign("--resume", self.run_folder(), "--machines", 3)
+        asked = [action for line in self.log()[lines:lines + 1] for action in line["actions"]]
+        self.assertEqual([name for one in asked for name in one], ["request_machine"] * 3)
+        self.check_all_done()
 
     def test_a_campaign_without_a_result_has_failed(self):
         said = self.campaign(self.write_config(points=2, files=("diverge-1", "diverge-2")), "--run", self.run_folder(), check=1)

@@ -289,6 +289,28 @@ TEST_CASE("max_simulations ends it, and a higher one lets it go on", "[campaign]
   CHECK(script.feed(event::Started{2, 0.0}) == Lines{"request 2"});
 }
 
+TEST_CASE("A later process may use more machines, and try again what has failed", "[campaign]") {
+  CampaignConfig config = small_config(2);
+  config.simulation.tries = 1;
+  ScriptedCampaign script(config);
+  script.begin();
+  script.bring(1);
+  script.run_segment(1, 1.5, 15);
+  const double before = script.spent(Spent::kUseful).seconds;
+  script.feed(event::TaskFailed{1, "failed", "no licence", ""});
+  CHECK(script.spent(Spent::kUseful).seconds < before);
+  script.feed(event::TaskFailed{2, "diverged", "", ""});
+  CHECK(script.feed(event::MachineReleased{1}) == Lines{"finish: finished"});
+  CHECK(script.begin() == Lines{"finish: finished"});
+  CHECK(script.feed(event::Started{.most_machines = 2, .tries_failed_again = true}) ==
+        Lines{"request 2"});  // there is one simulation only
+  CHECK(script.spent(Spent::kUseful).seconds == Approx(before));
+  const std::string started = script.bring(2).front();
+  CHECK(started.starts_with("start 3 on 2: kept 1, 15 to "));
+  script.feed(event::TaskFailed{3, "failed", "no licence", ""});
+  CHECK(script.feed(event::MachineReleased{2}) == Lines{"finish: finished"});
+}
+
 TEST_CASE("The first wish to stop is orderly, the second is obeyed at once", "[campaign]") {
   ScriptedCampaign script(small_config(1));
   script.begin();
