@@ -15,9 +15,10 @@ namespace scavenger {
 namespace {
 
 constexpr double kCheckSeconds = 20.0;
-constexpr double kRestSeconds = 10.0;  // a host that failed is not tried for so long
-constexpr int kSshFailed = 255;        // exit code of ssh if ssh itself failed, not the command
-constexpr int kNoSuchProgram = 127;    // exit codes of a shell
+constexpr double kGiveUpSeconds = 600.0;  // on hosts that cannot be reached
+constexpr double kRestSeconds = 10.0;     // a host that failed is not tried for so long
+constexpr int kSshFailed = 255;           // exit code of ssh if ssh itself failed, not the command
+constexpr int kNoSuchProgram = 127;       // exit codes of a shell
 constexpr int kNotExecutable = 126;
 
 // ssh never asks the user, notices within 15 s that the host is gone, and checks the host's key.
@@ -111,9 +112,9 @@ std::optional<std::size_t> SshProvider::free_host(const std::string& type) const
     if (!type.empty() && settings_.hosts[i].machine.type != type) continue;
     const auto used =
         std::ranges::count(host_of_, i, [](const auto& entry) { return entry.second; });
-    const auto rest = rests_.find(i);
+    const auto failure = failures_.find(i);
     if (std::cmp_less(used, settings_.hosts[i].workers) &&
-        (rest == rests_.end() || rest->second <= now))
+        (failure == failures_.end() || failure->second.again_seconds <= now))
       return i;
   }
   return std::nullopt;
@@ -195,6 +196,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest& reque
     const SshHost& host = settings_.hosts[*index];
     try {
       co_await check(*index);
+      failures_.erase(*index);
       Machine machine;
       machine.name = fmt::format("{}/{}", host.destination, id);
       machine.zone = host.destination;
@@ -210,7 +212,7 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest& reque
     }
     tell_delayed(id, *last);
     host_of_.erase(id);
-    rests_[*index] = clock_.now_seconds() + kRestSeconds;
+    note_failure(*index, last->kind);
   }
   if (!last)
     last = Refusal{RefusalKind::kCapacity,
@@ -218,7 +220,30 @@ awaitable<Machine> SshProvider::obtain(MachineId id, const MachineRequest& reque
                     .where = "provider.hosts",
                     .remedy = "add hosts, or raise `workers` of one"},
                    kRestSeconds};
+  if (is_hopeless(type)) last->retry_after_seconds.reset();
   throw MachineRefused(std::move(*last));
+}
+
+void SshProvider::note_failure(std::size_t host, RefusalKind kind) {
+  const double now = clock_.now_seconds();
+  const auto [failure, is_first] = failures_.try_emplace(host, Failure{kind, now, now});
+  failure->second.kind = kind;
+  failure->second.again_seconds = now + kRestSeconds;
+}
+
+// A host that cannot be reached may come back. One whose key or programs are wrong needs the user.
+bool SshProvider::is_hopeless(const std::string& type) const {
+  if (!host_of_.empty()) return false;
+  for (std::size_t i = 0; i < settings_.hosts.size(); ++i) {
+    if (!type.empty() && settings_.hosts[i].machine.type != type) continue;
+    const auto found = failures_.find(i);
+    if (found == failures_.end()) return false;
+    const Failure& failure = found->second;
+    if (failure.kind == RefusalKind::kUnreachable &&
+        clock_.now_seconds() - failure.since_seconds < kGiveUpSeconds)
+      return false;
+  }
+  return true;
 }
 
 // Does not need to end the worker, which ends with its ssh connection.

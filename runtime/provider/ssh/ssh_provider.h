@@ -73,6 +73,9 @@ class SshProvider final : public Lessor {
   std::optional<std::size_t> free_host(const std::string& type) const;
   std::vector<std::string> launch_words(std::size_t host) const;
   awaitable<void> check(std::size_t host) const;
+  void note_failure(std::size_t host, RefusalKind kind);
+  // Whether nothing is used and no host of that type can be expected to be usable soon.
+  bool is_hopeless(const std::string& type) const;
 
   const Clock& clock_;
   const SshSettings settings_;
@@ -82,8 +85,14 @@ class SshProvider final : public Lessor {
   std::unique_ptr<SshSocketFolder> sockets_;
   std::vector<std::unique_ptr<SshConnection>> connections_;  // one for each host
   std::map<MachineId, std::size_t> host_of_;                 // index of each machine's host
-  // By host that failed: until when, on clock_, it is not tried.
-  std::map<std::size_t, double> rests_;
+  // Of a host that has not been usable since `since_seconds`, and is not tried until
+  // `again_seconds`, both on clock_.
+  struct Failure {
+    RefusalKind kind;
+    double since_seconds;
+    double again_seconds;
+  };
+  std::map<std::size_t, Failure> failures_;
 };
 
 const ProviderFactory& ssh_provider_factory();

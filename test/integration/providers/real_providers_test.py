@@ -82,12 +82,13 @@ class SshTest(ProviderTest):
     def test_a_job_over_ssh_loses_a_worker_and_goes_on(self):
         self.assert_trains(self.over_ssh())
 
-    def test_hosts_without_the_programs_end_the_job_only_where_nobody_else_is_left(self):
-        output = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh(program_folder="/no/such"))
-        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
-        self.assertTrue(any("/no/such/scavenger-worker" in event["reason"] for event in refused))
-        output.send_signal(signal.SIGINT)
-        self.assertEqual(output.wait(timeout=180), 130)
+    def assert_ends_for(self, reason, provider):
+        """A job none of whose hosts can be used before the user has mended something."""
+        self.assertIn(reason, self.train(*ENDLESS, "--run", self.run_folder(), *provider, check=1))
+        self.assertEqual([event for event in job.events(self.run_folder(), "process_started") if event["role"] == "worker"], [])
+
+    def test_hosts_without_the_programs_end_the_job_if_nobody_else_is_left(self):
+        self.assert_ends_for("there is no program /no/such/scavenger-worker", self.over_ssh(program_folder="/no/such"))
 
     def test_many_workers_start_over_one_connection(self):
         process = self.start(*ENDLESS[:-1 - ENDLESS[::-1].index("--workers")], "--workers", 4, *ENDLESS[ENDLESS.index("--workers") + 2:],
@@ -108,20 +109,21 @@ class SshTest(ProviderTest):
         self.assertEqual(said.read_text(), 2 * "two words\n")
 
     def test_a_prelude_that_fails_is_told_before_a_worker_is_started(self):
-        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh(prelude=["echo no module cuda >&2; false"]))
-        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=180)
-        self.assertTrue(any("no module cuda" in event["reason"] for event in refused), refused)
-        self.assertEqual([event for event in job.events(self.run_folder(), "process_started") if event["role"] == "worker"], [])
+        self.assert_ends_for("no module cuda", self.over_ssh(prelude=["echo no module cuda >&2; false"]))
 
     def test_a_host_whose_key_is_not_known_is_refused_with_the_remedy(self):
         (self.server.folder / "known_hosts").write_text("")
-        process = self.start(*ENDLESS, "--run", self.run_folder(), *self.over_ssh())
-        refused = self.wait_for_event(self.run_folder(), "machine", count=4)
+        self.assert_ends_for("host key is not known", self.over_ssh())
+
+    def test_a_job_goes_on_while_one_host_can_be_used(self):
+        wrong = {"destination": "127.0.0.2", "address": "127.0.0.1"}
+        right = {"destination": "127.0.0.1", "address": "127.0.0.1", "workers": 1}
+        process = self.start(*ENDLESS, "--run", self.run_folder(),
+                             *self.provider(type="ssh", hosts=[wrong, right], options=["-F", str(self.server.config)]))
+        self.wait_for_event(self.run_folder(), "iterations", count=3, timeout=120)
+        self.wait_for_event(self.run_folder(), "machine", count=5)  # it is asked again
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=180)
-        self.assertTrue(any("host key" in event["reason"] and "known_hosts" in event["reason"] for event in refused), refused)
+        self.assertEqual(process.wait(timeout=180), 130)
 
     def install(self, *words, check=0):
         done = subprocess.run([job.programs / "scavenger-ctl", "install", "127.0.0.1", "--ssh-option=-F", f"--ssh-option={self.server.config}", *words],

@@ -13,6 +13,7 @@
 #include "runtime/provider/slurm/slurm_commands.h"
 #include "runtime/provider/slurm/slurm_provider.h"
 #include "runtime/provider/ssh/ssh_provider.h"
+#include "test/support/manual_clock.h"
 #include "test/support/temporary_folder.h"
 #include "test/unit/runtime/provider/conformance.h"
 
@@ -45,10 +46,10 @@ ProviderTrial::Make ssh_maker(const SshSettings& settings) {
 }
 
 // What a provider says to a request.
-Refusal refusal_of(ProviderTrial& trial) {
-  trial.request(1);
-  trial.run_until([&] { return trial.diary().refusals.contains(1); });
-  return trial.diary().refusals.at(1);
+Refusal refusal_of(ProviderTrial& trial, MachineId id = 1) {
+  trial.request(id);
+  trial.run_until([&] { return trial.diary().refusals.contains(id); });
+  return trial.diary().refusals.at(id);
 }
 
 }  // namespace
@@ -85,6 +86,7 @@ TEST_CASE("ssh: hosts are filled in order, as far as they take workers", "[ssh]"
   trial.request(5);
   trial.run_until([&] { return !trial.words(5).empty(); });
   CHECK(trial.diary().refusals.at(5).kind == RefusalKind::kCapacity);
+  CHECK(trial.diary().refusals.at(5).retry_after_seconds > 0.0);
   trial.release(2);
   trial.run_until([&] { return trial.words(2).size() == 2; });
   CHECK(trial.ready(6).zone == "127.0.0.1");
@@ -98,6 +100,24 @@ TEST_CASE("ssh: a host that does not answer is passed over for the next one", "[
 
   CHECK(trial.ready(1).zone == "localhost");
   CHECK(trial.words(1) == Words{"delayed", "ready"});
+  CHECK(refusal_of(trial, 2).retry_after_seconds > 0.0);
+}
+
+TEST_CASE("ssh: hosts that cannot be reached are asked again for ten minutes", "[ssh]") {
+  SKIP_WITHOUT("SCAVENGER_TEST_SSH_CONFIG");
+  SshSettings settings = ssh_to_this_machine();
+  for (SshHost& host : settings.hosts) host.destination = "nobody-here.invalid";
+  ManualClock clock;  // begins at 1000 s
+  ProviderTrial trial([&](asio::io_context& io) {
+    return std::make_unique<SshProvider>(io, clock, settings,
+                                         environment("SCAVENGER_TEST_PROGRAMS"),
+                                         version_line("scavenger-worker"));
+  });
+  CHECK(refusal_of(trial, 1).retry_after_seconds > 0.0);
+  clock.seconds = 1599.0;
+  CHECK(refusal_of(trial, 2).retry_after_seconds > 0.0);
+  clock.seconds = 1600.0;
+  CHECK_FALSE(refusal_of(trial, 3).retry_after_seconds);
 }
 
 TEST_CASE("ssh: hosts without the programs, or with others, are told with a remedy", "[ssh]") {
@@ -109,6 +129,7 @@ TEST_CASE("ssh: hosts without the programs, or with others, are told with a reme
   CHECK(nothing.kind == RefusalKind::kBroken);
   CHECK_THAT(nothing.problem.what, Catch::Contains("/no/such/folder/scavenger-worker"));
   CHECK_THAT(nothing.problem.remedy, Catch::Contains("provider.program_folder"));
+  CHECK_FALSE(nothing.retry_after_seconds);
 
   ProviderTrial other([](asio::io_context& io) {
     return std::make_unique<SshProvider>(io, clock_of_test, ssh_to_this_machine(),
