@@ -71,8 +71,8 @@ void check_inputs(const CampaignConfig& config, const fs::path& run_folder) {
   }
 }
 
-// A folder that is not finished does not stay.
-void copy_files(const CampaignConfig& config, const CampaignFolder& folder) {
+// A folder that is not finished does not stay, unless it was there before.
+void copy_files(const CampaignConfig& config, const CampaignFolder& folder, bool was_there) {
   std::error_code error, ignored;
   fs::create_directories(folder.files(), error);
   for (const fs::path& file : config.simulation.files) {
@@ -81,7 +81,7 @@ void copy_files(const CampaignConfig& config, const CampaignFolder& folder) {
     if (!error) continue;
     fs::remove_all(folder.files(), ignored);
     fs::remove(folder.logs(), ignored);
-    fs::remove(folder.path, ignored);
+    if (!was_there) fs::remove(folder.path, ignored);
     refuse_run_folder(copy, error.message());
   }
 }
@@ -115,12 +115,13 @@ CampaignFolder make_campaign_folder(const CampaignConfig& config, const fs::path
                                 ", or give --run another folder"
                           : "give --run another folder"});
   }
+  const bool was_there = !wanted.empty() && fs::exists(wanted, error);
   check_inputs(config, fs::absolute(wanted.empty() ? "runs" : wanted));
   CampaignFolder folder{
       fs::absolute(wanted.empty() ? make_free_run_folder(config.name) : wanted).lexically_normal()};
   fs::create_directories(folder.logs(), error);
   if (error) refuse_run_folder(folder.path, error.message());
-  copy_files(config, folder);
+  copy_files(config, folder, was_there);
   write_file_atomically(folder.config(), json_text(to_json(config), {.indent = 2}) + "\n");
   write_file_atomically(folder.log(), "");
   return folder;
