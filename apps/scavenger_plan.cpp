@@ -12,10 +12,8 @@
 
 #include "apps/command_line/command_line.h"
 #include "apps/command_line/duration.h"
+#include "apps/command_line/price_command.h"
 #include "apps/command_line/user_program.h"
-#include "cloud_gcp/api/price_refresh.h"
-#include "cloud_gcp/pricing/price_table.h"
-#include "cloud_gcp/pricing/price_text.h"
 #include "cloud_gcp/provider/gcp_catalogue.h"
 #include "elastic/model_service/model_service.h"
 #include "elastic/plan/plan_output.h"
@@ -32,7 +30,6 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/version.h"
-#include "runtime/schema/input_file.h"
 
 namespace scavenger {
 namespace {
@@ -75,11 +72,13 @@ void declare_question(CLI::App& app, elastic::PlanQuestion& question, PlanWords&
   app.add_option("--max-local-batch", question.constraints.max_local_batch,
                  "What a worker's memory holds")
       ->check(kPositive);
-  app.add_option("--machines", words.machines,
-                 "Unequal machines, in the order in which workers get them: "
-                 "TYPE:COUNT[:SPEED[:PRICE]],...");
+  CLI::Option* const machines =
+      app.add_option("--machines", words.machines,
+                     "Unequal machines, in the order in which workers get them: "
+                     "TYPE:COUNT[:SPEED[:PRICE]],...");
   app.add_option("--shares", words.shares, "Of the batch on unequal machines")
-      ->check(CLI::IsMember({"even", "dynamic"}));
+      ->check(CLI::IsMember({"even", "dynamic"}))
+      ->needs(machines);
   app.add_option("--price", question.prices.per_worker, "Dollars per worker and hour")
       ->check(kNotNegative);
   app.add_option("--fixed-price", question.prices.fixed, "Dollars per hour for all else")
@@ -90,30 +89,38 @@ void declare_question(CLI::App& app, elastic::PlanQuestion& question, PlanWords&
       ->check(kPositive);
   app.add_option("--machine", question.filter.machine, "Only of this machine type");
   app.add_option("--target", question.filter.target, "Only of this target");
-  app.add_option("--phase", question.filter.phase, "Only of this phase of the learning rate");
+  app.add_option("--phase", question.filter.phase, "Only of this phase of the learning rate")
+      ->check(kPositive);
 }
 
 void declare_simulation(CLI::App& app, PlanArguments& arguments) {
-  app.add_flag("--simulate", arguments.simulate,
-               "Take the table for the truth, and say what each search would find and cost; with "
-               "--store, also one that knows only the other models of the store");
+  CLI::Option* const simulate = app.add_flag(
+      "--simulate", arguments.simulate,
+      "Take the table for the truth, and say what each search would find and cost; with --store, "
+      "also one that knows only the other models of the store");
+  for (const char* const form : {"--json", "--html", "--mode"})
+    simulate->excludes(app.get_option(form));
   app.add_option("--seeds", arguments.simulation.seeds, "Of the simulation")
-      ->check(CLI::Range(1, 100000));
+      ->check(CLI::Range(1, 100000))
+      ->needs(simulate);
   app.add_option("--resize-seconds", arguments.simulation.resize_seconds, "Of the simulation")
-      ->check(kNotNegative);
+      ->check(kNotNegative)
+      ->needs(simulate);
   app.add_option("--cold-start", arguments.simulation.cold_start_iterations,
-                 "Of the simulation: iterations before anything is measured");
+                 "Of the simulation: iterations before anything is measured")
+      ->needs(simulate);
 }
 
 void declare_plan(CLI::App& app, PlanArguments& arguments) {
   app.add_option("SOURCES", arguments.sources.paths,
                  "Run folders of one job, a table of observations (CSV, JSON), or an export");
-  app.add_option("--store", arguments.sources.store.name,
-                 "A store of measurements (docs/store.md)");
-  app.add_option("--token-file", arguments.sources.store.token_file,
-                 "Of a store that is a service");
+  CLI::Option* const store = app.add_option("--store", arguments.sources.store.name,
+                                            "A store of measurements (docs/store.md)");
+  app.add_option("--token-file", arguments.sources.store.token_file, "Of a store that is a service")
+      ->needs(store);
   app.add_option("--model", arguments.sources.model,
-                 "Which model of the store: its id, or how it begins");
+                 "Which model of the store: its id, or how it begins")
+      ->needs(store);
   app.add_option("--mode", arguments.words.mode,
                  "measured; none: the store's most similar model; universal: the mean of all")
       ->check(CLI::IsMember({"measured", "none", "universal"}));
@@ -136,7 +143,6 @@ elastic::PlanQuestion question_of(const PlanArguments& arguments) {
   if (!words.batch_sizes.empty())
     question.batch_sizes = elastic::parse_numbers(words.batch_sizes, "--batch-sizes");
   if (!words.machines.empty()) question.machines = elastic::parse_machines(words.machines);
-  if (question.filter.phase == 0U) question.filter.phase.reset();  // the phases count from 1
   if (words.shares == "even") question.sharing = perfmodel::Sharing::kEven;
   if (arguments.sources.samples_per_epoch > 0.0)
     question.samples_per_epoch = arguments.sources.samples_per_epoch;
@@ -145,12 +151,16 @@ elastic::PlanQuestion question_of(const PlanArguments& arguments) {
 
 int plan(const PlanArguments& arguments) {
   const elastic::PlanQuestion question = question_of(arguments);
+  const elastic::Knowledge knowledge = elastic::parse_knowledge(arguments.words.mode);
+  if (knowledge != elastic::Knowledge::kMeasured && arguments.sources.store.name.empty())
+    throw InputError({.what = "the models of a store are asked for, and no store is named",
+                      .where = "--mode " + arguments.words.mode,
+                      .remedy = "give --store FILE, or the URL of a service"});
   if (arguments.simulate) {
     std::cout << elastic::simulate_searches(arguments.sources, question, arguments.simulation);
     return 0;
   }
-  const elastic::MadePlan made = elastic::plan_from(
-      arguments.sources, elastic::parse_knowledge(arguments.words.mode), question);
+  const elastic::MadePlan made = elastic::plan_from(arguments.sources, knowledge, question);
   std::cout << (arguments.json ? elastic::plan_json(made.plan, made.source)
                                : elastic::plan_text(made.plan, made.source));
   if (!arguments.html.empty())
@@ -234,6 +244,14 @@ int replay(const std::string& run_folder) {
   return replay.is_same ? 0 : 1;
 }
 
+// What was named before a command, as in scavenger-plan --store FILE list, counts where the command
+// itself does not say it.
+elastic::StoreAddress store_of(elastic::StoreAddress named, const elastic::StoreAddress& before) {
+  if (named.name.empty()) named.name = before.name;
+  if (named.token_file.empty()) named.token_file = before.token_file;
+  return named;
+}
+
 class Commands final {
  public:
   explicit Commands(CLI::App& app) {
@@ -251,10 +269,8 @@ class Commands final {
     serve->add_option("--listen", store_.listen, "HOST:PORT; who can reach it can try");
   }
 
-  // `before`: what was named before the command, as in scavenger-plan --store FILE list.
   int run(CLI::App& app, const elastic::StoreAddress& before) {
-    if (store_.store.name.empty()) store_.store.name = before.name;
-    if (store_.store.token_file.empty()) store_.store.token_file = before.token_file;
+    store_.store = store_of(store_.store, before);
     if (store_.store.name.empty() && !app.got_subcommand("replay"))
       throw InputError({.what = "no store is named",
                         .where = "--store",
@@ -288,50 +304,6 @@ class Commands final {
   elastic::PlanSources sources_;
 };
 
-// ---- Prices of Compute Engine. ----
-
-class PriceCommand final {
- public:
-  explicit PriceCommand(CLI::App& app) {
-    command_ =
-        app.add_subcommand("prices", "What machines of Google Compute Engine cost by the hour");
-    command_->add_option("--catalog", catalog_, "Another one than that of this build")
-        ->check(CLI::ExistingFile);
-    command_->add_option("--region", region_, "Such as us-central1");
-    command_->add_option("--machine", machine_types_, "Only these types; custom ones, too");
-    command_->add_option("--refresh", refreshed_,
-                         "Write a catalog with today's prices to this file");
-    command_->add_option("--key-file", key_file_, "A service account's key, for --refresh");
-    command_->add_option("--endpoint", endpoint_, "Of the Cloud Billing API, for --refresh");
-  }
-
-  bool is_called() const { return command_->parsed(); }
-
-  int run() const {
-    const std::string text =
-        catalog_.empty() ? gcp_price_text() : read_input_file(catalog_, "name a catalog of prices");
-    if (refreshed_.empty()) {
-      const std::string name = catalog_.empty() ? "built-in prices" : catalog_.string();
-      std::cout << gcp::price_table(gcp::PriceCatalog::parse(text, name), region_, machine_types_);
-      return 0;
-    }
-    const gcp::RefreshedPrices made = gcp::todays_prices(text, key_file_, endpoint_);
-    write_output_file(refreshed_, made.catalog);
-    std::cout << refreshed_.string() << ": " << made.updated << " prices are today's, " << made.kept
-              << " were not found and are as before\n";
-    return 0;
-  }
-
- private:
-  CLI::App* command_ = nullptr;
-  std::filesystem::path catalog_;  // empty: the built-in one
-  std::string region_ = "us-central1";
-  std::vector<std::string> machine_types_;
-  std::filesystem::path refreshed_;  // the file to write
-  std::filesystem::path key_file_;
-  std::string endpoint_ = "https://cloudbilling.googleapis.com";
-};
-
 // ---- Machine types. ----
 
 class VmsCommand final {
@@ -361,7 +333,7 @@ class VmsCommand final {
   bool is_called() const { return command_->parsed(); }
 
   int run(const elastic::StoreAddress& before) {
-    if (sources_.store.name.empty()) sources_.store = before;
+    sources_.store = store_of(sources_.store, before);
     question_.policy = perfmodel::parse_policy(policy_);
     if (!max_time_.empty()) question_.limits.max_seconds = parse_duration(max_time_, "--max-time");
     if (sources_.samples_per_epoch > 0.0) question_.samples_per_epoch = sources_.samples_per_epoch;
@@ -424,6 +396,10 @@ class VmsCommand final {
   }
 
   std::vector<elastic::VmType> catalogue() const {
+    if (catalog_ != "gcp" && command_->count("--region") > 0)
+      throw InputError({.what = "only --catalog gcp has regions",
+                        .where = "--region",
+                        .remedy = "leave it out"});
     if (catalog_ != "gcp") return elastic::vm_types_at(catalog_);
     return elastic::vm_types_of(gcp::region_catalogue(region_, gcp::PriceCatalog::built_in()));
   }
@@ -464,6 +440,19 @@ class AgainCommand final {
   std::string job_;
 };
 
+// An option before a command is the plan's, which the command does not make.
+void require_no_options_before_command(const CLI::App& app) {
+  if (app.get_subcommands().empty()) return;
+  const std::string command = app.get_subcommands().front()->get_name();
+  for (const CLI::Option* const option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--store" || name == "--token-file") continue;
+    throw InputError({.what = fmt::format("it stands before the command {}", command),
+                      .where = name,
+                      .remedy = "write what belongs to the command behind it"});
+  }
+}
+
 }  // namespace
 }  // namespace scavenger
 
@@ -481,6 +470,7 @@ int main(int argc, char** argv) {
   const AgainCommand again(app);
   if (const auto exit_code = parse_command_line(app, argc, argv)) return *exit_code;
   return run_user_program("scavenger-plan", [&] {
+    require_no_options_before_command(app);
     if (prices.is_called()) return prices.run();
     if (again.is_called()) return again.run();
     if (vms.is_called()) return vms.run(arguments.sources.store);

@@ -10,6 +10,7 @@ namespace scavenger::gcp {
 
 std::string price_table(const PriceCatalog& catalog, const std::string& region,
                         std::span<const std::string> machine_types) {
+  catalog.require_region(region);
   std::string text =
       fmt::format("dollars an hour in {}, as of {}\n{:<24} {:>7} {:>9} {:>10} {:>10}\n", region,
                   catalog.as_of(), "machine", "vCPUs", "GiB", "on demand", "spot");

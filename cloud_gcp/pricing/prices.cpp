@@ -171,6 +171,16 @@ const PriceCatalog::Region& PriceCatalog::region(const std::string& name) const 
   return found->second;
 }
 
+void PriceCatalog::require_region(const std::string& name) const {
+  if (regions_.contains(name)) return;
+  const std::vector<std::string> known = regions();
+  const std::string nearest = nearest_word(name, known);
+  throw ConfigError({.what = fmt::format("there are no prices of \"{}\"", name),
+                     .where = "--region",
+                     .remedy = nearest.empty() ? "use one of " + join_words(known)
+                                               : fmt::format("did you mean \"{}\"?", nearest)});
+}
+
 MachineShape PriceCatalog::shape(const std::string& machine_type) const {
   if (is_custom_type(machine_type)) return parse_custom_type(machine_type).shape;
   const auto found = shapes_.find(machine_type);

@@ -1,7 +1,5 @@
 #include "cloud_gcp/provider/gcp_catalogue.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -49,11 +47,7 @@ MachineCatalogue gcp_catalogue(const GcpSettings& settings, const PriceCatalog& 
 }
 
 MachineCatalogue region_catalogue(const std::string& region, const PriceCatalog& prices) {
-  const std::vector<std::string> regions = prices.regions();
-  if (std::ranges::count(regions, region) == 0)
-    throw ConfigError({.what = fmt::format("there is no price of region \"{}\"", region),
-                       .where = "--region",
-                       .remedy = "scavenger-plan prices --region NAME shows what is known"});
+  prices.require_region(region);
   MachineCatalogue catalogue;
   catalogue.order = MachineCatalogue::Order::kCheapestFirst;
   for (const std::string& type : prices.machine_types()) {

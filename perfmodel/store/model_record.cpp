@@ -125,7 +125,7 @@ ModelRecord parse_model_record(const std::string& text, const std::string& where
     check_record(record);
     return record;
   } catch (const nlohmann::json::exception& error) {
-    throw DataError({.what = error.what(),
+    throw DataError({.what = fmt::format("this is no exported model ({})", error.what()),
                      .where = where,
                      .remedy = "give what scavenger-plan export writes (docs/store.md)"});
   } catch (const DataError& error) {

@@ -79,6 +79,7 @@ class BadInputTest(job.JobTest):
                            (("scavenger-md", "fluid", "--until", "9", "--folder", ""), "--folder: the name is empty"),
                            (("scavenger-export", "", "x"), "RUN: the name is empty"),
                            (("scavenger-predict", ""), "RUN: the name is empty"),
+                           (("scavenger-campaign", "x.json", "--retry-failed"), "--retry-failed requires --resume"),
                            (("scavenger-plan", "x.csv", "--html", ""), "--html: the name is empty")):
             done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=180)
             self.assertEqual(done.returncode, 2, done.stderr)
@@ -91,6 +92,26 @@ class BadInputTest(job.JobTest):
         self.assertIn(says, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual(done.stderr.count("scavenger-plan: "), int("scavenger-plan vms" not in done.stderr), done.stderr)
+
+    def test_a_plan_does_not_ignore_what_it_cannot_use(self):
+        for words, says in (("x.csv --mode none", "--mode none: the models of a store are asked for"),
+                            ("x.csv --model 1", "--model requires --store"),
+                            ("x.csv --token-file f", "--token-file requires --store"),
+                            ("x.csv --seeds 3", "--seeds requires --simulate"),
+                            ("x.csv --simulate --json", "--json excludes --simulate"),
+                            ("x.csv --shares even", "--shares requires --machines"),
+                            ("x.csv --phase 0", '"0" is no number above 0'),
+                            ("--policy min-cost prices", "--policy: it stands before the command prices"),
+                            ("prices --region mars", 'there are no prices of "mars"'),
+                            ("prices --region us-central", 'did you mean "us-central1"?'),
+                            ("vms x.csv --catalog m.csv --region mars", "only --catalog gcp has regions"),
+                            ("vms x.csv --region mars", 'there are no prices of "mars"'),
+                            ("prices --key-file f", "--key-file requires --refresh"),
+                            ("prices --refresh f --region us-central1", "--region excludes --refresh")):
+            self.plan_refuses(*words.split(), says=says)
+        empty = self.folder / "empty.json"
+        empty.write_text("{}")
+        self.plan_refuses(empty, says="this is no exported model")
 
     def test_what_never_ends_is_neither_a_table_nor_a_store_nor_waited_for(self):
         pipe, table, machines = (self.folder / name for name in ("pipe", "table.csv", "machines.csv"))

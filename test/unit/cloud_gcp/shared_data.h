@@ -12,9 +12,8 @@ namespace scavenger::gcp {
 // Nothing, and a warning, where the file is missing.
 inline std::filesystem::path shared_file_or_skip(const std::string& name) {
   const char* const folder = std::getenv("SCAVENGER_SHARED_DATA");
-  const auto path =
-      std::filesystem::path(folder != nullptr ? folder : SCAVENGER_SHARED_DATA_DEFAULT) / "gcp" /
-      name;
+  auto path = std::filesystem::path(folder != nullptr ? folder : SCAVENGER_SHARED_DATA_DEFAULT) /
+              "gcp" / name;
   if (std::filesystem::exists(path)) return path;
   WARN("skipped: there is no " << path << "; set SCAVENGER_SHARED_DATA");
   return {};

@@ -19,6 +19,7 @@ TEST_CASE("A table of prices has the types that are sold in the region, or those
   CHECK_THAT(named, Catch::Contains("0.06701") && Catch::Contains("n2-custom-8-16384"));
   const std::vector<std::string> unknown = {"e2-standard-3"};
   CHECK_THROWS_WITH(price_table(catalog, "us-central1", unknown), Catch::Contains("e2-standard-3"));
+  CHECK_THROWS_WITH(price_table(catalog, "mars", {}), Catch::Contains("\"mars\""));
 }
 
 }  // namespace scavenger::gcp
