@@ -201,8 +201,7 @@ awaitable<void> SlurmProvider::wait_until_it_runs(MachineId id, JobPointer job,
   while (!job->runs) {
     if (job->refusal) throw MachineRefused(*job->refusal);
     const std::string state = job->number.empty() ? "?" : queue_.state(job->number);
-    const bool waits =
-        state == "PENDING" || state == "CONFIGURING" || state == "RUNNING" || state == "?";
+    const bool waits = state == "?" || is_queued_in_slurm(state) || is_running_in_slurm(state);
     const double waited_seconds = seconds_since(begin);
     if (!is_wanted(id) || !waits || waited_seconds > limit_seconds)
       refuse(RefusalKind::kCapacity,

@@ -9,6 +9,7 @@
 #include "runtime/net/spawn.h"
 #include "runtime/provider/slurm/slurm_commands.h"
 #include "runtime/provider/slurm/slurm_provider.h"
+#include "runtime/provider/slurm/slurm_text.h"
 
 namespace scavenger {
 namespace {
@@ -63,14 +64,14 @@ awaitable<void> SlurmProvider::attend(JobPointer job) {
     if (job->is_dropped) co_return;
     const std::string state = queue_.state(job->number);
     if (state == "?") continue;
-    if (state == "RUNNING" && (!job->is_ours || !queue_.node(job->number).empty())) {
+    if (is_running_in_slurm(state) && (!job->is_ours || !queue_.node(job->number).empty())) {
       if (!job->runs) {
         co_await note_start(job);
         if (job->is_dropped) co_return;
       }
       const auto left = queue_.seconds_left(job->number);
       if (left && job->is_ours) note_end_ahead(job, *left);
-    } else if (job->runs || (job->is_spare && state != "PENDING" && state != "CONFIGURING")) {
+    } else if (job->runs || (job->is_spare && !is_queued_in_slurm(state))) {
       for (const MachineId id : std::set(job->workers))
         lose(id, {"was ended by Slurm: " + (state.empty() ? "the job is gone" : state)});
       if (job->workers.empty() || !job->is_ours) co_await drop(job);

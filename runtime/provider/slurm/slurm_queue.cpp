@@ -50,7 +50,7 @@ std::string SlurmQueue::node(const std::string& job) const {
 
 std::optional<double> SlurmQueue::seconds_left(const std::string& job) const {
   const auto found = jobs_.find(job);
-  if (found == jobs_.end() || found->second.seen.state != "RUNNING" ||
+  if (found == jobs_.end() || !is_running_in_slurm(found->second.seen.state) ||
       !found->second.seen.seconds_left)
     return std::nullopt;
   return *found->second.seen.seconds_left - (clock_.now_seconds() - found->second.seen_at);
@@ -59,7 +59,7 @@ std::optional<double> SlurmQueue::seconds_left(const std::string& job) const {
 double SlurmQueue::next_seconds() const {
   double youngest = -1.0;
   for (const auto& [job, entry] : jobs_) {
-    if (entry.seen.state == "RUNNING") continue;
+    if (is_running_in_slurm(entry.seen.state)) continue;
     const double waited_seconds = clock_.now_seconds() - entry.since;
     youngest = youngest < 0.0 ? waited_seconds : std::min(youngest, waited_seconds);
   }

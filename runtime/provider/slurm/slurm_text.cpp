@@ -1,6 +1,7 @@
 #include "runtime/provider/slurm/slurm_text.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -87,6 +88,18 @@ std::map<std::string, SlurmJobState> slurm_job_states(std::string_view printed) 
     jobs[std::string(fields[0])] = {std::string(fields[1]), node, slurm_seconds(fields[2])};
   }
   return jobs;
+}
+
+bool is_running_in_slurm(std::string_view state) {
+  constexpr std::array<std::string_view, 5> kStates = {"RUNNING", "SIGNALING", "RESIZING",
+                                                       "STOPPED", "SUSPENDED"};
+  return std::ranges::count(kStates, state) > 0;
+}
+
+bool is_queued_in_slurm(std::string_view state) {
+  constexpr std::array<std::string_view, 4> kStates = {"PENDING", "CONFIGURING", "REQUEUED",
+                                                       "REQUEUE_FED"};
+  return std::ranges::count(kStates, state) > 0;
 }
 
 std::optional<double> slurm_seconds(std::string_view text) {

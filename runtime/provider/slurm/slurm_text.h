@@ -24,6 +24,12 @@ struct SlurmJobState {
 // Output of `squeue "--format=%i %T %L %N"`: by the job's number. Any other line is passed over.
 std::map<std::string, SlurmJobState> slurm_job_states(std::string_view printed);
 
+// Whether a job in this state has its nodes, and may go on using them. Slurm names what happens to
+// such a job at the moment in place of RUNNING, such as SIGNALING.
+bool is_running_in_slurm(std::string_view state);
+// Whether it may get them.
+bool is_queued_in_slurm(std::string_view state);
+
 // Output of `scontrol --oneliner show node`: returns the address of the node; nothing if it is
 // missing.
 std::optional<std::string> slurm_node_address(std::string_view printed);

@@ -29,6 +29,21 @@ TEST_CASE("States and nodes of all jobs are read from one list, without what plu
   CHECK(slurm_job_states("slurm_load_jobs error: Invalid job id specified\n").empty());
 }
 
+TEST_CASE("A job that is being signalled or suspended still has its nodes") {
+  for (const char* state : {"RUNNING", "SIGNALING", "SUSPENDED", "STOPPED", "RESIZING"}) {
+    CHECK(is_running_in_slurm(state));
+    CHECK_FALSE(is_queued_in_slurm(state));
+  }
+  for (const char* state : {"PENDING", "CONFIGURING", "REQUEUED"}) {
+    CHECK_FALSE(is_running_in_slurm(state));
+    CHECK(is_queued_in_slurm(state));
+  }
+  for (const char* state : {"", "COMPLETING", "COMPLETED", "CANCELLED", "TIMEOUT", "NODE_FAIL"}) {
+    CHECK_FALSE(is_running_in_slurm(state));
+    CHECK_FALSE(is_queued_in_slurm(state));
+  }
+}
+
 TEST_CASE("Spans of time are read as Slurm prints them") {
   CHECK(slurm_seconds("0:42") == 42.0);
   CHECK(slurm_seconds("2:03:04") == 7384.0);
