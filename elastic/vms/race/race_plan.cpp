@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -36,6 +37,7 @@ constexpr double kTolerance = 1.25;
 constexpr double kDeviations90 = 1.645;
 // What a trial has to be expected to gain beyond its price, as a share of what is left.
 constexpr double kLeastGainOfTrial = 0.02;
+constexpr double kAnyDollars = std::numeric_limits<double>::infinity();
 
 // One plan of the rest of the job.
 class Choice final {
@@ -75,6 +77,7 @@ class Choice final {
   double gain_of_trial(const VmRow& row) const {
     return trial_gain(row, *stay_, plan_.policy, predictor_.model());
   }
+  bool may_be_tried(const VmRow& row) const;
   const VmRow* worthwhile_trial() const;
   std::vector<RunEvent> choose() const;
   std::vector<RunEvent> stay(const std::string& reason) const;
@@ -266,14 +269,21 @@ bool Choice::was_trained_on(const VmRow& row) const {
   });
 }
 
-// The machines, of a type that was tried, whose trial is expected to gain most: they may not be
-// better, but nobody knows. Null: none repays itself.
+// Of a type of which nothing is known but what the catalogue says: once, and within the budget.
+bool Choice::may_be_tried(const VmRow& row) const {
+  if (row.evidence >= VmEvidence::kProfiled) return true;
+  return !asked_.running->tried.contains(row.base().type) &&
+         trial_dollars(row, asked_.start_seconds) <= asked_.profile_budget.value_or(kAnyDollars);
+}
+
+// The machines whose trial is expected to gain most: they may not be better, but nobody knows. Of a
+// type that was not auditioned, too: an audition takes its iterations at the pace of the present
+// machines, and a trial at that of the new ones. Null: none repays itself.
 const VmRow* Choice::worthwhile_trial() const {
   const VmRow* best = nullptr;
   double most = kLeastGainOfTrial;
   for (const VmRow& row : plan_.rows) {
-    if (row.evidence != VmEvidence::kProfiled || was_trained_on(row) || row.is_mix() ||
-        row.batch != stay_->batch ||
+    if (was_trained_on(row) || !may_be_tried(row) || row.is_mix() || row.batch != stay_->batch ||
         row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
       continue;
     const double gain =
@@ -357,9 +367,11 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
 }
 
 std::string Choice::facts() const {
-  std::set<std::string> auditioned, earlier;
-  for (const auto& timed : view_.numbers().vm_steps.latest)
+  std::set<std::string> auditioned, tried, earlier;
+  for (const auto& timed : view_.numbers().vm_steps.latest) {
     if (timed.fact.phase == VmPhase::kAudition) auditioned.insert(timed.fact.machine_type);
+    if (timed.fact.phase == VmPhase::kTrying) tried.insert(timed.fact.machine_type);
+  }
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
     for (const perfmodel::TimeRow& row : *rows)
       if (row.job != kThisJob) earlier.insert(row.machine);
@@ -367,13 +379,14 @@ std::string Choice::facts() const {
   if (!auditioned.empty())
     text = fmt::format("{} {} auditioned", auditioned.size(),
                        auditioned.size() == 1 ? "type was" : "types were");
+  else if (!tried.empty())
+    text = fmt::format("{} {} tried", tried.size(), tried.size() == 1 ? "type was" : "types were");
   if (!earlier.empty())
     text += fmt::format("{}{} {} known from earlier jobs", text.empty() ? "" : ", and ",
                         earlier.size(), earlier.size() == 1 ? "type is" : "types are");
   if (text.empty())
     text = fmt::format(
-        "no audition is expected to repay itself in the {:.0f} iterations that are left at most: "
-        "the catalogue's type is kept",
+        "no audition is expected to repay itself in the {:.0f} iterations that are left at most",
         asked_.running->iterations);
   return text;
 }

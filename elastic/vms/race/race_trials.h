@@ -19,4 +19,7 @@ double trial_gain(const VmRow& row, const VmRow& stay, Policy policy,
 double trial_price(const VmRow& row, const VmRow& stay, Policy policy, double start_seconds,
                    double iterations_left);
 
+// What the machines of the trial cost until it is over.
+double trial_dollars(const VmRow& row, double start_seconds);
+
 }  // namespace scavenger::elastic

@@ -131,7 +131,8 @@ std::uint32_t RaceView::share_of(std::uint32_t worker) const {
 std::set<std::string> RaceView::tried() const {
   std::set<std::string> tried = {incumbent_.machine_type};
   for (const auto& timed : numbers_.vm_steps.latest)
-    if (timed.fact.phase == VmPhase::kAudition) tried.insert(timed.fact.machine_type);
+    if (timed.fact.phase == VmPhase::kAudition || timed.fact.phase == VmPhase::kTrying)
+      tried.insert(timed.fact.machine_type);
   return tried;
 }
 

@@ -48,7 +48,7 @@ class RaceView final {
   bool is_of(std::uint32_t worker, const std::string& type) const;
   std::uint32_t count_of(const std::string& type) const;  // as the last step wants them
   std::uint32_t share_of(std::uint32_t worker) const;
-  std::set<std::string> tried() const;  // types that were auditioned, and the incumbent's
+  std::set<std::string> tried() const;  // types that were auditioned or tried, and the incumbent's
   double audition_time() const;         // since when the last audition goes on
 
   // Whether machines that are asked for are spot machines.

@@ -128,12 +128,39 @@ TEST_CASE("A type whose pace is uncertain is tried, though it is not expected to
     check_replay(job, setting);
   }
   // A job that ends soon does not pay for it.
-  VmRaceSetting brief = setting_of(job_with(0.005), 1.0);
+  VmRaceSetting brief = setting_of(job_with(0.005), 0.2);
   brief.max_vms = 1;
   RaceJob job(job_with(0.005), brief, 1);
   job.run();
   INFO(job.story());
   CHECK(job.steps(VmPhase::kTrying).empty());
+}
+
+TEST_CASE("A type that no audition repays is tried once, at its own pace") {
+  // The 75 iterations of an audition would be a fifth of the job.
+  std::vector<TrueType> types = {kTypes[0], kTypes[0]};
+  types[0].sync_seconds = 0.1;
+  types[1].name = "near";
+  types[1].price = 1.1;
+  VmRaceSetting setting = setting_of(types, 1.0);
+  setting.max_vms = 1;
+  for (const bool is_there : {true, false}) {
+    RaceJob job(types, setting, 1);
+    if (!is_there) job.refuse("near");
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    CHECK(job.steps(VmPhase::kAudition).empty());
+    CHECK(job.steps(VmPhase::kTrying).size() == 1);
+    CHECK(job.last().machine_type == (is_there ? "near" : "base"));
+    CHECK(job.last().reason.find("1 type was tried") != std::string::npos);
+    check_replay(job, setting);
+  }
+  // Within the budget only.
+  setting.profile_budget = 1e-4;
+  RaceJob frugal(types, setting, 1);
+  frugal.run();
+  CHECK(frugal.steps(VmPhase::kTrying).empty());
 }
 
 TEST_CASE("A job grows on its type for a trial, with as many machines as come") {
