@@ -37,6 +37,8 @@ constexpr double kTolerance = 1.25;
 constexpr double kDeviations90 = 1.645;
 // What a trial has to be expected to gain beyond its price, as a share of what is left.
 constexpr double kLeastGainOfTrial = 0.02;
+// By how much a trial has to beat an audition, which tells more, and harms less if the type is bad.
+constexpr double kMarginOfTrial = 0.01;
 constexpr double kAnyDollars = std::numeric_limits<double>::infinity();
 
 // One plan of the rest of the job.
@@ -54,10 +56,11 @@ class Choice final {
   std::vector<RunEvent> next() const {
     const std::optional<VmProbe> probe = stay_ ? next_probe() : std::nullopt;
     if (!probe || !leaves_money(*probe)) return choose();
-    const VmRow* const better = much_better();
-    return better ? move_to(*better,
-                            figures(*better) + ", and further auditions cost less" + odds(*better))
-                  : next_audition(*probe);
+    if (const VmRow* const better = much_better())
+      return move_to(*better,
+                     figures(*better) + ", and further auditions cost less" + odds(*better));
+    const VmRow* const trial = worthwhile_trial();
+    return trial != nullptr && is_cheaper(*trial, *probe) ? try_out(*trial) : next_audition(*probe);
   }
 
  private:
@@ -78,7 +81,12 @@ class Choice final {
     return trial_gain(row, *stay_, plan_.policy, predictor_.model());
   }
   bool may_be_tried(const VmRow& row) const;
+  double price_of_trial(const VmRow& row) const {
+    return trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations);
+  }
+  bool is_cheaper(const VmRow& trial, const VmProbe& probe) const;
   const VmRow* worthwhile_trial() const;
+  std::vector<RunEvent> try_out(const VmRow& row) const;
   std::vector<RunEvent> choose() const;
   std::vector<RunEvent> stay(const std::string& reason) const;
   std::vector<RunEvent> move_to(const VmRow& row, const std::string& reason) const;
@@ -276,6 +284,15 @@ bool Choice::may_be_tried(const VmRow& row) const {
          trial_dollars(row, asked_.start_seconds) <= asked_.profile_budget.value_or(kAnyDollars);
 }
 
+// While an audition lasts, the job does not have yet what it may gain.
+bool Choice::is_cheaper(const VmRow& trial, const VmProbe& probe) const {
+  const double lasts =
+      asked_.probe_seconds / view_.latest_iteration_seconds() / asked_.running->iterations;
+  const double audition =
+      lasts * gain_of_trial(trial) + probe.dollars / std::max(1e-9, stay_->outcome.cost.q50);
+  return price_of_trial(trial) + kMarginOfTrial < audition;
+}
+
 // The machines whose trial is expected to gain most: they may not be better, but nobody knows. Of a
 // type that was not auditioned, too: an audition takes its iterations at the pace of the present
 // machines, and a trial at that of the new ones. Null: none repays itself.
@@ -286,14 +303,18 @@ const VmRow* Choice::worthwhile_trial() const {
     if (was_trained_on(row) || !may_be_tried(row) || row.is_mix() || row.batch != stay_->batch ||
         row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
       continue;
-    const double gain =
-        gain_of_trial(row) -
-        trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations);
+    const double gain = gain_of_trial(row) - price_of_trial(row);
     if (gain <= most) continue;
     most = gain;
     best = &row;
   }
   return best;
+}
+
+std::vector<RunEvent> Choice::try_out(const VmRow& row) const {
+  return move_to(row,
+                 fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %; {}",
+                             figures(row), 100.0 * gain_of_trial(row), facts()));
 }
 
 // The best plan of a type that was tried, if moving there, or a trial there, is worth it.
@@ -306,10 +327,7 @@ std::vector<RunEvent> Choice::choose() const {
                        best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
   const bool is_worth_it = !is_same && (breaks || saves(*best, kMargin));
   const VmRow* const trial = is_worth_it ? nullptr : worthwhile_trial();
-  if (trial != nullptr)
-    return move_to(*trial,
-                   fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %; {}",
-                               figures(*trial), 100.0 * gain_of_trial(*trial), facts()));
+  if (trial != nullptr) return try_out(*trial);
   if (is_same) return stay("stays, as the best: " + facts() + odds(*stay_));
   if (!is_worth_it)
     return stay(fmt::format("stays: {} would save less than {:.0f} %; {}{}", name_text(*best),

@@ -163,6 +163,24 @@ TEST_CASE("A type that no audition repays is tried once, at its own pace") {
   CHECK(frugal.steps(VmPhase::kTrying).empty());
 }
 
+TEST_CASE("A trial takes the place of an audition that would cost more") {
+  std::vector<TrueType> types = {kTypes[0], kTypes[0]};
+  types[0].sync_seconds = 0.1;
+  types[1].name = "near";
+  types[1].price = 1.1;
+  for (const double epochs : {10.0, 200.0}) {
+    VmRaceSetting setting = setting_of(types, epochs);
+    setting.max_vms = 1;
+    RaceJob job(types, setting, 1);
+    job.run();
+    INFO(job.story());
+    REQUIRE(job.phase() == VmPhase::kSettled);
+    CHECK(job.steps(VmPhase::kAudition).size() == (epochs < 100.0 ? 0 : 1));
+    CHECK(job.last().machine_type == "near");
+    check_replay(job, setting);
+  }
+}
+
 TEST_CASE("A job grows on its type for a trial, with as many machines as come") {
   for (const bool is_refused : {false, true}) {
     VmRaceSetting setting = setting_of({kTypes.front()}, 200.0);
