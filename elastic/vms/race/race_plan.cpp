@@ -41,6 +41,19 @@ constexpr double kLeastGainOfTrial = 0.02;
 constexpr double kMarginOfTrial = 0.01;
 constexpr double kAnyDollars = std::numeric_limits<double>::infinity();
 
+// Shares of what is left of the job if it stays.
+struct Trial {
+  double gain = 0.0;   // expected
+  double price = 0.0;  // expected
+};
+
+// Null if there is none of this name.
+const VmType* type_named(const std::vector<VmType>& types, const std::string& name) {
+  const auto found =
+      std::ranges::find_if(types, [&](const VmType& type) { return type.features.name == name; });
+  return found == types.end() ? nullptr : &*found;
+}
+
 // One plan of the rest of the job.
 class Choice final {
  public:
@@ -65,7 +78,6 @@ class Choice final {
 
  private:
   VmQuestion question() const;
-  const VmType* offered(const std::string& name) const;  // null if it is not
   double spent_on_auditions() const;
   std::optional<VmRow> staying() const;
   bool leaves_money(const VmProbe& probe) const;
@@ -77,14 +89,13 @@ class Choice final {
   bool saves(const VmRow& row, double share) const;
   const VmRow* much_better() const;
   bool was_trained_on(const VmRow& row) const;
-  double gain_of_trial(const VmRow& row) const {
-    return trial_gain(row, *stay_, plan_.policy, predictor_.model());
-  }
   bool may_be_tried(const VmRow& row) const;
-  double price_of_trial(const VmRow& row) const {
-    return trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations);
+  Trial trial_of(const VmRow& row) const {
+    return {
+        trial_gain(row, *stay_, plan_.policy, predictor_.model()),
+        trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations)};
   }
-  bool is_cheaper(const VmRow& trial, const VmProbe& probe) const;
+  bool is_cheaper(const VmRow& row, const VmProbe& probe) const;
   const VmRow* worthwhile_trial() const;
   std::vector<RunEvent> try_out(const VmRow& row) const;
   std::vector<RunEvent> choose() const;
@@ -102,12 +113,6 @@ class Choice final {
   const std::optional<VmRow> stay_;  // what finishing as it is takes
   const VmPlan plan_;
 };
-
-const VmType* Choice::offered(const std::string& name) const {
-  const auto found =
-      std::ranges::find_if(types_, [&](const VmType& type) { return type.features.name == name; });
-  return found == types_.end() ? nullptr : &*found;
-}
 
 VmQuestion Choice::question() const {
   const VmRaceSetting& setting = view_.setting();
@@ -128,7 +133,7 @@ VmQuestion Choice::question() const {
   running.others = other_batches(view_);
   running.present = view_.incumbent().machine_type;
   running.workers = view_.incumbent().workers;
-  if (const VmType* const type = offered(running.present))
+  if (const VmType* const type = type_named(types_, running.present))
     running.price_per_hour = type->price * running.workers;
   running.tried = view_.tried();
   for (const auto* rows : {&known_.record.times, &known_.record.compute})
@@ -154,13 +159,13 @@ double Choice::spent_on_auditions() const {
     const bool goes_on =
         timed.fact.phase == VmPhase::kAudition || timed.fact.phase == VmPhase::kProbing;
     since = goes_on ? timed.time : -1.0;
-    if (const VmType* const type = offered(timed.fact.machine_type)) price = type->price;
+    if (const VmType* const type = type_named(types_, timed.fact.machine_type)) price = type->price;
   }
   return dollars;
 }
 
 std::optional<VmRow> Choice::staying() const {
-  const VmType* const type = offered(view_.incumbent().machine_type);
+  const VmType* const type = type_named(types_, view_.incumbent().machine_type);
   if (type == nullptr) return std::nullopt;
   const std::array parts = {VmPart{type, false, static_cast<double>(view_.incumbent().workers)}};
   return predictor_.row(parts, view_.membership().batch_size);
@@ -285,12 +290,13 @@ bool Choice::may_be_tried(const VmRow& row) const {
 }
 
 // While an audition lasts, the job does not have yet what it may gain.
-bool Choice::is_cheaper(const VmRow& trial, const VmProbe& probe) const {
+bool Choice::is_cheaper(const VmRow& row, const VmProbe& probe) const {
+  const Trial trial = trial_of(row);
   const double lasts =
       asked_.probe_seconds / view_.latest_iteration_seconds() / asked_.running->iterations;
   const double audition =
-      lasts * gain_of_trial(trial) + probe.dollars / std::max(1e-9, stay_->outcome.cost.q50);
-  return price_of_trial(trial) + kMarginOfTrial < audition;
+      lasts * trial.gain + probe.dollars / std::max(1e-9, stay_->outcome.cost.q50);
+  return trial.price + kMarginOfTrial < audition;
 }
 
 // The machines whose trial is expected to gain most: they may not be better, but nobody knows. Of a
@@ -303,7 +309,8 @@ const VmRow* Choice::worthwhile_trial() const {
     if (was_trained_on(row) || !may_be_tried(row) || row.is_mix() || row.batch != stay_->batch ||
         row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
       continue;
-    const double gain = gain_of_trial(row) - price_of_trial(row);
+    const Trial trial = trial_of(row);
+    const double gain = trial.gain - trial.price;
     if (gain <= most) continue;
     most = gain;
     best = &row;
@@ -314,7 +321,7 @@ const VmRow* Choice::worthwhile_trial() const {
 std::vector<RunEvent> Choice::try_out(const VmRow& row) const {
   return move_to(row,
                  fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %; {}",
-                             figures(row), 100.0 * gain_of_trial(row), facts()));
+                             figures(row), 100.0 * trial_of(row).gain, facts()));
 }
 
 // The best plan of a type that was tried, if moving there, or a trial there, is worth it.
