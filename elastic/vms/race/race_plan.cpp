@@ -54,6 +54,28 @@ const VmType* type_named(const std::vector<VmType>& types, const std::string& na
   return found == types.end() ? nullptr : &*found;
 }
 
+// Empty: nothing beside where the job is.
+std::string known_so_far(const RaceView& view, const KnownModel& known) {
+  std::set<std::string> auditioned, tried, earlier;
+  for (const auto& timed : view.numbers().vm_steps.latest) {
+    if (timed.fact.phase == VmPhase::kAudition) auditioned.insert(timed.fact.machine_type);
+    if (timed.fact.phase == VmPhase::kTrying) tried.insert(timed.fact.machine_type);
+  }
+  for (const auto* rows : {&known.record.times, &known.record.compute})
+    for (const perfmodel::TimeRow& row : *rows)
+      if (row.job != kThisJob) earlier.insert(row.machine);
+  std::string text;
+  if (!auditioned.empty())
+    text = fmt::format("{} {} auditioned", auditioned.size(),
+                       auditioned.size() == 1 ? "type was" : "types were");
+  else if (!tried.empty())
+    text = fmt::format("{} {} tried", tried.size(), tried.size() == 1 ? "type was" : "types were");
+  if (!earlier.empty())
+    text += fmt::format("{}{} {} known from earlier jobs", text.empty() ? "" : ", and ",
+                        earlier.size(), earlier.size() == 1 ? "type is" : "types are");
+  return text;
+}
+
 // One plan of the rest of the job.
 class Choice final {
  public:
@@ -319,9 +341,10 @@ const VmRow* Choice::worthwhile_trial() const {
 }
 
 std::vector<RunEvent> Choice::try_out(const VmRow& row) const {
-  return move_to(row,
-                 fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %; {}",
-                             figures(row), 100.0 * trial_of(row).gain, facts()));
+  const std::string known = known_so_far(view_, known_);
+  return move_to(
+      row, fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %{}{}",
+                       figures(row), 100.0 * trial_of(row).gain, known.empty() ? "" : "; ", known));
 }
 
 // The best plan of a type that was tried, if moving there, or a trial there, is worth it.
@@ -392,28 +415,11 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
 }
 
 std::string Choice::facts() const {
-  std::set<std::string> auditioned, tried, earlier;
-  for (const auto& timed : view_.numbers().vm_steps.latest) {
-    if (timed.fact.phase == VmPhase::kAudition) auditioned.insert(timed.fact.machine_type);
-    if (timed.fact.phase == VmPhase::kTrying) tried.insert(timed.fact.machine_type);
-  }
-  for (const auto* rows : {&known_.record.times, &known_.record.compute})
-    for (const perfmodel::TimeRow& row : *rows)
-      if (row.job != kThisJob) earlier.insert(row.machine);
-  std::string text;
-  if (!auditioned.empty())
-    text = fmt::format("{} {} auditioned", auditioned.size(),
-                       auditioned.size() == 1 ? "type was" : "types were");
-  else if (!tried.empty())
-    text = fmt::format("{} {} tried", tried.size(), tried.size() == 1 ? "type was" : "types were");
-  if (!earlier.empty())
-    text += fmt::format("{}{} {} known from earlier jobs", text.empty() ? "" : ", and ",
-                        earlier.size(), earlier.size() == 1 ? "type is" : "types are");
-  if (text.empty())
-    text = fmt::format(
-        "no audition is expected to repay itself in the {:.0f} iterations that are left at most",
-        asked_.running->iterations);
-  return text;
+  const std::string known = known_so_far(view_, known_);
+  if (!known.empty()) return known;
+  return fmt::format(
+      "no audition is expected to repay itself in the {:.0f} iterations that are left at most",
+      asked_.running->iterations);
 }
 
 // What earlier jobs of this model have measured of types that this job has not.
