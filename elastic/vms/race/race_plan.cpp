@@ -415,7 +415,7 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
 }
 
 std::string Choice::facts() const {
-  const std::string known = known_so_far(view_, known_);
+  std::string known = known_so_far(view_, known_);
   if (!known.empty()) return known;
   return fmt::format(
       "no audition is expected to repay itself in the {:.0f} iterations that are left at most",
