@@ -67,7 +67,7 @@ class PriceCatalog final {
   MachineShape shape(const std::string& machine_type) const;
 
   std::vector<std::string> regions() const;
-  void require_region(const std::string& name) const;  // of the option --region
+  void require_region(const std::string& name) const;  // that --region has named
   std::vector<std::string> machine_types() const;
 
  private:

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <boost/math/distributions/gamma.hpp>
-#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "perfmodel/fit/expected_saving.h"
 #include "runtime/base/error.h"
 
 namespace scavenger::perfmodel {
@@ -25,14 +25,6 @@ constexpr int kScales = 8;            // that stand for the scale's distribution
 
 double regret_of(const std::optional<double>& cost, double best) {
   return cost ? std::min(std::expm1(std::min(*cost - best, 5.0)), kMostRegret) : kMostRegret;
-}
-
-// E[max(0, 1 - exp(x))] of a normal x. By logarithms, since exp(x) alone may overflow.
-double expected_saving(double mean, double spread) {
-  const boost::math::normal normal;
-  const double z = -mean / spread;
-  return cdf(normal, z) -
-         std::exp(mean + 0.5 * spread * spread + std::log(cdf(normal, z - spread)));
 }
 
 // The midpoints of equally likely parts of a chi-squared variable's distribution.

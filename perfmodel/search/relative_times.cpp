@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "perfmodel/fit/expected_saving.h"
 #include "runtime/base/check.h"
 #include "runtime/base/random.h"
 
@@ -73,10 +74,6 @@ double departure_covariance(const Configuration& a, const Configuration& b) {
   return a == b ? shared + kOwnDeparture * kOwnDeparture : shared;
 }
 
-double standard_normal_cdf(double z) {
-  return 0.5 * std::erfc(-z / std::sqrt(2.0));
-}
-
 std::optional<std::size_t> place_of(std::span<const Configuration> candidates,
                                     const Configuration& wanted) {
   for (std::size_t i = 0; i < candidates.size(); ++i)
@@ -117,9 +114,7 @@ double LogRatio::expected_gain(double factor, double power, double measurement_v
     const double spread = std::max(1e-9, power * std::sqrt(moves + resolved_variance));
     const double remains = 0.5 * power * power * (variances[m] - moves - resolved_variance);
     const double centre = std::log(factor) + power * means[m] + remains;
-    const double d = -centre / spread;
-    sum += weights[m] * (standard_normal_cdf(d) - std::exp(centre + 0.5 * spread * spread) *
-                                                      standard_normal_cdf(d - spread));
+    sum += weights[m] * expected_saving(centre, spread);
   }
   return std::max(0.0, sum);
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -39,12 +38,13 @@ constexpr double kDeviations90 = 1.645;
 constexpr double kLeastGainOfTrial = 0.02;
 // By how much a trial has to beat an audition, which tells more, and harms less if the type is bad.
 constexpr double kMarginOfTrial = 0.01;
-constexpr double kAnyDollars = std::numeric_limits<double>::infinity();
+constexpr double kAuditionIterations = kSharesOfAudition * kTrialIterations;
 
-// Shares of what is left of the job if it stays.
+// Gain and price are expected, and shares of what is left of the job if it stays.
 struct Trial {
-  double gain = 0.0;   // expected
-  double price = 0.0;  // expected
+  const VmRow* row = nullptr;
+  double gain = 0.0;
+  double price = 0.0;
 };
 
 // Null if there is none of this name.
@@ -94,8 +94,8 @@ class Choice final {
     if (const VmRow* const better = much_better())
       return move_to(*better,
                      figures(*better) + ", and further auditions cost less" + odds(*better));
-    const VmRow* const trial = worthwhile_trial();
-    return trial != nullptr && is_cheaper(*trial, *probe) ? try_out(*trial) : next_audition(*probe);
+    const std::optional<Trial> trial = worthwhile_trial();
+    return trial && is_cheaper(*trial, *probe) ? try_out(*trial) : next_audition(*probe);
   }
 
  private:
@@ -114,12 +114,12 @@ class Choice final {
   bool may_be_tried(const VmRow& row) const;
   Trial trial_of(const VmRow& row) const {
     return {
-        trial_gain(row, *stay_, plan_.policy, predictor_.model()),
+        &row, trial_gain(row, *stay_, plan_.policy, predictor_.model()),
         trial_price(row, *stay_, plan_.policy, asked_.start_seconds, asked_.running->iterations)};
   }
-  bool is_cheaper(const VmRow& row, const VmProbe& probe) const;
-  const VmRow* worthwhile_trial() const;
-  std::vector<RunEvent> try_out(const VmRow& row) const;
+  bool is_cheaper(const Trial& trial, const VmProbe& probe) const;
+  std::optional<Trial> worthwhile_trial() const;
+  std::vector<RunEvent> try_out(const Trial& trial) const;
   std::vector<RunEvent> choose() const;
   std::vector<RunEvent> stay(const std::string& reason) const;
   std::vector<RunEvent> move_to(const VmRow& row, const std::string& reason) const;
@@ -164,8 +164,7 @@ VmQuestion Choice::question() const {
   for (const VmType& type : setting.types) question.other_types.push_back(type.features);
   question.start_seconds = view_.start_seconds();
   if (const auto seconds = standstill_seconds(numbers)) question.standstill_seconds = *seconds;
-  question.probe_seconds =
-      kSharesOfAudition * (kMeasuredIterations + 5.0) * view_.latest_iteration_seconds();
+  question.probe_seconds = kAuditionIterations * view_.latest_iteration_seconds();
   if (setting.stop.max_seconds > 0.0)
     question.limits.max_seconds = std::max(1.0, setting.stop.max_seconds - numbers.seconds);
   if (setting.stop.max_cost > 0.0) question.limits.max_cost = view_.money_left();
@@ -307,15 +306,14 @@ bool Choice::was_trained_on(const VmRow& row) const {
 // Of a type of which nothing is known but what the catalogue says: once, and within the budget.
 bool Choice::may_be_tried(const VmRow& row) const {
   if (row.evidence >= VmEvidence::kProfiled) return true;
+  const auto& budget = asked_.profile_budget;
   return !asked_.running->tried.contains(row.base().type) &&
-         trial_dollars(row, asked_.start_seconds) <= asked_.profile_budget.value_or(kAnyDollars);
+         (!budget || trial_dollars(row, asked_.start_seconds) <= *budget);
 }
 
 // While an audition lasts, the job does not have yet what it may gain.
-bool Choice::is_cheaper(const VmRow& row, const VmProbe& probe) const {
-  const Trial trial = trial_of(row);
-  const double lasts =
-      asked_.probe_seconds / view_.latest_iteration_seconds() / asked_.running->iterations;
+bool Choice::is_cheaper(const Trial& trial, const VmProbe& probe) const {
+  const double lasts = kAuditionIterations / asked_.running->iterations;
   const double audition =
       lasts * trial.gain + probe.dollars / std::max(1e-9, stay_->outcome.cost.q50);
   return trial.price + kMarginOfTrial < audition;
@@ -323,28 +321,28 @@ bool Choice::is_cheaper(const VmRow& row, const VmProbe& probe) const {
 
 // The machines whose trial is expected to gain most: they may not be better, but nobody knows. Of a
 // type that was not auditioned, too: an audition takes its iterations at the pace of the present
-// machines, and a trial at that of the new ones. Null: none repays itself.
-const VmRow* Choice::worthwhile_trial() const {
-  const VmRow* best = nullptr;
+// machines, and a trial at that of the new ones. Nothing: none repays itself.
+std::optional<Trial> Choice::worthwhile_trial() const {
+  std::optional<Trial> best;
   double most = kLeastGainOfTrial;
   for (const VmRow& row : plan_.rows) {
     if (was_trained_on(row) || !may_be_tried(row) || row.is_mix() || row.batch != stay_->batch ||
         row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
       continue;
     const Trial trial = trial_of(row);
-    const double gain = trial.gain - trial.price;
-    if (gain <= most) continue;
-    most = gain;
-    best = &row;
+    if (trial.gain - trial.price <= most) continue;
+    most = trial.gain - trial.price;
+    best = trial;
   }
   return best;
 }
 
-std::vector<RunEvent> Choice::try_out(const VmRow& row) const {
+std::vector<RunEvent> Choice::try_out(const Trial& trial) const {
   const std::string known = known_so_far(view_, known_);
   return move_to(
-      row, fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %{}{}",
-                       figures(row), 100.0 * trial_of(row).gain, known.empty() ? "" : "; ", known));
+      *trial.row,
+      fmt::format("{}, which may be better: a trial is expected to gain {:.0f} %{}{}",
+                  figures(*trial.row), 100.0 * trial.gain, known.empty() ? "" : "; ", known));
 }
 
 // The best plan of a type that was tried, if moving there, or a trial there, is worth it.
@@ -356,8 +354,8 @@ std::vector<RunEvent> Choice::choose() const {
   const bool is_same = best->base().type == view_.incumbent().machine_type &&
                        best->vms() == view_.incumbent().workers && best->batch == stay_->batch;
   const bool is_worth_it = !is_same && (breaks || saves(*best, kMargin));
-  const VmRow* const trial = is_worth_it ? nullptr : worthwhile_trial();
-  if (trial != nullptr) return try_out(*trial);
+  const std::optional<Trial> trial = is_worth_it ? std::nullopt : worthwhile_trial();
+  if (trial) return try_out(*trial);
   if (is_same) return stay("stays, as the best: " + facts() + odds(*stay_));
   if (!is_worth_it)
     return stay(fmt::format("stays: {} would save less than {:.0f} %; {}{}", name_text(*best),

@@ -2,10 +2,14 @@
 // are, and the job stays only if that is better. Pure.
 #pragma once
 
+#include "elastic/plan/measured_machines.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/machines/machine_model.h"
 
 namespace scavenger::elastic {
+
+inline constexpr double kTrialIterations =
+    static_cast<double>(kMeasuredIterations) + 5.0;  // with those that are left out
 
 // Both are shares of what is left of the job if it stays; `row` is what its plan thinks of the
 // other machines, and `stay` of those that it has.

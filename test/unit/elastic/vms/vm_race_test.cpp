@@ -105,20 +105,21 @@ TEST_CASE("Another number of machines is a trial, too, and may lead back") {
   check_replay(job, setting);
 }
 
+// Both look alike, but for the price; how fast a type synchronises shows in no audition.
+std::vector<TrueType> base_and_near(double sync_seconds_of_near) {
+  std::vector<TrueType> types = {kTypes[0], kTypes[0]};
+  types[0].sync_seconds = 0.1;
+  types[1].name = "near";
+  types[1].sync_seconds = sync_seconds_of_near;
+  types[1].price = 1.1;
+  return types;
+}
+
 TEST_CASE("A type whose pace is uncertain is tried, though it is not expected to be better") {
-  // Both look alike, but for the price; how fast a type synchronises shows in no audition.
-  const auto job_with = [](double sync_seconds) {
-    std::vector<TrueType> types = {kTypes[0], kTypes[0]};
-    types[0].sync_seconds = 0.1;
-    types[1].name = "near";
-    types[1].sync_seconds = sync_seconds;
-    types[1].price = 1.1;
-    return types;
-  };
   for (const double sync_seconds : {0.005, 0.1}) {
-    VmRaceSetting setting = setting_of(job_with(sync_seconds), 200.0);
+    VmRaceSetting setting = setting_of(base_and_near(sync_seconds), 200.0);
     setting.max_vms = 1;
-    RaceJob job(job_with(sync_seconds), setting, 1);
+    RaceJob job(base_and_near(sync_seconds), setting, 1);
     job.run();
     INFO(job.story());
     REQUIRE(job.phase() == VmPhase::kSettled);
@@ -128,9 +129,9 @@ TEST_CASE("A type whose pace is uncertain is tried, though it is not expected to
     check_replay(job, setting);
   }
   // A job that ends soon does not pay for it.
-  VmRaceSetting brief = setting_of(job_with(0.005), 0.2);
+  VmRaceSetting brief = setting_of(base_and_near(0.005), 0.2);
   brief.max_vms = 1;
-  RaceJob job(job_with(0.005), brief, 1);
+  RaceJob job(base_and_near(0.005), brief, 1);
   job.run();
   INFO(job.story());
   CHECK(job.steps(VmPhase::kTrying).empty());
@@ -138,10 +139,7 @@ TEST_CASE("A type whose pace is uncertain is tried, though it is not expected to
 
 TEST_CASE("A type that no audition repays is tried once, at its own pace") {
   // The 75 iterations of an audition would be a fifth of the job.
-  std::vector<TrueType> types = {kTypes[0], kTypes[0]};
-  types[0].sync_seconds = 0.1;
-  types[1].name = "near";
-  types[1].price = 1.1;
+  const std::vector<TrueType> types = base_and_near(0.005);
   VmRaceSetting setting = setting_of(types, 1.0);
   setting.max_vms = 1;
   for (const bool is_there : {true, false}) {
@@ -164,10 +162,7 @@ TEST_CASE("A type that no audition repays is tried once, at its own pace") {
 }
 
 TEST_CASE("A trial takes the place of an audition that would cost more") {
-  std::vector<TrueType> types = {kTypes[0], kTypes[0]};
-  types[0].sync_seconds = 0.1;
-  types[1].name = "near";
-  types[1].price = 1.1;
+  const std::vector<TrueType> types = base_and_near(0.005);
   for (const double epochs : {10.0, 200.0}) {
     VmRaceSetting setting = setting_of(types, epochs);
     setting.max_vms = 1;
