@@ -56,20 +56,15 @@ const VmType* type_named(const std::vector<VmType>& types, const std::string& na
 
 // Empty: nothing beside where the job is.
 std::string known_so_far(const RaceView& view, const KnownModel& known) {
-  std::set<std::string> auditioned, tried, earlier;
-  for (const auto& timed : view.numbers().vm_steps.latest) {
-    if (timed.fact.phase == VmPhase::kAudition) auditioned.insert(timed.fact.machine_type);
-    if (timed.fact.phase == VmPhase::kTrying) tried.insert(timed.fact.machine_type);
-  }
+  std::set<std::string> measured, earlier;
   for (const auto* rows : {&known.record.times, &known.record.compute})
     for (const perfmodel::TimeRow& row : *rows)
-      if (row.job != kThisJob) earlier.insert(row.machine);
+      (row.job == kThisJob ? measured : earlier).insert(row.machine);
+  measured.erase(view.incumbent().machine_type);
   std::string text;
-  if (!auditioned.empty())
-    text = fmt::format("{} {} auditioned", auditioned.size(),
-                       auditioned.size() == 1 ? "type was" : "types were");
-  else if (!tried.empty())
-    text = fmt::format("{} {} tried", tried.size(), tried.size() == 1 ? "type was" : "types were");
+  if (!measured.empty())
+    text = fmt::format("{} other {} measured", measured.size(),
+                       measured.size() == 1 ? "type was" : "types were");
   if (!earlier.empty())
     text += fmt::format("{}{} {} known from earlier jobs", text.empty() ? "" : ", and ",
                         earlier.size(), earlier.size() == 1 ? "type is" : "types are");
