@@ -98,7 +98,7 @@ class VmsOnComputeEngineTest(job.JobTest):
         said = self.folder / "said"
         output = open(said, "w")
         self.addCleanup(output.close)
-        process = self.start(*self.options({"target": {"metric": "accuracy", "value": 0.74}, "max_epochs": 400}), output=output)
+        process = self.start(*self.options({"target": {"metric": "accuracy", "value": 0.76}, "max_epochs": 400}), output=output)
         preempted = None
         deadline = time.monotonic() + 400
         while process.poll() is None:
