@@ -101,15 +101,22 @@ class LeakTest(job.JobTest):
             os.kill(self.log.worker_pid, signal.SIGKILL)
             self.log.wait_until(lambda: self.log.recovered_epoch > before)
 
-    def growth(self, process, change, count):
-        memory, files = self.settled(process.pid)
-        change(count)
-        memory_after, files_after = self.settled(process.pid)
-        per_change = (memory_after - memory) / count
-        print(f"{change.__name__}: {count} times, {memory} KiB to {memory_after} KiB: {per_change:.2f} KiB each;"
-              f" {files} open files, then {files_after}")
-        self.assertLess(files_after, files + count / 2)  # a handshake may be under way
-        return per_change
+    def assert_bounded(self, process, change, count, limit):
+        """The memory grows by less than `limit` KiB a change, if not at the first try, then at the next. A leak goes on; but what
+        the numbers of the latest memberships take depends on how many iterations each of them had time for, and so on what
+        else the machine does: 5.9 KiB a change once, if the warm-up has had the least of the processors.
+        """
+        for _ in range(2):
+            memory, files = self.settled(process.pid)
+            change(count)
+            memory_after, files_after = self.settled(process.pid)
+            per_change = (memory_after - memory) / count
+            print(f"{change.__name__}: {count} times, {memory} KiB to {memory_after} KiB: {per_change:.2f} KiB each;"
+                  f" {files} open files, then {files_after}")
+            self.assertLess(files_after, files + count / 2)  # a handshake may be under way
+            if per_change < limit:
+                return
+        self.fail(f"{per_change:.2f} KiB for each {change.__name__}, not less than {limit}")
 
     def test_memory_and_files_do_not_grow_with_changes_of_membership(self):
         run = self.run_folder()
@@ -119,9 +126,9 @@ class LeakTest(job.JobTest):
         self.log = Log(run)
         self.log.wait_until(lambda: self.log.worker_pid)
         self.resize(WARM_UP)
-        self.assertLess(self.growth(process, self.resize, RESIZES), KIB_PER_RESIZE)
+        self.assert_bounded(process, self.resize, RESIZES, KIB_PER_RESIZE)
         self.lose(WARM_UP_LOSSES)
-        self.assertLess(self.growth(process, self.lose, 20), KIB_PER_LOSS)
+        self.assert_bounded(process, self.lose, 20, KIB_PER_LOSS)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=180), 130)
         self.log.update()
