@@ -70,14 +70,19 @@ bool is_only_one(std::uint32_t worker, const fact::Membership& membership,
 // What all memberships tell, by configuration.
 struct Means {
   std::map<Key, Mean> iterations, compute, lengthened;
+  std::map<Key, Mean> calculated;  // iterations, with a slow machine among them
 
   void add_compute(const WorkerNumbers& worker, const std::string& type) {
     compute[{type, {1.0, worker.share}}].add(worker.compute_seconds.robust_mean(),
                                              worker.compute_seconds.moments().count());
   }
-  void add_iterations(const PhaseNumbers& phase, const std::string& type, const RobustMean& mean) {
-    iterations[{type, {phase.membership.workers, phase.membership.batch_size}}].add(
-        mean, phase.iteration_seconds.moments().count());
+  void add_iterations(const PhaseNumbers& phase, const std::string& type,
+                      std::span<const SlowMachine> slow, perfmodel::Sharing sharing) {
+    const bool has_slow =
+        std::ranges::any_of(slow, [&](const SlowMachine& one) { return one.is_in(phase); });
+    (has_slow ? calculated
+              : iterations)[{type, {phase.membership.workers, phase.membership.batch_size}}]
+        .add(without_slow(phase, slow, sharing), phase.iteration_seconds.moments().count());
   }
   void add_lengthened(const PhaseNumbers& phase, const WorkerNumbers& worker,
                       const std::string& type) {
@@ -160,8 +165,9 @@ KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMach
         means.add_lengthened(phase, one, type->second);
     }
     if (there.size() == 1 && phase.workers.size() == phase.membership.workers)
-      means.add_iterations(phase, *there.begin(), without_slow(phase, slow, sharing));
+      means.add_iterations(phase, *there.begin(), slow, sharing);
   }
+  means.iterations.merge(means.calculated);  // what was measured there counts alone
   KnownModel known;
   known.title = kThisJob;
   known.record.name = numbers.start.name;

@@ -44,7 +44,7 @@ double saving_without_slow(const PhaseNumbers& phase, std::uint32_t worker, doub
 
 // Iterations of memberships on one type, iterations that one machine of a type lengthened, and
 // compute of each worker at each share that it had: with `slow` machines as if others like the rest
-// had been in their place.
+// had been in their place, unless the same machines were measured without slow ones, too.
 KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMachine> slow = {},
                              perfmodel::Sharing sharing = perfmodel::Sharing::kEven);
 

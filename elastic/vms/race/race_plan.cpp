@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <optional>
 #include <set>
 #include <utility>
@@ -71,12 +72,29 @@ std::string known_so_far(const RaceView& view, const KnownModel& known) {
   return text;
 }
 
+// How often the job settled on these machines, or tried them.
+std::ptrdiff_t rests_on(const RaceView& view, const VmRow& row) {
+  return std::ranges::count_if(view.numbers().vm_steps.latest, [&](const auto& timed) {
+    const VmStep& step = timed.fact;
+    const bool is_rest = step.phase == VmPhase::kBegun || step.phase == VmPhase::kSettled;
+    return is_rest && step.machine_type == row.base().type && step.workers == row.vms() &&
+           step.batch_size == row.batch;
+  });
+}
+
+// Nothing is tried twice because it may be better, even if what was measured there was lost, or
+// says nothing of the type.
+bool was_trained_on(const RaceView& view, const VmRow& row) {
+  return row.evidence == VmEvidence::kMeasured || rests_on(view, row) > 0;
+}
+
 // One plan of the rest of the job.
 class Choice final {
  public:
-  Choice(const RaceView& view, KnownModel known)
+  Choice(const RaceView& view, KnownModel known, std::vector<SlowMachine> slow)
       : view_(view),
         known_(std::move(known)),
+        slow_(std::move(slow)),
         types_(offered_types(view)),
         asked_(question()),
         predictor_(known_, types_, asked_),
@@ -105,7 +123,7 @@ class Choice final {
   const VmRow* best_tried() const;
   bool saves(const VmRow& row, double share) const;
   const VmRow* much_better() const;
-  bool was_trained_on(const VmRow& row) const;
+  bool is_trial(const VmRow& row) const;
   bool may_be_tried(const VmRow& row) const;
   Trial trial_of(const VmRow& row) const {
     return {
@@ -124,6 +142,7 @@ class Choice final {
 
   const RaceView& view_;
   const KnownModel known_;
+  const std::vector<SlowMachine> slow_;
   const std::vector<VmType> types_;
   const VmQuestion asked_;
   const VmPredictor predictor_;
@@ -285,17 +304,12 @@ const VmRow* Choice::much_better() const {
              : nullptr;
 }
 
-// Whether it measured these machines, or settled there or tried them: nothing is tried twice, even
-// if what was measured there was lost, or says nothing of the type.
-bool Choice::was_trained_on(const VmRow& row) const {
-  if (row.evidence == VmEvidence::kMeasured) return true;
-  const auto& steps = view_.numbers().vm_steps.latest;
-  return std::ranges::any_of(steps, [&](const auto& timed) {
-    const VmStep& step = timed.fact;
-    const bool is_rest = step.phase == VmPhase::kBegun || step.phase == VmPhase::kSettled;
-    return is_rest && step.machine_type == row.base().type && step.workers == row.vms() &&
-           step.batch_size == row.batch;
-  });
+// Whether the rest is to be planned again with what is measured there. If it was calculated from
+// what a slow machine did, once: the next machines may have a slow one among them, too.
+bool Choice::is_trial(const VmRow& row) const {
+  return !was_trained_on(view_, row) ||
+         (rests_on(view_, row) < 2 &&
+          is_known_with_slow_only(view_.numbers(), slow_, {row.base().type, row.vms(), row.batch}));
 }
 
 // Of a type of which nothing is known but what the catalogue says: once, and within the budget.
@@ -321,7 +335,8 @@ std::optional<Trial> Choice::worthwhile_trial() const {
   std::optional<Trial> best;
   double most = kLeastGainOfTrial;
   for (const VmRow& row : plan_.rows) {
-    if (was_trained_on(row) || !may_be_tried(row) || row.is_mix() || row.batch != stay_->batch ||
+    if (was_trained_on(view_, row) || !may_be_tried(row) || row.is_mix() ||
+        row.batch != stay_->batch ||
         row.outcome.within_both < std::min(plan_.confidence, stay_->outcome.within_both))
       continue;
     const Trial trial = trial_of(row);
@@ -388,11 +403,10 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
     step.seconds_low = row.iteration_seconds / reach;
     step.seconds_high = row.iteration_seconds * reach;
   };
-  // What was only predicted is planned again with what is measured there.
-  const bool is_trial = !was_trained_on(row);
+  const bool tries = is_trial(row);
   if (type == view_.incumbent().machine_type) {
-    VmStep end = view_.settle(type, vms, (is_trial ? "tries " : "") + reason);
-    if (is_trial) end.phase = VmPhase::kBegun;
+    VmStep end = view_.settle(type, vms, (tries ? "tries " : "") + reason);
+    if (tries) end.phase = VmPhase::kBegun;
     set_plan(end);
     return {end};
   }
@@ -401,7 +415,7 @@ std::vector<RunEvent> Choice::move_to(const VmRow& row, const std::string& reaso
   const std::uint32_t all = std::min(
       {others + std::max(vms, view_.count_of(type)), batch, view_.membership().batch_size});
   VmStep move =
-      view_.step(is_trial ? VmPhase::kTrying : VmPhase::kMoving, type, all, "moves to " + reason);
+      view_.step(tries ? VmPhase::kTrying : VmPhase::kMoving, type, all, "moves to " + reason);
   move.worker = view_.last().worker;
   set_plan(move);
   return {move};
@@ -445,12 +459,13 @@ std::vector<RunEvent> dismiss(const RaceView& view, std::uint32_t worker, std::s
 }
 
 std::vector<RunEvent> decide(const RaceView& view) {
-  KnownModel known = measured_machines(view.numbers(), slow_machines(view), view.setting().sharing);
+  std::vector<SlowMachine> slow = slow_machines(view);
+  KnownModel known = measured_machines(view.numbers(), slow, view.setting().sharing);
   if (known.record.times.empty()) return {};
   add_stored_machines(view, known);
   known.state_is_elsewhere = view.setting().state_is_elsewhere;
   try {
-    return Choice(view, std::move(known)).next();
+    return Choice(view, std::move(known), std::move(slow)).next();
   } catch (const Error& error) {
     return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
                         std::string("stays: ") + error.what())};

@@ -113,5 +113,31 @@ TEST_CASE("Nor does one that left since the job found a better type") {
   CHECK(machines[0].slowdown == Approx(1.6).epsilon(0.1));
 }
 
+// Two begin, one of them slow, and for as long all take 0.8 of the time. So two look cheaper than
+// one, when one is tried, and are not.
+TEST_CASE("A move to machines that were measured with a slow one among them is a trial") {
+  const std::vector<TrueType> types = {kAlike[0]};
+  const VmRaceSetting setting = setting_of(types, 500.0);
+  RaceJob job(types, setting, 2);
+  job.change_pace(0.8);
+  job.slow_down(1, 1.6);
+  while (job.steps(VmPhase::kBegun).size() < 2) job.train();
+  job.change_pace(1.0);
+  job.run();
+  INFO(job.story());
+  const auto begun = job.steps(VmPhase::kBegun);
+  REQUIRE(begun.size() == 3);
+  CHECK(begun[1].workers == 1);
+  CHECK(begun[2].workers == 2);
+  CHECK(job.phase() == VmPhase::kSettled);
+  CHECK(job.machines() == std::multiset<std::string>{"base"});
+  // What was calculated counts only as long as nothing was measured.
+  const auto slow = slow_machines(RaceView(setting, job.numbers()));
+  REQUIRE(slow.size() == 1);
+  CHECK(seconds_of(measured_machines(job.numbers(), slow, setting.sharing), "base", 2) ==
+        Approx(0.01 + 0.128 / 2.0 + 0.005).epsilon(0.03));
+  check_replay(job, setting);
+}
+
 }  // namespace
 }  // namespace scavenger::elastic
