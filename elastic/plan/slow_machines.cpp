@@ -13,6 +13,11 @@
 namespace scavenger::elastic {
 namespace {
 
+// Of a membership. Its machines are held against each other, at one time and with one load of their
+// host, so that fewer suffice than for a mean that is held against those of other memberships. The
+// first one of a job, whose shares are even, tells most and is soon over.
+constexpr std::uint64_t kComparableIterations = 10;
+
 using Machine = std::pair<std::uint32_t, double>;  // worker, and when it got the machine
 
 // Of all machines of one type; WorkerTime::worker is the machine's place among them.
@@ -63,7 +68,7 @@ std::vector<MachineTime> machine_times(const RunNumbers& numbers) {
     for (const WorkerNumbers& one : phase.workers) {
       const std::uint64_t count = one.compute_seconds.moments().count();
       if (one.rank >= phase.membership.indices.size() || one.share == 0 ||
-          count < kMeasuredIterations)
+          count < kComparableIterations)
         continue;
       const std::uint32_t worker = phase.membership.indices[one.rank];
       const auto type = types.find(worker);

@@ -16,7 +16,7 @@ namespace scavenger::elastic {
 double machine_begin(const RunNumbers& numbers, std::uint32_t worker, double time);
 double machine_end(const RunNumbers& numbers, std::uint32_t worker, double time);
 
-// What one machine did in one membership that was measured, with its share of the batch.
+// What one machine did in one membership of ten iterations at least, with its share of the batch.
 struct MachineTime {
   std::string type;
   std::uint32_t worker = 0;

@@ -55,17 +55,18 @@ class RentingRun final {
     machine.machine_type = type;
     log(machine);
   }
-  // 40 iterations of 0.1 s. `compute_seconds`: by rank.
-  void train(const std::vector<std::uint32_t>& shares, const std::vector<double>& compute_seconds) {
+  // Iterations of 0.1 s. `compute_seconds`: by rank.
+  void train(const std::vector<std::uint32_t>& shares, const std::vector<double>& compute_seconds,
+             std::uint32_t count = 40) {
     fact::Iterations iterations = sample_iterations(
-        ++epoch_, iteration_, 40, static_cast<std::uint32_t>(compute_seconds.size()));
+        ++epoch_, iteration_, count, static_cast<std::uint32_t>(compute_seconds.size()));
     for (auto& worker : iterations.workers) {
-      worker.forward.assign(40, 0.4 * compute_seconds[worker.rank]);
-      worker.backward.assign(40, 0.6 * compute_seconds[worker.rank]);
+      worker.forward.assign(count, 0.4 * compute_seconds[worker.rank]);
+      worker.backward.assign(count, 0.6 * compute_seconds[worker.rank]);
     }
     log(sample_membership(epoch_, shares, iteration_, 50 * iteration_));
     log(iterations);
-    iteration_ += 40;
+    iteration_ += count;
   }
   double now() const { return time_; }
   const RunNumbers& numbers() const { return summary_.numbers(); }
@@ -221,6 +222,22 @@ TEST_CASE("a machine that was much slower than others of its type says nothing o
   // Now three that are alike were measured, and nothing is calculated any more.
   for (const perfmodel::TimeRow& row : run.record().times)
     if (row.machine == "small") CHECK(row.seconds == Approx(0.1));
+}
+
+// As a job on emulated machines did, whose shares of the batch became uneven after 18 iterations.
+// Later memberships have a slower host, or a larger share: they alone give a slowdown of 1.23.
+TEST_CASE("a short membership with even shares tells how slow a machine is") {
+  RentingRun run;
+  run.rent(0, "small");
+  run.rent(1, "small");
+  run.train({16384, 16384}, {0.2226, 0.3485}, 18);
+  run.train({20090, 12678}, {0.2709, 0.2663}, 25);
+  run.train({32768}, {0.3944});
+
+  const auto slow = slow_machines_of_run(run.numbers());
+  REQUIRE(slow.size() == 1);
+  CHECK(slow[0].worker == 1);
+  CHECK(slow[0].slowdown == Approx(1.57).epsilon(0.05));
 }
 
 TEST_CASE("a few iterations are no measurement") {
