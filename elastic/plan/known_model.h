@@ -34,6 +34,9 @@ struct KnownModel {
   // batch_size / workers samples, while so many workers synchronise. An audition tells so how fast
   // a type synchronises, if the others do that faster.
   std::vector<perfmodel::TimeRow> lengthened = {};
+  // Those of record.times that nobody measured: one machine was slow whenever the job had these,
+  // and they are reckoned as if another had been in its place.
+  std::vector<perfmodel::TimeRow> calculated = {};
   // Weights and optimizer are on none of the workers' machines, so that one worker synchronises.
   bool state_is_elsewhere = false;
 };

@@ -167,7 +167,9 @@ KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMach
     if (there.size() == 1 && phase.workers.size() == phase.membership.workers)
       means.add_iterations(phase, *there.begin(), slow, sharing);
   }
-  means.iterations.merge(means.calculated);  // what was measured there counts alone
+  // What was measured counts alone.
+  std::erase_if(means.calculated,
+                [&](const auto& mean) { return means.iterations.contains(mean.first); });
   KnownModel known;
   known.title = kThisJob;
   known.record.name = numbers.start.name;
@@ -178,6 +180,8 @@ KnownModel measured_machines(const RunNumbers& numbers, std::span<const SlowMach
   for (const auto& timed : numbers.sample_memory.latest)
     known.bytes_per_sample =
         std::max(known.bytes_per_sample.value_or(0), timed.fact.bytes_per_sample);
+  known.calculated = rows_of(means.calculated);
+  means.iterations.merge(means.calculated);
   known.record.times = rows_of(means.iterations);
   known.record.compute = rows_of(means.compute);
   known.lengthened = rows_of(means.lengthened);

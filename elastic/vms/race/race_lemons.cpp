@@ -104,17 +104,6 @@ std::optional<Replacement> find_replacement(const RaceView& view) {
   return Replacement{*lemon, start, saving};
 }
 
-bool is_on(const RunNumbers& numbers, const PhaseNumbers& phase, const AlikeMachines& machines) {
-  if (phase.membership.workers != machines.count ||
-      phase.membership.batch_size != machines.batch_size)
-    return false;
-  const auto types = machine_types_at(numbers, phase.begin_time);
-  return std::ranges::all_of(phase.membership.indices, [&](std::uint32_t worker) {
-    const auto type = types.find(worker);
-    return type != types.end() && type->second == machines.type;
-  });
-}
-
 // The phase of the step before the one that goes on.
 VmPhase phase_before(const RaceView& view) {
   const auto& steps = view.numbers().vm_steps.latest;
@@ -133,18 +122,6 @@ std::vector<SlowMachine> slow_machines(const RaceView& view) {
                     machine_begin(view.numbers(), found->lemon.worker, view.numbers().seconds),
                     std::numeric_limits<double>::infinity(), found->lemon.slowdown});
   return slow;
-}
-
-bool is_known_with_slow_only(const RunNumbers& numbers, std::span<const SlowMachine> slow,
-                             const AlikeMachines& machines) {
-  bool is_known = false;
-  for (const PhaseNumbers& phase : numbers.phases) {
-    if (!is_measured(phase) || !is_on(numbers, phase, machines)) continue;
-    if (std::ranges::none_of(slow, [&](const SlowMachine& one) { return one.is_in(phase); }))
-      return false;
-    is_known = true;
-  }
-  return is_known;
 }
 
 std::optional<VmStep> replace_lemon(const RaceView& view) {

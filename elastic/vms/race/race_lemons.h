@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "elastic/events/event.h"
@@ -25,17 +23,6 @@ inline constexpr double kShortStretch = 1.25;
 // Those that the job does not have any more, and one that it is about to replace: what they have
 // measured says nothing of their type. With a slow one that it keeps the job has to reckon.
 std::vector<SlowMachine> slow_machines(const RaceView& view);
-
-// Machines of one type, and their batch size.
-struct AlikeMachines {
-  std::string type;
-  double count = 0.0;
-  double batch_size = 0.0;
-};
-// Whether the job has measured these, but never without a slow machine among them: how long others
-// take there is then calculated.
-bool is_known_with_slow_only(const RunNumbers& numbers, std::span<const SlowMachine> slow,
-                             const AlikeMachines& machines);
 
 // Asks for another machine in the place of a slow one, if that repays its start: while nobody is
 // auditioned, and all of the job's workers are there.

@@ -91,10 +91,9 @@ bool was_trained_on(const RaceView& view, const VmRow& row) {
 // One plan of the rest of the job.
 class Choice final {
  public:
-  Choice(const RaceView& view, KnownModel known, std::vector<SlowMachine> slow)
+  Choice(const RaceView& view, KnownModel known)
       : view_(view),
         known_(std::move(known)),
-        slow_(std::move(slow)),
         types_(offered_types(view)),
         asked_(question()),
         predictor_(known_, types_, asked_),
@@ -142,7 +141,6 @@ class Choice final {
 
   const RaceView& view_;
   const KnownModel known_;
-  const std::vector<SlowMachine> slow_;
   const std::vector<VmType> types_;
   const VmQuestion asked_;
   const VmPredictor predictor_;
@@ -307,9 +305,12 @@ const VmRow* Choice::much_better() const {
 // Whether the rest is to be planned again with what is measured there. If it was calculated from
 // what a slow machine did, once: the next machines may have a slow one among them, too.
 bool Choice::is_trial(const VmRow& row) const {
+  const auto is_of_row = [&](const perfmodel::TimeRow& time) {
+    return time.machine == row.base().type && time.workers == row.vms() &&
+           time.batch_size == row.batch;
+  };
   return !was_trained_on(view_, row) ||
-         (rests_on(view_, row) < 2 &&
-          is_known_with_slow_only(view_.numbers(), slow_, {row.base().type, row.vms(), row.batch}));
+         (rests_on(view_, row) < 2 && std::ranges::any_of(known_.calculated, is_of_row));
 }
 
 // Of a type of which nothing is known but what the catalogue says: once, and within the budget.
@@ -459,13 +460,12 @@ std::vector<RunEvent> dismiss(const RaceView& view, std::uint32_t worker, std::s
 }
 
 std::vector<RunEvent> decide(const RaceView& view) {
-  std::vector<SlowMachine> slow = slow_machines(view);
-  KnownModel known = measured_machines(view.numbers(), slow, view.setting().sharing);
+  KnownModel known = measured_machines(view.numbers(), slow_machines(view), view.setting().sharing);
   if (known.record.times.empty()) return {};
   add_stored_machines(view, known);
   known.state_is_elsewhere = view.setting().state_is_elsewhere;
   try {
-    return Choice(view, std::move(known), std::move(slow)).next();
+    return Choice(view, std::move(known)).next();
   } catch (const Error& error) {
     return {view.settle(view.incumbent().machine_type, view.incumbent().workers,
                         std::string("stays: ") + error.what())};
