@@ -89,7 +89,8 @@ void declare(CLI::App& app, Arguments& arguments) {
                "With --resume: try the simulations that failed again")
       ->needs(resume);
   app.add_flag("--print-config", arguments.print_config,
-               "Print the whole configuration, and simulate nothing");
+               "Print the whole configuration, and simulate nothing")
+      ->excludes(resume);
   auto* plan = app.add_flag("--plan", arguments.plan,
                             "Say what the campaign would take and cost, and rent nothing")
                    ->needs(config);
@@ -101,6 +102,9 @@ void declare(CLI::App& app, Arguments& arguments) {
       ->needs(plan)
       ->excludes(seconds);
   app.add_flag("--quiet", arguments.quiet, "Say nothing if all is well");
+  for (const char* const simulating : {"--run", "--set", "--max-cost", "--max-simulations",
+                                       "--machines", "--retry-failed", "--print-config"})
+    replay->excludes(app.get_option(simulating));
 }
 
 fs::path program_folder() {

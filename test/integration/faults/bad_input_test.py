@@ -80,6 +80,8 @@ class BadInputTest(job.JobTest):
                            (("scavenger-export", "", "x"), "RUN: the name is empty"),
                            (("scavenger-predict", ""), "RUN: the name is empty"),
                            (("scavenger-campaign", "x.json", "--retry-failed"), "--retry-failed requires --resume"),
+                           (("scavenger-campaign", "--replay", "run", "--machines", "3"), "--replay excludes --machines"),
+                           (("scavenger-campaign", "--resume", "run", "--print-config"), "--resume excludes --print-config"),
                            (("scavenger-plan", "x.csv", "--html", ""), "--html: the name is empty")):
             done = subprocess.run([str(job.programs / line[0]), *line[1:]], text=True, capture_output=True, timeout=180)
             self.assertEqual(done.returncode, 2, done.stderr)
