@@ -106,16 +106,22 @@ class CampaignTest(CampaignJob):
             arguments = ("--resume", self.run_folder()) if number else (config, "--run", self.run_folder())
             process = self.start_campaign(*arguments)
             self.wait_for("segment_began", 2 * number + 2)
-            deadline = time.monotonic() + 60
-            while len(self.processes("1003")) + len(self.processes("1001")) < 6 and time.monotonic() < deadline:
-                time.sleep(0.05)  # timeout(1) has the word 1003 as well
-            self.assertEqual((len(self.processes("1003")), len(self.processes("1001"))), (4, 2))
+            self.wait_for_sleepers()
             if end == signal.SIGINT:  # also if whoever is to see to that is stopped
                 for guard in self.guards():
                     os.kill(guard, signal.SIGSTOP)
             process.send_signal(end)
             process.wait(timeout=60)
             self.assert_no_orphans()
+
+    def wait_for_sleepers(self):
+        """While a process executes another program, it has no command line: one look has to see them all."""
+        deadline = time.monotonic() + 60
+        found = None
+        while found != (4, 2) and time.monotonic() < deadline:  # timeout(1) has the word 1003 as well
+            time.sleep(0.05)
+            found = (len(self.processes("1003")), len(self.processes("1001")))
+        self.assertEqual(found, (4, 2))
 
     def test_what_a_command_leaves_behind_ends_with_it(self):
         self.write_engine("#!/bin/sh\nsetsid sleep 1001 &\ntouch state; echo '{\"steps\": 40}' > result.json\n")
