@@ -39,6 +39,7 @@ struct KnownModel {
   std::vector<perfmodel::TimeRow> calculated = {};
   // Weights and optimizer are on none of the workers' machines, so that one worker synchronises.
   bool state_is_elsewhere = false;
+  bool used_gpus = false;  // some run did
 };
 
 }  // namespace scavenger::elastic

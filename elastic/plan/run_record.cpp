@@ -10,6 +10,7 @@
 
 #include "elastic/events/event_log.h"
 #include "elastic/history/run_summary.h"
+#include "elastic/plan/host_type.h"
 #include "elastic/plan/measured_configurations.h"
 #include "elastic/plan/measured_machines.h"
 #include "elastic/plan/model_identity.h"
@@ -176,8 +177,7 @@ std::string machine_type(const JobConfig& config, const RunNumbers& numbers) {
   if (!config.model_store.machine_type.empty()) return config.model_store.machine_type;
   const std::set<std::string> types = rented_types(numbers);
   if (types.size() == 1 && !types.begin()->empty()) return *types.begin();
-  const fact::Host& host = numbers.start.host;
-  return fmt::format("{} x {}", host.cores, host.cpu);
+  return config.cluster.hosts.empty() ? host_type(numbers.start.host) : "ssh hosts";
 }
 
 void SpotExposure::add(const perfmodel::Lifetime& life) {
@@ -222,7 +222,8 @@ RecordedRun read_run(const std::filesystem::path& run_folder) {
           bytes_per_sample,
           spot_exposures(numbers),
           usual_machines(config, numbers).lengthened,
-          shard_count(config) > 0};
+          shard_count(config) > 0,
+          !numbers.device_use.latest.empty()};
 }
 
 }  // namespace scavenger::elastic

@@ -30,7 +30,7 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
                                  const std::string& default_machine);
 
 // The type of all machines that the job's workers had, if they were rented and all of one type;
-// else the processor's name and cores. What the configuration names counts more.
+// else host_type(), or "ssh hosts". What the configuration names counts more.
 std::string machine_type(const JobConfig& config, const RunNumbers& numbers);
 
 struct RecordedRun {
@@ -40,6 +40,7 @@ struct RecordedRun {
   std::map<std::string, SpotExposure> spot;       // spot_exposures()
   std::vector<perfmodel::TimeRow> lengthened;     // KnownModel's
   bool state_is_elsewhere = false;                // likewise
+  bool used_gpus = false;                         // likewise
 };
 
 // How long a run's spot machines were there, and how often one was taken away, by type. Those that

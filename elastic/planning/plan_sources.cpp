@@ -88,10 +88,11 @@ std::string difference(const perfmodel::ModelSignature& a, const perfmodel::Mode
 KnownModel gather_sources(const PlanSources& sources) {
   KnownModel known;
   for (const std::string& source : sources.paths) {
-    auto [record, room_samples, bytes_per_sample, spot, lengthened, state_is_elsewhere] =
+    auto [record, room_samples, bytes_per_sample, spot, lengthened, state_is_elsewhere, used_gpus] =
         read_source(source, sources);
     append_new(known.lengthened, lengthened);
     known.state_is_elsewhere = known.state_is_elsewhere || state_is_elsewhere;
+    known.used_gpus = known.used_gpus || used_gpus;
     if (bytes_per_sample)
       known.bytes_per_sample = std::max(*bytes_per_sample, known.bytes_per_sample.value_or(0));
     for (const auto& [type, exposure] : spot)

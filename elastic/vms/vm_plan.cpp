@@ -294,12 +294,13 @@ VmPlan make_vm_plan(const KnownModel& model, const std::vector<VmType>& types,
   std::vector<VmType> left = types;
   std::vector<PrunedType> pruned = prune_types(left, model, question);
   if (left.empty())
-    throw InputError({.what = pruned.empty()
-                                  ? "no machine type is left to choose from"
-                                  : fmt::format("no machine type is left to choose from: of {} {}",
-                                                pruned.front().type, pruned.front().why),
-                      .where = "scavenger-plan vms",
-                      .remedy = "check --types, --catalog and --max-vcpus"});
+    throw InputError(
+        {.what = pruned.empty() ? "no machine type is left to choose from"
+                                : fmt::format("no machine type is left to choose from: of {} {}",
+                                              pruned.front().type, pruned.front().why),
+         .where = "scavenger-plan vms",
+         .remedy = "check --types, --catalog and --max-vcpus, and whether the catalogue has "
+                   "the machine on which the job ran"});
   VmQuestion asked = question;
   for (const VmType& type : types) asked.other_types.push_back(type.features);
   VmPlan plan = Planner(model, left, asked).make();

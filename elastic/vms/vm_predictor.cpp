@@ -53,59 +53,13 @@ perfmodel::MachineModelOptions options_of(const KnownModel& known) {
 
 }  // namespace
 
-VmPredictor::Types VmPredictor::types_of(const KnownModel& known,
-                                         const std::vector<VmType>& catalogue,
-                                         std::span<const perfmodel::MachineFeatures> others) {
-  Types types;
-  const auto add = [&types](const perfmodel::MachineFeatures& features) {
-    if (types.places.emplace(features.name, types.features.size()).second)
-      types.features.push_back(features);
-  };
-  for (const VmType& type : catalogue) add(type.features);
-  for (const auto* rows : {&known.record.times, &known.record.compute, &known.lengthened})
-    for (const perfmodel::TimeRow& row : *rows) {
-      const auto other = std::ranges::find(others, row.machine, &perfmodel::MachineFeatures::name);
-      perfmodel::MachineFeatures unknown;
-      unknown.name = row.machine;
-      add(other == others.end() ? unknown : *other);
-    }
-  return types;
-}
-
-std::vector<perfmodel::MachineObservation> VmPredictor::observations_of(const KnownModel& known,
-                                                                        const Types& types) {
-  std::vector<perfmodel::MachineObservation> observations;
-  std::set<std::string> machines;
-  for (const perfmodel::TimeRow& row : known.record.times) machines.insert(row.machine);
-  for (const std::string& machine : machines) {
-    perfmodel::ModelRecord own = known.record;
-    std::erase_if(own.times, [&](const perfmodel::TimeRow& row) { return row.machine != machine; });
-    for (const perfmodel::TimeObservation& o : perfmodel::observations_of(own).times)
-      observations.push_back(
-          {{types.places.at(machine), o.configuration.workers, 1.0, o.configuration.local_batch()},
-           o.seconds,
-           o.standard_error});
-  }
-  for (const perfmodel::TimeRow& row : known.record.compute)
-    observations.push_back(
-        {{.type = types.places.at(row.machine), .local_batch = row.batch_size, .is_alone = true},
-         row.seconds,
-         row.standard_error});
-  for (const perfmodel::TimeRow& row : known.lengthened)
-    observations.push_back(
-        {{types.places.at(row.machine), row.workers, 1.0, row.batch_size / row.workers},
-         row.seconds,
-         row.standard_error});
-  return observations;
-}
-
 VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& catalogue,
                          const VmQuestion& question)
     : known_(known),
       question_(question),
       samples_(samples_of(known, question)),
-      types_(types_of(known, catalogue, question.other_types)),
-      model_(types_.features, observations_of(known, types_), options_of(known)),
+      types_(known, catalogue, question.other_types),
+      model_(types_.features(), types_.observations_of(known), options_of(known)),
       draws_(question.variance, 1, kDraws) {
   for (std::size_t i = 0; i < catalogue.size(); ++i)
     if (catalogue[i].is_calibrated) calibrated_.insert(i);
@@ -117,7 +71,7 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
     limits_ = question.limits;
   else if (question.limits.max_seconds || question.limits.max_cost)
     notes_.emplace_back("limits were set aside: nothing says how many epochs the job takes");
-  note_unknown_types(catalogue.size());
+  notes_.insert(notes_.end(), types_.notes().begin(), types_.notes().end());
   if (question.running) {
     batches_ = {question.running->batch};
     for (const VmQuestion::RunningBatch& other : question.running->others)
@@ -131,16 +85,6 @@ VmPredictor::VmPredictor(const KnownModel& known, const std::vector<VmType>& cat
   for (const perfmodel::TimeRow& row : known.record.times) batches_.insert(row.batch_size);
   if (basis_ == perfmodel::PlanBasis::kJob)
     for (const perfmodel::EpochRow& row : known.record.epochs) batches_.insert(row.batch_size);
-}
-
-void VmPredictor::note_unknown_types(std::size_t catalogue_types) {
-  for (std::size_t i = catalogue_types; i < types_.features.size(); ++i)
-    if (std::ranges::find(question_.other_types, types_.features[i].name,
-                          &perfmodel::MachineFeatures::name) == question_.other_types.end())
-      notes_.push_back(fmt::format(
-          "the catalogue does not know \"{}\", on which the job ran: what it says of the other "
-          "types is little; add it to a catalogue file",
-          types_.features[i].name));
 }
 
 // ---- The length of the job. ----
@@ -188,8 +132,8 @@ double VmPredictor::probe_dollars(const VmGroup& group) const {
   const double alone = (question_.start_seconds / kSecondsOfHour + probed) * group.price_per_hour;
   if (!question_.running) return alone;
   const VmQuestion::Running& running = *question_.running;
-  const auto present = types_.places.find(running.present);
-  if (present == types_.places.end() || !(running.workers > 0.0)) return alone;
+  const auto present = types_.places().find(running.present);
+  if (present == types_.places().end() || !(running.workers > 0.0)) return alone;
   const auto log_seconds = [&](std::size_t type, double vms, double share) {
     return model_.predict(MachineUse{type, vms, 1.0, share}).log_mean;
   };
@@ -210,7 +154,7 @@ bool VmPredictor::balance(std::span<const VmPart> parts, double batch,
   for (const VmPart& part : parts) vms += part.vms;
   if (batch < vms) return false;
   for (const VmPart& part : parts)
-    groups.push_back({part.type->features.name, types_.places.at(part.type->features.name),
+    groups.push_back({part.type->features.name, types_.places().at(part.type->features.name),
                       part.vms, part.spot, batch / vms,
                       part.spot ? part.type->spot_price.value() : part.type->price});
   const auto compute_seconds = [&](const VmGroup& group, double share) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "elastic/vms/known_types.h"
 #include "elastic/vms/vm_plan.h"
 #include "perfmodel/epochs/statistical_model.h"
 #include "perfmodel/survival/survival.h"
@@ -48,16 +49,6 @@ class VmPredictor final {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Types {  // those to choose from, and then those that the job ran on besides
-    std::vector<perfmodel::MachineFeatures> features;
-    std::map<std::string, std::size_t> places;
-  };
-  static Types types_of(const KnownModel& known, const std::vector<VmType>& catalogue,
-                        std::span<const perfmodel::MachineFeatures> others);
-  void note_unknown_types(std::size_t catalogue_types);
-  static std::vector<perfmodel::MachineObservation> observations_of(const KnownModel& known,
-                                                                    const Types& types);
-
   void learn_epochs();
   bool fill_epochs(double batch, perfmodel::JobOutlook& outlook) const;
   bool balance(std::span<const VmPart> parts, double batch, std::vector<VmGroup>& groups) const;
@@ -71,7 +62,7 @@ class VmPredictor final {
   const KnownModel& known_;
   const VmQuestion& question_;
   double samples_;
-  Types types_;
+  KnownTypes types_;
   perfmodel::MachineModel model_;
   std::optional<perfmodel::StatisticalModel> epochs_;
   perfmodel::PlanBasis basis_ = perfmodel::PlanBasis::kJob;

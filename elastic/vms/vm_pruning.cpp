@@ -44,13 +44,14 @@ bool ran_on(const KnownModel& model, const VmType& type) {
          std::ranges::any_of(model.record.compute, is_there);
 }
 
-// Of the types on which the job ran. A machine that no catalogue has is taken for one without GPUs.
+// Of the types on which the job ran. A machine that no catalogue has is taken for one without GPUs,
+// unless a run has used some, whose type nobody knows.
 std::set<std::string> measured_processors(const std::vector<VmType>& types,
                                           const KnownModel& model) {
   std::set<std::string> processors;
   for (const VmType& type : types)
     if (ran_on(model, type)) processors.insert(processor_of(type));
-  if (processors.empty()) processors.insert("cores");
+  if (processors.empty() && !model.used_gpus) processors.insert("cores");
   return processors;
 }
 

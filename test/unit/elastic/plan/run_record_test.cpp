@@ -160,6 +160,9 @@ TEST_CASE("the machine of a run is the type of all machines that it rented") {
   CHECK(machine_type(config, summary.numbers()) == "a100");
   add("h100", fact::MachineChange::kReady);
   CHECK(machine_type(config, summary.numbers()) == here);
+  JobConfig on_hosts = config;
+  on_hosts.cluster.hosts.emplace_back();
+  CHECK(machine_type(on_hosts, summary.numbers()) == "ssh hosts");
   JobConfig named = config;
   named.model_store.machine_type = "mine";
   CHECK(machine_type(named, summary.numbers()) == "mine");
