@@ -1,13 +1,48 @@
 #include "perfmodel/machines/machine_prior.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace scavenger::perfmodel {
 namespace {
 
+using Feature = std::optional<double> MachineFeatures::*;
+
 // ln(value / reference); 0 if one is not known.
 double log_ratio(const std::optional<double>& value, const std::optional<double>& reference) {
   return value && reference ? std::log(*value / *reference) : 0.0;
+}
+
+std::optional<double> median_of(std::span<const MachineFeatures> types, Feature feature) {
+  std::vector<double> known;
+  for (const MachineFeatures& type : types)
+    if (type.*feature) known.push_back(*(type.*feature));
+  if (known.empty()) return std::nullopt;
+  std::ranges::sort(known);
+  return known[(known.size() - 1) / 2];
+}
+
+// Root of the mean square of ln(feature / reference).
+double log_spread(std::span<const MachineFeatures> types, Feature feature,
+                  const std::optional<double>& reference) {
+  double sum = 0.0, count = 0.0;
+  for (const MachineFeatures& type : types) {
+    if (!(type.*feature)) continue;
+    sum += std::pow(log_ratio(type.*feature, reference), 2.0);
+    count += 1.0;
+  }
+  return count > 0.0 ? std::sqrt(sum / count) : 0.0;
+}
+
+// What is taken for the reference's features.
+MachineFeatures assumed(std::span<const MachineFeatures> types, std::size_t reference) {
+  MachineFeatures base = types[reference];
+  if (!base.link) base.link = median_of(types, &MachineFeatures::link);
+  if (base.rate) return base;
+  for (const Feature feature :
+       {&MachineFeatures::rate, &MachineFeatures::core_rate, &MachineFeatures::memory_bandwidth})
+    base.*feature = median_of(types, feature);
+  return base;
 }
 
 double squared(double x) {
@@ -19,13 +54,25 @@ double squared(double x) {
 ParameterPrior::ParameterPrior(std::span<const MachineFeatures> types, const MachinePriors& priors,
                                double log_seconds, double log_batch, std::size_t reference)
     : priors_(priors) {
-  const MachineFeatures& base = types[reference];
+  const MachineFeatures base = assumed(types, reference);
+  if (!types[reference].rate) {
+    common_spread_.fill(priors.unknown_spread);
+    common_spread_[kLogPerSample] =
+        std::max(priors.unknown_spread,
+                 priors.rate_exponent.mean * log_spread(types, &MachineFeatures::rate, base.rate));
+  }
+  common_spread_[kLogSync] = 0.0;
+  if (!types[reference].link)
+    common_spread_[kLogSync] =
+        std::max(priors.unknown_spread,
+                 priors.link_exponent.mean * log_spread(types, &MachineFeatures::link, base.link));
   for (std::size_t i = 0; i < types.size(); ++i) {
     const MachineFeatures& type = types[i];
     Position position;
     position.family = type.family.empty() ? type.name : type.family;
-    position.has_rate = i == reference || (type.rate && base.rate);
-    position.has_link = i == reference || (type.link && base.link);
+    position.is_reference = i == reference;
+    position.has_rate = type.rate.has_value();
+    position.has_link = type.link.has_value();
     position.rate = log_ratio(type.rate, base.rate);
     if (type.memory_bandwidth && base.memory_bandwidth && position.has_rate)
       position.imbalance = log_ratio(type.memory_bandwidth, base.memory_bandwidth) - position.rate;
@@ -53,12 +100,17 @@ double ParameterPrior::covariance(MachineParameter parameter, std::size_t a, std
   if (parameter == kLogBase || parameter == kLogFloor)
     total += squared(priors_.core_exponent.spread) * p.core_rate * q.core_rate;
   if (parameter == kLogSync) total += squared(priors_.link_exponent.spread) * p.link * q.link;
+  if (!p.is_reference && !q.is_reference && is_known(parameter, a) && is_known(parameter, b))
+    total += squared(common_spread_[parameter]);
   const double own = squared(priors_.own_spread[parameter]);
   if (p.family == q.family) total += priors_.family_share * own;
   if (a != b) return total;
-  const bool is_known = parameter == kLogSync ? p.has_link : p.has_rate;
   return total + (1.0 - priors_.family_share) * own +
-         (is_known ? 0.0 : squared(priors_.unknown_spread));
+         (p.is_reference || is_known(parameter, a) ? 0.0 : squared(priors_.unknown_spread));
+}
+
+bool ParameterPrior::is_known(MachineParameter parameter, std::size_t type) const {
+  return parameter == kLogSync ? positions_[type].has_link : positions_[type].has_rate;
 }
 
 }  // namespace scavenger::perfmodel

@@ -6,7 +6,9 @@
 //   ln a = L' - e' r1 + u'              r1: rate of one core
 //   ln s = L'' - k l + u''
 // L, e, g and k belong to the job, u to the job on the type. All are normal and independent, so
-// that the parameters of two types are correlated through what they share. Pure.
+// that the parameters of two types are correlated through what they share. If the catalogue does
+// not know the type on which the job ran, that is taken for the median of the others, which are
+// uncertain together then, and differ from each other as the catalogue says. Pure.
 #pragma once
 
 #include <array>
@@ -44,7 +46,9 @@ struct MachinePriors {
   std::array<double, kMachineParameters> own_spread{0.5, 0.2, 0.5, 0.5, 0.4, 0.4};
   // The share of u's variance that types of one family have in common.
   double family_share = 0.7;
-  double unknown_spread = 0.7;  // added to u if the rate (for ln s: the link) is not known
+  // Added to u if the rate (for ln s: the link) is not known. If that of the type on which the job
+  // ran is not, the others have it in common, or what they differ by if that is more.
+  double unknown_spread = 0.7;
   // Of L: standard deviation about what the measurements suggest.
   std::array<double, kMachineParameters> level_spread{2.0, 2.0, 1.0, 1.0, 2.0, 1.5};
 };
@@ -64,11 +68,14 @@ class ParameterPrior final {
     std::string family;
     double rate = 0.0, imbalance = 0.0, core_rate = 0.0, link = 0.0;
     bool has_rate = false, has_link = false;
+    bool is_reference = false;
   };
+  bool is_known(MachineParameter parameter, std::size_t type) const;
 
   MachinePriors priors_;
   std::vector<Position> positions_;
   std::vector<MachineParameters> means_;
+  MachineParameters common_spread_{};  // of all types but the reference, if that is not known
 };
 
 }  // namespace scavenger::perfmodel

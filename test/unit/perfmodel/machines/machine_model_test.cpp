@@ -98,6 +98,26 @@ TEST_CASE("A machine whose features nobody knows has wider bars than one whose f
         1.5 * model.predict({1, 1.0, 1.0, 32.0}).log_variance);
 }
 
+TEST_CASE("Beside a machine whose features nobody knows, types differ as their features say") {
+  MachineFeatures unknown;
+  unknown.name = "c";
+  const std::vector<MachineFeatures> types = {type_of("a", 0.25, 0.25, 1.0),
+                                              type_of("b", 0.5, 0.5, 1.0),
+                                              type_of("d", 8.0, 8.0, 1.0), unknown};
+  const std::vector<MachineObservation> measured = {{{3, 1.0, 1.0, 64.0}, 0.4, 0.0},
+                                                    {{3, 1.0, 1.0, 512.0}, 3.2, 0.0}};
+  const MachineModel model(types, measured);
+  const MachinePrediction a = model.predict({0, 1.0, 1.0, 512.0});
+  const MachinePrediction b = model.predict({1, 1.0, 1.0, 512.0});
+  CHECK(a.log_mean - b.log_mean == Approx(std::log(2.0)).margin(0.1));
+  CHECK(b.log_mean == Approx(std::log(3.2)).margin(0.1));  // in the median
+  CHECK(model.predict({2, 1.0, 1.0, 512.0}).log_mean < b.log_mean - 2.0);
+  // As they may be far from the machine, they are uncertain, but so together.
+  const double spread = 0.7 * 0.7;
+  CHECK(b.log_variance > spread);
+  CHECK(model.variance_after({0, 1.0, 1.0, 512.0}, {1, 1.0, 1.0, 512.0}) < a.log_variance - spread);
+}
+
 TEST_CASE("A model of nothing, or of impossible times, is an error") {
   const std::vector<MachineFeatures> types = {type_of("a", 1.0, 1.0, 1.0)};
   CHECK_THROWS_AS(MachineModel(types, {}), DataError);
