@@ -51,6 +51,7 @@
 #include "runtime/base/version.h"
 #include "runtime/config/build_features.h"
 #include "runtime/config/config_file.h"
+#include "runtime/config/placement.h"
 #include "runtime/data/data_set.h"
 #include "runtime/process/gpus.h"
 
@@ -265,20 +266,15 @@ elastic::DataSize check_data(const JobConfig& config) {
           std::string(train.target_vocabulary()), train.shape()};
 }
 
-// Its workers, on machines that cannot be looked at from here.
-bool runs_elsewhere(const JobConfig& config) {
-  return config.provider.is_remote() || !config.cluster.hosts.empty();
-}
-
 // They would wait for each other.
 void warn_of_crowd(const JobConfig& config, std::uint32_t cores) {
-  if (runs_elsewhere(config) || needs_gpus(config) || config.cluster.workers <= cores) return;
+  if (!runs_here(config) || needs_gpus(config) || config.cluster.workers <= cores) return;
   log_warning("{} workers on {} {}: they take turns, so more than --workers {} are no faster here",
               config.cluster.workers, cores, cores == 1 ? "core" : "cores", cores);
 }
 
 void warn_of_free_machines(const JobConfig& config) {
-  if (config.stop.max_cost == 0.0 || runs_elsewhere(config) ||
+  if (config.stop.max_cost == 0.0 || !runs_here(config) ||
       config.cluster.price_per_worker_hour > 0.0)
     return;
   log_warning(
@@ -387,8 +383,7 @@ int train(const Arguments& arguments) {
       start.config.optimizer.reference_batch_size == 0 && !start.is_resume)
     start.config.optimizer.reference_batch_size = start.config.batch_size;
   require_features(start.config, build_features());
-  if (needs_gpus(start.config) && !runs_elsewhere(start.config))
-    require_gpus(start.config, count_gpus());
+  if (needs_gpus(start.config) && runs_here(start.config)) require_gpus(start.config, count_gpus());
   // A new script has just said what it is.
   if (start.is_resume || !start.config.model.has_own_loop)
     inspect_python_model(program_folder(), start.config);

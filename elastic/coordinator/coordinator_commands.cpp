@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/overloaded.h"
 #include "runtime/config/build_features.h"
+#include "runtime/config/placement.h"
 #include "runtime/process/gpus.h"
 
 namespace scavenger::elastic {
@@ -57,8 +58,7 @@ nlohmann::json status_of(const std::string& name, std::uint64_t samples_per_epoc
 // What is not named stays as it is.
 // As a job that would begin with so many is refused.
 void require_gpus_for(JobConfig config, std::uint32_t workers) {
-  const bool runs_here = !config.provider.is_remote() && config.cluster.hosts.empty();
-  if (!runs_here || !needs_gpus(config)) return;
+  if (!runs_here(config) || !needs_gpus(config)) return;
   config.cluster.workers = workers;
   try {
     require_gpus(config, count_gpus());

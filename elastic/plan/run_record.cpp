@@ -177,7 +177,10 @@ std::string machine_type(const JobConfig& config, const RunNumbers& numbers) {
   if (!config.model_store.machine_type.empty()) return config.model_store.machine_type;
   const std::set<std::string> types = rented_types(numbers);
   if (types.size() == 1 && !types.begin()->empty()) return *types.begin();
-  return config.cluster.hosts.empty() ? host_type(numbers.start.host) : "ssh hosts";
+  if (runs_here(config)) return host_type(numbers.start.host);
+  const ProviderType provider = config.provider.type;
+  return fmt::format("{} hosts",
+                     name_of(config.provider.is_remote() ? provider : ProviderType::kSsh));
 }
 
 void SpotExposure::add(const perfmodel::Lifetime& life) {

@@ -30,7 +30,8 @@ perfmodel::ModelRecord record_of(const JobConfig& config, const RunNumbers& numb
                                  const std::string& default_machine);
 
 // The type of all machines that the job's workers had, if they were rented and all of one type;
-// else host_type(), or "ssh hosts". What the configuration names counts more.
+// else host_type(), or if they ran elsewhere, "ssh hosts". What the configuration names counts
+// more.
 std::string machine_type(const JobConfig& config, const RunNumbers& numbers);
 
 struct RecordedRun {

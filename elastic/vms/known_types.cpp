@@ -39,12 +39,13 @@ MachineFeatures part_of(MachineFeatures whole, double workers) {
 KnownTypes::KnownTypes(const KnownModel& known, const std::vector<VmType>& catalogue,
                        std::span<const MachineFeatures> others)
     : others_(others), used_gpus_(known.used_gpus) {
+  std::vector<double> rates;
   for (const VmType& type : catalogue) {
     add(type.features);
-    if (!(type.gpus > 0.0) && type.features.core_rate)
-      core_rates_.push_back(*type.features.core_rate);
+    if (!(type.gpus > 0.0) && type.features.core_rate) rates.push_back(*type.features.core_rate);
   }
-  std::ranges::sort(core_rates_);
+  std::ranges::sort(rates);
+  if (!rates.empty()) core_rate_ = rates[(rates.size() - 1) / 2];
   for (const auto* rows : {&known.record.times, &known.record.compute, &known.lengthened})
     for (const TimeRow& row : *rows) add_ran_on(row.machine, row.workers);
 }
@@ -66,9 +67,9 @@ MachineFeatures KnownTypes::found(const std::string& machine) {
   features.name = machine;
   const auto cores = cores_of_host_type(machine);
   std::string says = "what it says of the other types is little";
-  if (cores && !core_rates_.empty() && !used_gpus_) {
-    features.core_rate = core_rates_[(core_rates_.size() - 1) / 2];
-    features.rate = *cores * *features.core_rate;
+  if (cores && core_rate_ && !used_gpus_) {
+    features.core_rate = core_rate_;
+    features.rate = *cores * *core_rate_;
     says = "its cores count as cores of the catalogue's, and of networks it says nothing";
   }
   notes_.push_back(

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,7 +37,7 @@ class KnownTypes final {
   perfmodel::MachineFeatures found(const std::string& machine);
 
   std::span<const perfmodel::MachineFeatures> others_;
-  std::vector<double> core_rates_;  // of types without GPUs, sorted
+  std::optional<double> core_rate_;  // the median of types without GPUs
   bool used_gpus_;
   std::vector<perfmodel::MachineFeatures> features_;
   std::map<std::string, std::size_t> places_;

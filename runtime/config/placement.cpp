@@ -74,13 +74,16 @@ bool adds_up_by_collective(const JobConfig& config) {
          config.sync.hierarchy == SyncHierarchy::kNccl;
 }
 
+bool runs_here(const JobConfig& config) {
+  return config.cluster.hosts.empty() && !config.provider.is_remote();
+}
+
 bool uses_shared_memory(const JobConfig& config) {
   if (config.sync.strategy != SyncStrategy::kParameterServer) return false;
   if (config.sync.transport != SyncTransport::kAutomatic)
     return config.sync.transport == SyncTransport::kSharedMemory;
   // A configuration with several shards or a port means TCP.
-  return config.cluster.hosts.empty() && !config.provider.is_remote() && config.ps.shards <= 1 &&
-         config.ps.port == 0;
+  return runs_here(config) && config.ps.shards <= 1 && config.ps.port == 0;
 }
 
 bool is_near(const JobConfig& config, std::uint32_t worker, std::uint32_t shard) {

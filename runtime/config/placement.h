@@ -10,6 +10,9 @@
 
 namespace scavenger {
 
+// Returns whether all workers run on this machine.
+bool runs_here(const JobConfig& config);
+
 // Returns how many workers all hosts take together. Requires configured hosts.
 std::uint32_t places(const ClusterConfig& cluster);
 

@@ -163,6 +163,9 @@ TEST_CASE("the machine of a run is the type of all machines that it rented") {
   JobConfig on_hosts = config;
   on_hosts.cluster.hosts.emplace_back();
   CHECK(machine_type(on_hosts, summary.numbers()) == "ssh hosts");
+  JobConfig on_untyped = config;
+  on_untyped.provider.type = ProviderType::kSsh;
+  CHECK(machine_type(on_untyped, summary.numbers()) == "ssh hosts");
   JobConfig named = config;
   named.model_store.machine_type = "mine";
   CHECK(machine_type(named, summary.numbers()) == "mine");
